@@ -1,0 +1,58 @@
+# Everything this project does on a machine. Needs Python 3.11 or newer and make; what it fetches and leaves behind
+# stays in .venv/ and .cache/ of this checkout.
+
+PYTHON ?= $(firstword $(foreach name,python3.11 python3.12 python3.13 python3,$(shell \
+	$(name) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $(name))))
+PY := .venv/bin/python
+UV := .venv/bin/uv
+# Spark is told where its Java is: the one on the path may be too old.
+WITH_JAVA = JAVA_HOME="$$(tools/java_home.sh)" && export JAVA_HOME &&
+CHECKED := $(wildcard airflow_refresh_provider tests examples benchmarks)
+
+export XDG_CACHE_HOME ?= $(CURDIR)/.cache
+export AIRFLOW_HOME := $(CURDIR)/.cache/airflow
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help demo lint check test test-all bench lock clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: .venv/ready ## a refresh killed half way and resumed, on TPC-H data (< 5 min)
+	@$(WITH_JAVA) $(PY) examples/demo/run_demo.py
+
+lint: .venv/ready
+	@$(PY) -m ruff check .
+	@$(PY) -m ruff format --check .
+	@$(PY) -m mypy $(CHECKED)
+	@.venv/bin/lint-imports --no-logo --cache-dir .cache/import-linter
+
+check: lint ## style, types, contracts between modules, unit tests (seconds)
+	@$(PY) -m pytest tests/unit tests/architecture
+
+test: lint ## every kind of test once, on real Spark and Delta (< 15 min)
+	@$(WITH_JAVA) $(PY) -m pytest -m "not slow"
+
+test-all: lint ## every test (< 75 min)
+	@$(WITH_JAVA) $(PY) -m pytest
+
+bench: .venv/ready ## speed beside an overwrite and a stock MERGE
+	@$(WITH_JAVA) $(PY) -m benchmarks
+
+lock: .venv/ready ## resolve the dependencies anew into constraints.txt
+	@$(UV) pip compile --quiet --universal --python-version 3.11 --upgrade --extra dev \
+		--custom-compile-command "make lock" --output-file constraints.txt setup.cfg
+
+clean: ## remove what make made
+	rm -rf .venv .cache .ci/*.egg-info
+
+# Made anew when the lock or the metadata is younger; a set-up cut short leaves no mark and is repeated.
+.venv/ready: constraints.txt setup.cfg pyproject.toml
+	@test -n "$(PYTHON)" || { echo "No Python 3.11 or newer found: install one, or name it: make PYTHON=..." >&2; exit 1; }
+	@$(PYTHON) -m venv .venv || { echo "Python's venv is missing (Debian and Ubuntu: apt-get install python3-venv)" >&2; exit 1; }
+	@$(PY) -m pip install --quiet --constraint constraints.txt uv
+	@rm -rf *.egg-info
+	@$(UV) pip install --quiet --python $(PY) --requirement constraints.txt
+	@$(UV) pip install --quiet --python $(PY) --no-deps --editable .
+	@touch $@

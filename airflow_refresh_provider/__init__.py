@@ -1,0 +1,34 @@
+"""Keeps Delta tables fresh on Spark: exact refreshes that go on after any crash.
+
+The names below are what other code may rely on. Each is looked up in its module at first use, so importing the
+package costs nothing and drags in no engine.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from airflow_refresh_provider.core.definition import Definition
+    from airflow_refresh_provider.definition_files import load_definitions
+    from airflow_refresh_provider.publication import published
+
+__version__ = "0.1.0"
+__all__ = ["Definition", "load_definitions", "published"]
+
+_HOME = {
+    "Definition": "airflow_refresh_provider.core.definition",
+    "load_definitions": "airflow_refresh_provider.definition_files",
+    "published": "airflow_refresh_provider.publication",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -1,0 +1,85 @@
+"""Bars: a refresh while it runs, on stderr. A bar per stage on a terminal, elsewhere plain lines.
+
+Threads that do the work feed the bars; a stage that knows its rows is measured in rows, any other in chunks.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from rich.progress import Progress, TaskID
+
+
+class Bars:
+    """A watch for the time of one command; nothing is drawn, nor imported, before the first stage."""
+
+    def __init__(self, to: TextIO) -> None:
+        self._to = to
+        self._progress: Progress | None = None
+        self._bar: TaskID | None = None
+        self._in_rows = False
+
+    def __enter__(self) -> Bars:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._progress is not None:
+            if kind is None:
+                self._finish()
+            self._progress.stop()
+
+    def stage(self, name: str, rows: int | None = None, chunks: int | None = None) -> None:
+        """A stage begins; the one before it is over."""
+        if not self._to.isatty():
+            self._line(f"{name}{_size(rows, chunks)}")
+            return
+        self._finish()
+        self._in_rows = bool(rows)
+        progress = self._drawn()
+        self._bar = progress.add_task(
+            name, total=rows if self._in_rows else chunks, chunks=0, of=chunks, in_rows=self._in_rows
+        )
+
+    def advance(self, rows: int, chunks: int = 1) -> None:
+        """Chunks of the current stage were committed."""
+        if self._progress is None or self._bar is None:
+            return
+        done = self._progress.tasks[self._bar].fields["chunks"] + chunks
+        self._progress.update(self._bar, advance=rows if self._in_rows else chunks, chunks=done)
+
+    def note(self, message: str) -> None:
+        """A line above the bars."""
+        if self._progress is not None:
+            self._progress.console.print(message, markup=False, highlight=False)
+        else:
+            self._line(message)
+
+    def _line(self, text: str) -> None:
+        self._to.write(f"{text}\n")
+        self._to.flush()
+
+    def _finish(self) -> None:
+        """Leave the current bar full, whatever its estimate was."""
+        if self._progress is None or self._bar is None:
+            return
+        total = self._progress.tasks[self._bar].total
+        self._progress.update(self._bar, total=total or 1, completed=total or 1)
+        self._progress.stop_task(self._bar)
+
+    def _drawn(self) -> Progress:
+        if self._progress is None:
+            from airflow_refresh_provider.cli.bar_columns import progress
+
+            self._progress = progress(self._to)
+            self._progress.start()
+        return self._progress
+
+
+def _size(rows: int | None, chunks: int | None) -> str:
+    known = [f"{count:,} {unit}" for count, unit in ((rows, "rows"), (chunks, "chunks")) if count]
+    return f": {', '.join(known)}" if known else ""

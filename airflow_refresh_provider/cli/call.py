@@ -1,0 +1,47 @@
+"""What every command function gets: where to work, and whom to tell while working."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from airflow_refresh_provider.errors import Invalid
+from airflow_refresh_provider.places import Places, resolve, user_state
+
+if TYPE_CHECKING:
+    from airflow_refresh_provider.ports.watch import Watch
+    from airflow_refresh_provider.runner.refreshes import Refreshes
+
+_LOG = "debug.log"
+
+
+@dataclass(frozen=True)
+class Call:
+    """One command as given, its own options left out."""
+
+    control: str | None
+    spark: str | None
+    watch: Watch
+
+    @property
+    def places(self) -> Places:
+        """Where to work. Raises Invalid when that was not said."""
+        return resolve(os.environ, str(Path.cwd()), self.control, self.spark)
+
+    @property
+    def debug_log(self) -> Path:
+        """Where the debug log goes: beside the embedded server's files if there are any. It makes no control root."""
+        with suppress(Invalid):
+            home = Path(self.places.spark_home)
+            if home.is_dir():
+                return home / _LOG
+        return Path(user_state(os.environ)) / _LOG
+
+    def refreshes(self) -> Refreshes:
+        """Everything that can be asked of the control tables; Spark is not touched before it is needed."""
+        from airflow_refresh_provider.compose import refreshes
+
+        return refreshes(self.places, self.watch)

@@ -1,0 +1,105 @@
+"""The program `airflow-refresh`: argparse built from the table of commands.
+
+Nothing heavy is imported before a command is known, and nothing of Airflow, Spark or Delta for `--help`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NoReturn
+
+from airflow_refresh_provider.cli.table import (
+    COMMANDS,
+    GLOBAL_OPTIONS,
+    GROUPS,
+    PROGRAM,
+    SUMMARY,
+    Command,
+    Kind,
+    Option,
+)
+from airflow_refresh_provider.errors import Invalid
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    try:
+        given = vars(build_parser().parse_args(words))
+    except SystemExit as end:  # only --help ends so
+        return int(end.code or 0)
+    except Invalid as error:
+        from airflow_refresh_provider.cli.output import report
+
+        return report(error, as_json=_asks_for_json(words))
+    from airflow_refresh_provider.cli.perform import perform
+
+    command: Command = given.pop("command")
+    return perform(command, **given)
+
+
+class _Parser(argparse.ArgumentParser):
+    """argparse whose usage errors are those of this package."""
+
+    def error(self, message: str) -> NoReturn:
+        raise Invalid("usage", message, next=f"See `{self.prog} --help`.")
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """A parser whose result has the options of the command by parameter name, and `command` itself."""
+    parser = _Parser(prog=PROGRAM, description=SUMMARY, allow_abbrev=False)
+    first = parser.add_subparsers(metavar="COMMAND", required=True)
+    groups = {
+        word: first.add_parser(word, help=text, description=text).add_subparsers(metavar="COMMAND", required=True)
+        for word, text in GROUPS.items()
+    }
+    for command in COMMANDS:
+        level = first if len(command.words) == 1 else groups[command.words[0]]
+        leaf = level.add_parser(
+            command.words[-1], help=command.help, description=_sentence(command.help), allow_abbrev=False
+        )
+        for option in (*command.options, *GLOBAL_OPTIONS):
+            _add(leaf, option)
+        leaf.set_defaults(command=command)
+    return parser
+
+
+def _add(parser: argparse.ArgumentParser, option: Option) -> None:
+    if option.kind is Kind.FLAG:
+        parser.add_argument(option.name, dest=option.parameter, help=option.help, action="store_true")
+        return
+    if option.positional:
+        nargs = "+" if option.many else "?" if option.optional else None
+        parser.add_argument(option.parameter, metavar=option.name, help=option.help, nargs=nargs)
+        return
+    parser.add_argument(
+        option.name,
+        dest=option.parameter,
+        help=option.help if option.default is None else f"{option.help} (default: {option.default})",
+        choices=option.choices or None,
+        default=option.default,
+        type=_count if option.kind is Kind.COUNT else str,
+        metavar=option.value,
+    )
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of one or more")
+    return int(text)
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def _asks_for_json(words: Sequence[str]) -> bool:
+    """Whether `--output json` was among arguments that could not be parsed as a whole."""
+    return "--output=json" in words or ("--output", "json") in pairwise(words)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

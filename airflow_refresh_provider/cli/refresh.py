@@ -1,0 +1,81 @@
+"""Commands about runs: make one, watch it, see those that ended, take up those that were interrupted."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from airflow_refresh_provider.cli.call import Call
+from airflow_refresh_provider.core.recovery import OnInterrupted
+from airflow_refresh_provider.core.request import IfRunning, Request
+from airflow_refresh_provider.core.results import (
+    Differences,
+    HistoryEntry,
+    ProgressReport,
+    Recovery,
+    RunResult,
+)
+
+if TYPE_CHECKING:
+    from airflow_refresh_provider.runner.refreshes import Refreshes
+
+FOLLOW_SECONDS = 1.0
+
+
+def run(
+    call: Call,
+    name: str,
+    mode: str,  # noqa: ARG001 - there is one mode so far
+    on_interrupted: str,
+    if_running: str,
+    force: bool,
+    compare_only: bool,
+    workers: int,
+) -> RunResult | Differences:
+    """One refresh, or only the comparison."""
+    refreshes = call.refreshes()
+    if compare_only:
+        return refreshes.compare_only(name)
+    request = Request(
+        on_interrupted=OnInterrupted(on_interrupted),
+        if_running=IfRunning(if_running),
+        force=force,
+        workers=workers,
+    )
+    return refreshes.run(name, request)
+
+
+def progress(call: Call, name: str, follow: bool) -> ProgressReport:
+    """How far the run in progress is, or the last one; `follow` waits until nobody works on it."""
+    refreshes = call.refreshes()
+    report = refreshes.progress(name)
+    if not follow:
+        return report
+    call.watch.stage(report.stage, report.rows_total, report.chunks_total)
+    while _live(refreshes, name):
+        time.sleep(FOLLOW_SECONDS)
+        before, report = report, refreshes.progress(name)
+        if (report.stage, report.rows_total) != (before.stage, before.rows_total):
+            call.watch.stage(report.stage, report.rows_total, report.chunks_total)
+        call.watch.advance(report.rows_done - before.rows_done, report.chunks_done - before.chunks_done)
+    return refreshes.progress(name)
+
+
+def history(call: Call, name: str) -> list[HistoryEntry]:
+    """The runs of a definition that ended."""
+    return call.refreshes().history(name)
+
+
+def recover(call: Call, name: str | None) -> list[Recovery]:
+    """Take up interrupted runs, of one definition or of all."""
+    return call.refreshes().recover(name)
+
+
+def rebuild_progress(call: Call, name: str) -> ProgressReport:
+    """Make the progress anew from the target's log."""
+    return call.refreshes().rebuild_progress(name)
+
+
+def _live(refreshes: Refreshes, name: str) -> bool:
+    run = refreshes.show(name).run
+    return run is not None and run.live

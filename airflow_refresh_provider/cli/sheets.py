@@ -1,0 +1,225 @@
+"""Sheets: what people see of each result model. Which model is shown how is decided here and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from functools import singledispatch
+
+from airflow_refresh_provider.cli.models import ServerReport, Validated
+from airflow_refresh_provider.core.pins import Digests
+from airflow_refresh_provider.core.results import (
+    DefinitionStatus,
+    Differences,
+    Dropped,
+    HistoryEntry,
+    ProgressReport,
+    Recovery,
+    Registration,
+    Rows,
+    RunResult,
+    RunStatus,
+)
+from airflow_refresh_provider.core.stored import Stored
+
+Cell = str | int | None
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """Rows under columns, and lines below them. Columns without names make a list of facts."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    notes: tuple[str, ...] = ()
+
+
+def sheet(answer: Stored | list[Stored]) -> Sheet:
+    """One result as a list of facts, several as a table."""
+    if not isinstance(answer, list):
+        return facts(answer)
+    if not answer:
+        return Sheet((), (), ("nothing to show",))
+    lines = [line(value) for value in answer]
+    return Sheet(tuple(lines[0]), tuple(tuple(values.values()) for values in lines))
+
+
+@singledispatch
+def line(value: Stored) -> dict[str, Cell]:
+    """A result as one row of a table, by column."""
+    raise NotImplementedError(type(value).__name__)
+
+
+@singledispatch
+def facts(value: Stored) -> Sheet:
+    """A result by itself; what has no form of its own is shown as its row, turned upright."""
+    return _facts(line(value).items())
+
+
+def _facts(pairs: Iterable[tuple[str, Cell]], notes: tuple[str, ...] = ()) -> Sheet:
+    return Sheet(("", ""), tuple((name, _grouped(value)) for name, value in pairs if value is not None), notes)
+
+
+@line.register
+def _(value: Validated) -> dict[str, Cell]:
+    return {"name": value.name, "target": value.target, "file": value.file}
+
+
+@line.register
+def _(value: Registration) -> dict[str, Cell]:
+    return {"name": value.name, "action": value.action, "target": value.target}
+
+
+@line.register
+def _(value: Dropped) -> dict[str, Cell]:
+    kept = "deleted" if value.target_deleted else "kept"
+    return {"name": value.name, "target": f"{value.target} ({kept})", "run abandoned": value.run_abandoned}
+
+
+@line.register
+def _(value: ServerReport) -> dict[str, Cell]:
+    return {
+        "state": "running" if value.running else "not running",
+        "url": value.url,
+        "pid": None if value.pid is None else str(value.pid),
+        "log": value.log,
+    }
+
+
+@line.register
+def _(value: DefinitionStatus) -> dict[str, Cell]:
+    return {
+        "name": value.name,
+        "state": f"suspended: {value.suspended}" if value.suspended else value.state,
+        "run": None if value.run is None else _run(value.run),
+        "published": None if value.published_version is None else str(value.published_version),
+        "published at": _time(value.published_at),
+        "target": value.target,
+    }
+
+
+@facts.register
+def _(value: DefinitionStatus) -> Sheet:
+    definition = value.definition
+    return _facts(
+        [
+            *line(value).items(),
+            ("inputs", _inputs(value.input_versions) or ", ".join(definition.inputs)),
+            ("keys", ", ".join(definition.keys)),
+            ("generation", value.generation),
+            ("definition", value.definition_hash),
+            ("owner", definition.owner),
+            ("description", definition.description),
+        ]
+    )
+
+
+@line.register
+def _(value: RunResult) -> dict[str, Cell]:
+    return {
+        "name": value.name,
+        "state": f"{value.state}, resumed" if value.resumed else value.state.value,
+        "reason": value.reason,
+        "rows": _rows(value.rows),
+        "chunks": f"{value.chunks.done:,} done, {value.chunks.skipped:,} of them skipped by this attempt",
+        "inputs": _inputs(value.input_versions),
+        "published": None if value.published_version is None else f"version {value.published_version}",
+        "seconds": f"{value.seconds:.1f}",
+        "stages": ", ".join(f"{name} {seconds:.1f} s" for name, seconds in value.stages.items()) or None,
+        "run": value.run_id,
+    }
+
+
+@facts.register
+def _(value: ProgressReport) -> Sheet:
+    """The report, and a line for each vnode below it."""
+    notes = tuple(f"vnode {v.vnode}: {v.stage}, unit {v.unit}, chunk {v.chunk}, {_rows(v.rows)}" for v in value.vnodes)
+    return _facts(line(value).items(), notes)
+
+
+@line.register
+def _(value: ProgressReport) -> dict[str, Cell]:
+    return {
+        "name": value.name,
+        "stage": value.stage,
+        "chunks": _of(value.chunks_done, value.chunks_total),
+        "rows": _of(value.rows_done, value.rows_total),
+        "run": value.run_id,
+    }
+
+
+@line.register
+def _(value: HistoryEntry) -> dict[str, Cell]:
+    result = value.result
+    return {
+        "at": _time(value.at),
+        "outcome": value.outcome.value,
+        "generation": value.generation,
+        "rows": None if result is None else _rows(result.rows),
+        "seconds": None if result is None else f"{result.seconds:.1f}",
+        "published": None if result is None or result.published_version is None else str(result.published_version),
+        "run": value.run_id,
+        "reason": value.reason,
+    }
+
+
+@line.register
+def _(value: Recovery) -> dict[str, Cell]:
+    return {"name": value.name, "action": value.action, "reason": value.reason, "run": value.run_id}
+
+
+@line.register
+def _(value: Differences) -> dict[str, Cell]:
+    return {
+        "name": value.name,
+        "target": value.target,
+        "equal": "yes" if value.equal else "no",
+        "a refresh would": _rows(value.rows),
+        "rows of the query": value.source_rows,
+        "rows of the target": value.target_rows,
+        "target version": None if value.target_version is None else str(value.target_version),
+        "inputs": _inputs(value.input_versions),
+        "seconds": f"{value.seconds:.1f}",
+    }
+
+
+@facts.register
+def _(value: Differences) -> Sheet:
+    """The counts, and the samples below them."""
+    notes = tuple(f"{s.op}  query: {_row(s.desired)}  target: {_row(s.found)}" for s in value.samples)
+    return _facts(line(value).items(), notes)
+
+
+def _run(run: RunStatus) -> str:
+    alive = f"held by {run.owner}" if run.live else "interrupted"
+    chunks = _of(run.chunks_done, run.chunks_total)
+    return f"{run.run_id}, {run.stage}, {chunks} chunks, attempt {run.attempts}, {alive}"
+
+
+def _rows(rows: Rows) -> str:
+    return ", ".join(f"{count:,} {what}" for what, count in rows.model_dump().items())
+
+
+def _inputs(versions: Digests) -> str | None:
+    return ", ".join(f"{name} {_short(version)}" for name, version in versions.items()) or None
+
+
+def _short(version: int | str) -> str:
+    return str(version)[: len("sha256:") + 12]
+
+
+def _of(done: int, total: int | None) -> str:
+    return f"{done:,}" if total is None else f"{done:,} of {total:,}"
+
+
+def _row(row: dict[str, object] | None) -> str:
+    return "-" if row is None else ", ".join(f"{name}={value}" for name, value in row.items())
+
+
+def _time(at: datetime | None) -> str | None:
+    return None if at is None else at.strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def _grouped(value: Cell) -> Cell:
+    return f"{value:,}" if isinstance(value, int) else value

@@ -1,0 +1,133 @@
+"""All commands as data: their words, options, help, and the function that does the work.
+
+No framework stands behind this table; argparse is one door to it. A function is named as "module:function"
+and imported only when its command is given, so that `--help` costs nothing. Its parameters are a `Call` and then
+the options of the command by name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Kind(StrEnum):
+    """What an option takes."""
+
+    TEXT = "text"
+    COUNT = "count"  # a whole number, one or more
+    FLAG = "flag"
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option (`--name`) or positional argument (`NAME`), with the values it may have if listed.
+
+    `value` stands for the value in help texts.
+    """
+
+    name: str
+    help: str
+    kind: Kind = Kind.TEXT
+    value: str | None = None
+    choices: tuple[str, ...] = ()
+    default: str | int | None = None
+    many: bool = False
+    optional: bool = False
+
+    @property
+    def positional(self) -> bool:
+        """Given by place, not by name."""
+        return not self.name.startswith("--")
+
+    @property
+    def parameter(self) -> str:
+        """The name of the function's parameter."""
+        return self.name.lstrip("-").replace("-", "_").lower()
+
+
+@dataclass(frozen=True)
+class Command:
+    """One command: `words` as typed after the program's name."""
+
+    words: tuple[str, ...]
+    help: str
+    does: str
+    options: tuple[Option, ...] = ()
+
+
+PROGRAM = "airflow-refresh"
+SUMMARY = "Keep Delta tables equal to a query. Kill a refresh anywhere, run it again: it goes on."
+
+GLOBAL_OPTIONS = (
+    Option("--control", "where the control tables are (default: AIRFLOW_REFRESH_CONTROL)", value="URI"),
+    Option("--spark", "`local` or sc://host:port (default: AIRFLOW_REFRESH_SPARK, else local)", value="URL"),
+    Option("--output", "how the result is printed", choices=("table", "json"), default="table"),
+    Option("--verbose", "show the debug log on stderr", Kind.FLAG),
+)
+
+_NAME = Option("NAME", "a registered definition")
+_SOME_NAME = Option("NAME", "a registered definition (default: all)", optional=True)
+_FILES = Option("FILE", "YAML files of definitions, or folders of them", many=True)
+
+_DEFINITIONS = "airflow_refresh_provider.cli.definitions"
+_REFRESH = "airflow_refresh_provider.cli.refresh"
+_SERVER = "airflow_refresh_provider.cli.server"
+
+_RUN_OPTIONS = (
+    Option("--mode", "how the content is made", choices=("full",), default="full"),
+    Option(
+        "--on-interrupted",
+        "an unfinished run is finished at its own input versions, or given up for a new one",
+        choices=("resume", "restart"),
+        default="resume",
+    ),
+    Option(
+        "--if-running",
+        "what to do while another owner is at it",
+        choices=("refuse", "skip"),
+        default="refuse",
+    ),
+    Option("--force", "run although nothing moved, and accept a mass delete", Kind.FLAG),
+    Option("--compare-only", "count and show differences between target and query; write nothing", Kind.FLAG),
+    Option("--workers", "units merged side by side", Kind.COUNT, value="N", default=2),
+)
+
+COMMANDS = (
+    Command(("validate",), "check definitions; needs no server", f"{_DEFINITIONS}:validate", (_FILES,)),
+    Command(("register",), "store definitions in the control tables", f"{_DEFINITIONS}:register", (_FILES,)),
+    Command(("list",), "all registered definitions", f"{_DEFINITIONS}:list_all"),
+    Command(("show",), "one definition, its run and what is published", f"{_DEFINITIONS}:show", (_NAME,)),
+    Command(
+        ("run",),
+        "refresh a target once, or go on with an unfinished run",
+        f"{_REFRESH}:run",
+        (_NAME, *_RUN_OPTIONS),
+    ),
+    Command(
+        ("progress",),
+        "how far the run in progress is, or the last one",
+        f"{_REFRESH}:progress",
+        (_NAME, Option("--follow", "keep looking until the run ends", Kind.FLAG)),
+    ),
+    Command(("history",), "the runs that ended", f"{_REFRESH}:history", (_NAME,)),
+    Command(("recover",), "find interrupted runs; resume or abandon them", f"{_REFRESH}:recover", (_SOME_NAME,)),
+    Command(
+        ("rebuild-progress",),
+        "make the progress anew from the target's log",
+        f"{_REFRESH}:rebuild_progress",
+        (_NAME,),
+    ),
+    Command(
+        ("drop",),
+        "forget a definition; its target stays unless asked",
+        f"{_DEFINITIONS}:drop",
+        (_NAME, Option("--delete-target", "delete the target's data too", Kind.FLAG)),
+    ),
+    Command(("spark", "start"), "start the embedded Spark server, or find it running", f"{_SERVER}:start"),
+    Command(("spark", "stop"), "stop the embedded Spark server", f"{_SERVER}:stop"),
+    Command(("spark", "status"), "whether the embedded Spark server runs, and where", f"{_SERVER}:status"),
+)
+
+GROUPS = {"spark": "the embedded Spark server"}
+"""First words that have commands below them."""

@@ -1,0 +1,80 @@
+"""The composition: which store, engine and clock a set of places stands for. Nothing heavy is imported before use."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from airflow_refresh_provider.host import LocalProcesses, StoredHeart, SystemClock
+from airflow_refresh_provider.places import EMBEDDED, Places
+from airflow_refresh_provider.ports.bundle import Ports
+from airflow_refresh_provider.ports.engine import Engine, EngineSession
+from airflow_refresh_provider.ports.watch import Silent, Watch
+from airflow_refresh_provider.runner.refreshes import Refreshes
+
+if TYPE_CHECKING:
+    from airflow_refresh_provider.spark.server import EmbeddedServer
+
+
+def refreshes(places: Places, watch: Watch | None = None, label: str | None = None) -> Refreshes:
+    """The refreshes of one control root. `label` is what others see of this owner."""
+    from airflow_refresh_provider.delta.inputs import DeltaInputProbe
+    from airflow_refresh_provider.delta.log import DeltaTableLog
+    from airflow_refresh_provider.delta.staging import StagingFolders
+    from airflow_refresh_provider.delta.store import DeltaControlStore
+
+    clock = SystemClock()
+    store = DeltaControlStore(places.control)
+    return Refreshes(
+        Ports(
+            store=store,
+            log=DeltaTableLog(),
+            inputs=DeltaInputProbe(),
+            staging=StagingFolders(),
+            engine=LazyEngine(places),
+            clock=clock,
+            processes=LocalProcesses(label or f"airflow-refresh, process {os.getpid()}"),
+            heart=StoredHeart(store, clock),
+            watch=watch or Silent(),
+            environment=dict(os.environ),
+            staging_root=f"{places.control}/staging",
+        )
+    )
+
+
+def embedded_server(places: Places) -> EmbeddedServer:
+    """The Spark server that belongs to a control root."""
+    from airflow_refresh_provider.spark.server import EmbeddedServer, ServerOptions
+
+    return EmbeddedServer(Path(places.spark_home), ServerOptions.of(os.environ))
+
+
+class LazyEngine:
+    """The engine of a set of places; Spark is looked for, or started, when the first session is opened."""
+
+    def __init__(self, places: Places) -> None:
+        self._places = places
+        self._engine: Engine | None = None
+
+    def open(self, session_id: str) -> EngineSession:
+        """Open a session, starting the embedded server when that is the place."""
+        return self._found().open(session_id)
+
+    def release(self, session_id: str) -> None:
+        """End somebody's session."""
+        self._found().release(session_id)
+
+    def _found(self) -> Engine:
+        if self._engine is None:
+            self._engine = _engine(self._places)
+        return self._engine
+
+
+def _engine(places: Places) -> Engine:
+    from airflow_refresh_provider.spark.engine import SparkEngine
+    from airflow_refresh_provider.spark.sessions import Endpoint
+
+    if places.spark == EMBEDDED:
+        return SparkEngine(embedded_server(places).ensure())
+    return SparkEngine(Endpoint(places.spark))

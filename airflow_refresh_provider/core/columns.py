@@ -1,0 +1,93 @@
+"""Columns of results and targets: names, Spark types, and what a difference between the two means.
+
+Types are Spark DDL words as `simpleString` gives them ("bigint", "decimal(15,2)", "struct<a:int>"). Names are compared
+without case, as Spark does.
+"""
+
+from __future__ import annotations
+
+from airflow_refresh_provider.core.stored import Stored
+from airflow_refresh_provider.errors import Invalid, Refused
+
+VNODE = "_vnode"
+ROW_HASH = "_row_hash"
+OP = "_op"
+HIDDEN = (VNODE, ROW_HASH)
+RESERVED = frozenset({VNODE, ROW_HASH, OP})
+
+
+class Column(Stored):
+    """One column: its name as written and its Spark type."""
+
+    name: str
+    type: str
+
+
+Columns = tuple[Column, ...]
+
+
+class SchemaChange(Stored):
+    """How the query's result differs from the target: columns only in the result, only in the target, retyped."""
+
+    added: Columns = ()
+    dropped: Columns = ()
+    retyped: tuple[tuple[Column, Column], ...] = ()
+
+    @property
+    def empty(self) -> bool:
+        """Whether result and target have the same columns."""
+        return not (self.added or self.dropped or self.retyped)
+
+
+def visible(columns: Columns) -> Columns:
+    """The columns a reader of a target is meant to see."""
+    return tuple(c for c in columns if c.name.lower() not in RESERVED)
+
+
+def schema_change(target: Columns, result: Columns) -> SchemaChange:
+    """What has to happen to `target` before it can hold `result`."""
+    old = {c.name.lower(): c for c in visible(target)}
+    new = {c.name.lower(): c for c in result}
+    return SchemaChange(
+        added=tuple(c for k, c in new.items() if k not in old),
+        dropped=tuple(c for k, c in old.items() if k not in new),
+        retyped=tuple((old[k], new[k]) for k in old if k in new and old[k].type != new[k].type),
+    )
+
+
+def check_result(result: Columns, keys: tuple[str, ...]) -> None:
+    """Refuse results that cannot be refreshed: reserved or repeated names, missing keys. Raises Invalid."""
+    names = [c.name.lower() for c in result]
+    if taken := [c.name for c in result if c.name.lower() in RESERVED]:
+        raise Invalid(
+            "reserved_column",
+            f"the query's result has the reserved column {taken[0]}",
+            next="Give the column another name in the query (AS ...).",
+        )
+    if repeated := sorted({n for n in names if names.count(n) > 1}):
+        raise Invalid(
+            "duplicate_column",
+            f"the query's result has more than one column named {', '.join(repeated)}",
+            next="Give each column of the result its own name (AS ...).",
+        )
+    if missing := [k for k in keys if k.lower() not in names]:
+        raise Invalid(
+            "key_not_in_result",
+            f"keys {', '.join(missing)} are not columns of the query's result ({', '.join(c.name for c in result)})",
+            next="Select the key columns in the query, or correct `keys`.",
+        )
+
+
+def check_change(change: SchemaChange, target: str, *, add: bool) -> None:
+    """Refuse a schema change that could lose data, or that the definition does not allow. Raises Refused."""
+    parts = [f"column {c.name} ({c.type}) is in the target and no longer in the result" for c in change.dropped]
+    parts += [f"column {old.name} was {old.type} and would become {new.type}" for old, new in change.retyped]
+    if not add:
+        parts += [f"column {c.name} ({c.type}) is new in the result" for c in change.added]
+    if parts:
+        raise Refused(
+            "schema_change",
+            f"the result no longer fits the target {target}: {'; '.join(parts)}",
+            next="Change the query so that it gives the target's columns (CAST, AS), allow new columns with "
+            "on_schema_change, or drop the definition with --delete-target and register it again.",
+        )

@@ -1,0 +1,54 @@
+"""How a load goes about it: straight into an empty target, from rows staged in splits, or compared at once.
+
+A first load has nothing to compare with, so it may skip staging: the whole query as one commit when it is small
+enough, else one commit per split of the input's files. A comparison reads the query directly, unless the one input
+is so large that losing the job would hurt more than staging its rows first.
+"""
+
+from __future__ import annotations
+
+from airflow_refresh_provider.core.chunking import Limits, split_files
+from airflow_refresh_provider.core.definition import Chunking, Layout, Visibility
+from airflow_refresh_provider.core.marker import MAX_SLOTS
+from airflow_refresh_provider.core.plan import Split
+from airflow_refresh_provider.core.stored import Stored
+
+STAGE_ROWS_BEYOND = 20
+"""Rows are staged in splits when an input has more than this many times the rows of one commit."""
+
+Files = tuple[tuple[str, int], ...]
+
+
+class Splittable(Stored):
+    """The one input of a row-wise query: its plain files and about how many rows it has."""
+
+    files: Files
+    rows: int
+
+
+def limits(chunking: Chunking, visibility: Visibility, layout: Layout) -> Limits:
+    """What one commit may change, how large chunks are, and how many units may run side by side."""
+    whole = visibility is Visibility.WHOLE
+    return Limits(
+        one_commit=chunking.one_commit_up_to if whole else chunking.chunk_rows,
+        chunk_rows=chunking.chunk_rows,
+        units=MAX_SLOTS if layout is Layout.VNODE else 1,
+    )
+
+
+def direct_splits(rows: int, allowed: Limits, input: Splittable | None) -> tuple[Split | None, ...] | None:
+    """The commits of a first load straight from the query: (None,) is the whole query in one, None is not possible."""
+    if rows == 0:
+        return ()
+    if rows <= allowed.one_commit:
+        return (None,)
+    if input is None or len(input.files) < 2:
+        return None
+    return split_files(input.files, -(-rows // allowed.chunk_rows))
+
+
+def row_splits(allowed: Limits, input: Splittable | None) -> tuple[Split, ...]:
+    """The splits in which rows are staged before they are compared; none when they are compared at once."""
+    if input is None or len(input.files) < 2 or input.rows <= STAGE_ROWS_BEYOND * allowed.one_commit:
+        return ()
+    return split_files(input.files, -(-input.rows // allowed.one_commit))

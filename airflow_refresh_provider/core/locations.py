@@ -1,0 +1,91 @@
+"""Where tables and files are: one spelling for each place, and no credentials in it.
+
+A local place is an absolute path without a scheme, any other a URI of a storage Spark and delta-rs both reach. Paths
+are tidied as text (`//`, `.`, `..`, a slash at the end); links on disk are not followed. Relative paths mean nothing
+here: whoever read them from a file has resolved them.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from typing import Annotated
+from urllib.parse import unquote, urlsplit
+
+from pydantic import AfterValidator
+from pydantic_core import PydanticCustomError
+
+SCHEMES = ("s3", "s3a", "abfs", "abfss", "gs", "hdfs")
+
+_SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*):(?=/)")
+_VARIABLE = re.compile(r"\$\{[^}]*\}")
+_AZURE = ("abfs", "abfss")  # container@account is part of the address there
+
+
+def is_relative(location: str) -> bool:
+    """Whether a place is given relative to something: neither absolute, nor a URI, nor begun by a variable."""
+    return not (location.startswith(("/", "${")) or _SCHEME.match(location))
+
+
+def normalised(location: str) -> str:
+    """The one spelling of a place. Raises ValueError, which never repeats what may be a credential."""
+    if not location.strip() or any(ord(c) < 32 for c in location):
+        raise ValueError("must be a path or URI without control characters")
+    if location.startswith("/"):
+        return _tidy(location)
+    scheme = _SCHEME.match(location)
+    if scheme is None:
+        raise ValueError("must be an absolute path, or a URI such as s3://bucket/folder")
+    if scheme[1].lower() == "file":
+        return _local(location)
+    return _remote(scheme[1].lower(), location)
+
+
+def _local(uri: str) -> str:
+    rest = uri[len("file:") :]
+    if rest.startswith("//"):
+        host, slash, path = rest[2:].partition("/")
+        if host not in ("", "localhost"):
+            raise ValueError("must name a file of this machine: file:///path")
+        rest = slash + path
+    return _tidy(unquote(rest))
+
+
+def _tidy(path: str) -> str:
+    tidy = "/" + posixpath.normpath(path).lstrip("/")
+    if tidy == "/":
+        raise ValueError("must not be the root of the file system: name a folder or file")
+    return tidy
+
+
+def _remote(scheme: str, uri: str) -> str:
+    address, has_query, _ = uri.partition("?")
+    authority = urlsplit(address).netloc
+    user, at, _ = authority.rpartition("@")
+    if has_query or ":" in user or (at and scheme not in _AZURE):
+        raise PydanticCustomError(
+            "credentials", "must not carry credentials or a query string: give them to Spark, not to a definition"
+        )
+    if scheme not in SCHEMES:
+        raise ValueError(f"must be a local path or have one of the schemes {', '.join(SCHEMES)}")
+    folder = address.partition("://")[2].partition("/")[2].strip("/")
+    if not authority or not folder:
+        raise ValueError(f"must name a bucket and a folder: {scheme}://bucket/folder")
+    if any(part in (".", "..") for part in folder.split("/")):
+        raise ValueError("must not have . or .. in a URI: write the folders themselves")
+    return f"{scheme}://{authority}/{re.sub('/+', '/', folder)}"
+
+
+def _target(location: str) -> str:
+    if _VARIABLE.search(location):
+        raise ValueError("must not have variables: a target is known by its place, so write the place itself")
+    return normalised(location)
+
+
+def _input(location: str) -> str:
+    """A place that begins with a variable is tidied when it is used, once the variable has its value."""
+    return location.rstrip("/") if location.startswith("${") else normalised(location)
+
+
+TargetLocation = Annotated[str, AfterValidator(_target)]
+InputLocation = Annotated[str, AfterValidator(_input)]

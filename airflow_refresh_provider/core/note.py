@@ -1,0 +1,60 @@
+"""Notes: what each commit of ours says about itself, in the userMetadata of the target's log.
+
+Notes are for people and for rebuilding indexes; whether a chunk is in is decided by markers alone. A seal's note is
+the exception: it carries what a crash between seal and bookkeeping must not lose.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from pydantic import ValidationError
+
+from airflow_refresh_provider.core.pins import Digests
+from airflow_refresh_provider.core.plan import ChangeCounts
+from airflow_refresh_provider.core.stored import Stored
+
+FORMAT = 1
+
+
+class NoteKind(StrEnum):
+    """What a commit of ours is for."""
+
+    CHUNK = "chunk"
+    FENCE = "fence"
+    SEAL = "seal"
+
+
+class Note(Stored):
+    """The note of one commit.
+
+    `published_version` stands in seals only, `unit` and `chunk` not in seals; `by_vnode` has the planned rows of a
+    chunk, `hash_high` where it ends inside a vnode.
+    """
+
+    format: int = FORMAT
+    kind: NoteKind
+    definition: str
+    run: str
+    generation: int
+    unit: int | None = None
+    chunk: int | None = None
+    way: str | None = None
+    by_vnode: dict[int, ChangeCounts] = {}
+    hash_high: int | None = None
+    inputs: Digests = {}
+    published_version: int | None = None
+
+    def text(self) -> str:
+        """The JSON that goes into the commit."""
+        return self.model_dump_json(exclude_none=True, exclude_defaults=False)
+
+
+def read_note(text: str | None) -> Note | None:
+    """The note in a commit's userMetadata, None when there is none of ours."""
+    if not text:
+        return None
+    try:
+        return Note.model_validate_json(text)
+    except ValidationError:
+        return None

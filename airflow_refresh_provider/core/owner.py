@@ -1,0 +1,57 @@
+"""Owners and leases: who works on a run, and when somebody else may take it over.
+
+Leases and beats only say whether an owner seems alive. They never make a write safe; fences in the target's log do.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from airflow_refresh_provider.core.stored import Stored
+
+BEAT_EVERY = timedelta(seconds=10)
+STALE_AFTER = timedelta(seconds=45)
+PARKED_FOR = timedelta(hours=1)
+WAIT_FOR_LEASE = timedelta(seconds=60)
+
+
+class Owner(Stored):
+    """One process: enough to tell on its own host whether it still exists. `label` is for people."""
+
+    host: str
+    boot_id: str
+    pid: int
+    started: float
+    label: str
+
+
+class Beat(Stored):
+    """The last sign of life of a run or of one of its units."""
+
+    generation: int
+    at: datetime
+
+
+class Liveness(StrEnum):
+    """What is known about the owner of a run."""
+
+    LIVE = "live"
+    STALE = "stale"
+    FREE = "free"  # released, or parked and past its deadline: anyone may take it at once
+
+
+def liveness(
+    now: datetime, owner: Owner | None, taken_at: datetime, beats: tuple[Beat, ...], alive: bool | None
+) -> Liveness:
+    """Judge a lease. `alive` is what the owner's own host says of its process, None when that cannot be asked.
+
+    A lease is stale only when neither the run nor any of its units gave a sign of life for STALE_AFTER, or at once
+    when the process is known to be gone.
+    """
+    if owner is None:
+        return Liveness.FREE
+    if alive is False:
+        return Liveness.STALE
+    last = max((taken_at, *(b.at for b in beats)))
+    return Liveness.STALE if now - last > STALE_AFTER else Liveness.LIVE

@@ -1,0 +1,40 @@
+"""Policies on the data of a refresh: keys that do not identify rows, and deletes beyond what was allowed."""
+
+from __future__ import annotations
+
+from airflow_refresh_provider.errors import Failed, Refused
+
+
+def check_keys(rows_with_null: int, duplicates: int, null_examples: tuple[str, ...], examples: tuple[str, ...]) -> None:
+    """Refuse a result whose keys are NULL or not unique. Raises Failed with counts and examples."""
+    if rows_with_null:
+        raise Failed(
+            "null_key",
+            f"{rows_with_null} rows of the query's result have NULL in the key{_such_as(null_examples)}",
+            left="The target was not changed.",
+            next="Filter such rows out in the query, or choose keys that are never NULL.",
+        )
+    if duplicates:
+        raise Failed(
+            "duplicate_key",
+            f"{duplicates} keys occur more than once in the query's result{_such_as(examples)}",
+            left="The target was not changed.",
+            next="Make the keys unique in the query, add key columns, or set on_duplicate: latest with latest_by.",
+        )
+
+
+def check_deletes(deleted: int, target_rows: int, allowed: float, *, force: bool) -> None:
+    """Refuse a change set that deletes too much of a target that has rows. Raises Refused."""
+    if force or not target_rows or deleted <= allowed * target_rows:
+        return
+    raise Refused(
+        "mass_delete",
+        f"the refresh would delete {deleted} of {target_rows} rows ({deleted / target_rows:.0%}), "
+        f"more than max_delete_ratio {allowed:g} allows",
+        left="The target was not changed.",
+        next="Check the inputs. If the deletes are meant, run again with --force or raise max_delete_ratio.",
+    )
+
+
+def _such_as(examples: tuple[str, ...]) -> str:
+    return f", such as {'; '.join(examples)}" if examples else ""

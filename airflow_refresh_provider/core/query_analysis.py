@@ -1,0 +1,20 @@
+"""All checks of a query in one place; imported only when a query is looked into, for the parser is slow to load."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from airflow_refresh_provider.core.query_clock import clock_spans
+from airflow_refresh_provider.core.query_facts import QueryFacts
+from airflow_refresh_provider.core.query_parse import parse
+from airflow_refresh_provider.core.query_repeatable import check_repeatable
+from airflow_refresh_provider.core.query_row_wise import is_row_wise
+from airflow_refresh_provider.core.query_tables import tables_of
+
+
+def facts_of(query: str, input_names: Collection[str]) -> QueryFacts:
+    """What a query is, once it has passed every check. Raises Invalid with the position of the first complaint."""
+    parsed = parse(query)
+    tables = tables_of(parsed, input_names)
+    check_repeatable(parsed)
+    return QueryFacts(tables=tables, clock_spans=clock_spans(parsed), row_wise=is_row_wise(parsed.tree))

@@ -1,0 +1,68 @@
+"""Refusing queries that may give another result when run again on the same data.
+
+A run that resumes evaluates its query anew and must get the same rows. Clock functions are not refused, they are bound.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import TokenType
+
+from airflow_refresh_provider.core.query_parse import Parsed, complaint
+
+_CHANGING = frozenset(
+    {
+        "rand", "randn", "random", "randstr", "uniform", "uuid", "shuffle", "monotonically_increasing_id",
+        "spark_partition_id", "input_file_name", "input_file_block_start", "input_file_block_length", "reflect",
+        "java_method", "try_reflect",
+    }
+)  # fmt: skip
+_MOMENTS = ("now", "today", "tomorrow", "yesterday")  # DATE'today' reads the clock
+_TIMES = frozenset({"date", "timestamp", "timestamp_ntz", "timestamp_ltz"})
+_CODE = "nondeterministic_query"
+
+
+def check_repeatable(parsed: Parsed) -> None:
+    """Refuse functions, samples and literals that change from run to run. Raises Invalid."""
+    for call in parsed.tree.find_all(exp.Func):
+        if "start" not in call.meta:
+            continue
+        name = parsed.text[int(call.meta["start"]) : int(call.meta["end"]) + 1].strip("`").lower()
+        if name in _CHANGING:
+            raise complaint(
+                parsed.text,
+                int(call.meta["start"]),
+                f"{name} gives other values when the query is run again",
+                "Leave it out, or compute the value from columns (for example with xxhash64).",
+                _CODE,
+            )
+    _check_samples(parsed)
+    _check_moments(parsed)
+
+
+def _check_samples(parsed: Parsed) -> None:
+    if parsed.tree.find(exp.TableSample) is not None:
+        raise complaint(
+            parsed.text,
+            next(t.start for t in parsed.tokens if t.token_type is TokenType.TABLE_SAMPLE),
+            "TABLESAMPLE picks other rows when the query is run again",
+            "Pick rows by their values, for example pmod(xxhash64(key), 100) < 10.",
+            _CODE,
+        )
+
+
+def _check_moments(parsed: Parsed) -> None:
+    for kind, literal in pairwise(parsed.tokens):
+        if literal.token_type is not TokenType.STRING or kind.text.lower() not in _TIMES:
+            continue
+        words = literal.text.strip().lower().split()
+        if words and words[0] in _MOMENTS:
+            raise complaint(
+                parsed.text,
+                kind.start,
+                f"{kind.text}'{literal.text}' is another moment at each run",
+                "Write current_date() or current_timestamp(), which a run evaluates once, and add days to it.",
+                _CODE,
+            )

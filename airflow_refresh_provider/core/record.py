@@ -1,0 +1,94 @@
+"""The stored record of a definition: its state, its counter, the run in progress, and what is published.
+
+One record is one row of the state table; every transition writes the whole of it. Who may write is decided by
+generations: one counter per definition, drawn anew by every start, take-over, adoption and unit claim. A generation
+belongs to one run only.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from airflow_refresh_provider.core.definition import Definition
+from airflow_refresh_provider.core.lifecycle import Event, State, advance
+from airflow_refresh_provider.core.owner import Owner
+from airflow_refresh_provider.core.pins import VersionVector
+from airflow_refresh_provider.core.plan import ChangeCounts, Frozen, Plan
+from airflow_refresh_provider.core.stored import Stored
+
+
+class Claim(Stored):
+    """One unit in the hands of one owner. `session` is the Spark session it may use, recorded before it is opened."""
+
+    generation: int
+    owner: Owner
+    session: str
+
+
+class Lease(Stored):
+    """Who holds the run as a whole. Without an owner it is free, with a deadline it is parked for its own tasks."""
+
+    generation: int
+    owner: Owner | None
+    session: str | None
+    taken_at: datetime
+    parked_until: datetime | None = None
+
+
+class Published(Stored):
+    """The newest complete refresh: readers of whole refreshes read `version` of the target."""
+
+    run_id: str
+    target_id: str
+    version: int
+    seal_version: int
+    pins: VersionVector
+    definition_hash: str
+    clocked: bool  # the query reads the clock, so its result moves without its inputs
+    at: datetime
+
+
+class Run(Stored):
+    """One refresh in progress: `generations` are all numbers drawn for it, `attempts` how often it was taken up.
+
+    `definition` is the one it was started with; a newer one may have been registered since.
+    """
+
+    run_id: str
+    definition: Definition
+    started_at: datetime
+    lease: Lease
+    generations: tuple[int, ...]
+    plan: Plan
+    attempts: int = 1
+    claims: dict[int, Claim] = {}
+    frozen: Frozen | None = None
+    counts: ChangeCounts = ChangeCounts()
+    published: bool = False
+
+    @property
+    def generation(self) -> int:
+        """The generation of whoever holds the run as a whole."""
+        return self.lease.generation
+
+
+class Record(Stored):
+    """Everything stored about one definition. `generation` is the counter: the highest number ever drawn."""
+
+    name: str
+    definition: Definition
+    state: State = State.IDLE
+    generation: int = 0
+    suspended: str | None = None
+    dropped: bool = False
+    run: Run | None = None
+    published: Published | None = None
+
+    def after(self, event: Event, **changes: object) -> Record:
+        """The record a transition leads to. Raises Defect when the lifecycle has no such transition."""
+        return self.model_copy(update={"state": advance(self.state, event), **changes})
+
+    def with_run(self, event: Event, **changes: object) -> Record:
+        """As `after`, changing fields of the run in progress."""
+        assert self.run is not None
+        return self.after(event, run=self.run.model_copy(update=changes))

@@ -1,0 +1,181 @@
+"""What commands and callers get back: one set of models for tables, JSON, and Python.
+
+Fields never change their meaning; times are aware UTC; names and values are those of the stored records.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from airflow_refresh_provider.core.definition import Definition
+from airflow_refresh_provider.core.pins import Digests
+from airflow_refresh_provider.core.stored import Stored
+
+
+class Outcome(StrEnum):
+    """How a run ended."""
+
+    SUCCEEDED = "succeeded"
+    NOTHING_TO_DO = "nothing_to_do"
+    FAILED = "failed"
+    REFUSED = "refused"
+    INTERRUPTED = "interrupted"
+    ABANDONED = "abandoned"
+
+
+class Rows(Stored):
+    """Rows of a whole refresh, over all its attempts."""
+
+    inserted: int = 0
+    updated: int = 0
+    deleted: int = 0
+    unchanged: int = 0
+
+
+class ChunkCounts(Stored):
+    """Chunks of the whole refresh that are in the target, and those this attempt found already there."""
+
+    done: int = 0
+    skipped: int = 0
+
+
+class RunResult(Stored):
+    """One refresh. `rows` and `chunks.done` count the whole run; `chunks.skipped`, times and stages this attempt."""
+
+    run_id: str | None
+    name: str
+    state: Outcome
+    mode: str = "full"
+    generation: int
+    resumed: bool = False
+    rows: Rows = Rows()
+    chunks: ChunkCounts = ChunkCounts()
+    input_versions: Digests = {}
+    target_version: int | None = None
+    published_version: int | None = None
+    seconds: float = 0.0
+    stages: dict[str, float] = {}
+    reason: str | None = None
+
+
+class RunStatus(Stored):
+    """A run in progress, or interrupted. `live`: its owner gave a sign of life lately."""
+
+    run_id: str
+    stage: str
+    owner: str | None
+    live: bool
+    started_at: datetime
+    generation: int
+    attempts: int
+    chunks_done: int
+    chunks_total: int | None
+
+
+class DefinitionStatus(Stored):
+    """One definition, where it stands and what is published."""
+
+    name: str
+    target: str
+    state: str
+    suspended: str | None = None
+    generation: int
+    run: RunStatus | None = None
+    published_version: int | None = None
+    published_at: datetime | None = None
+    input_versions: Digests = {}
+    definition_hash: str
+    definition: Definition
+
+
+class Registration(Stored):
+    """What registering did: "registered", "changed" (the next run compares everything) or "unchanged"."""
+
+    name: str
+    target: str
+    action: str
+    definition_hash: str
+
+
+class VnodeProgress(Stored):
+    """How far one vnode is."""
+
+    vnode: int
+    stage: str
+    unit: int
+    chunk: int
+    generation: int
+    main_position: int | None
+    staging_position: int | None
+    rows: Rows
+    bytes: int
+    commit_version: int | None
+    at: datetime
+
+
+class ProgressReport(Stored):
+    """The run in progress, or else the last one; totals are null before they are known."""
+
+    name: str
+    run_id: str | None
+    stage: str
+    chunks_done: int = 0
+    chunks_total: int | None = None
+    rows_done: int = 0
+    rows_total: int | None = None
+    vnodes: tuple[VnodeProgress, ...] = ()
+
+
+class HistoryEntry(Stored):
+    """One finished run; `reason` says why it was abandoned or refused."""
+
+    run_id: str | None
+    outcome: Outcome
+    at: datetime
+    generation: int
+    reason: str | None = None
+    result: RunResult | None = None
+
+
+class Recovery(Stored):
+    """What `recover` did with one definition: "resumed", "abandoned", "published", "cleaned_up", "live" or "clean"."""
+
+    name: str
+    run_id: str | None
+    action: str
+    reason: str
+    result: RunResult | None = None
+
+
+class DifferenceSample(Stored):
+    """A row that differs: `op` is what a refresh would do (I, U, D)."""
+
+    op: str
+    desired: dict[str, Any] | None
+    found: dict[str, Any] | None
+
+
+class Differences(Stored):
+    """Target against query at one set of input versions; nothing was written."""
+
+    name: str
+    target: str
+    target_version: int | None
+    input_versions: Digests
+    rows: Rows
+    source_rows: int
+    target_rows: int
+    equal: bool
+    samples: tuple[DifferenceSample, ...] = ()
+    seconds: float
+
+
+class Dropped(Stored):
+    """What dropping a definition did."""
+
+    name: str
+    target: str
+    target_deleted: bool
+    run_abandoned: str | None = None

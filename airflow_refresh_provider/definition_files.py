@@ -1,0 +1,157 @@
+"""Definitions from YAML files: a file or a folder in, checked definitions out.
+
+Here, and only here, a path may be relative: to the folder of its file. Everything wrong with any of the files is told
+in one error, one line a problem.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Hashable, Iterator, Mapping
+from pathlib import Path
+
+import yaml
+
+from airflow_refresh_provider.core.definition import Definition
+from airflow_refresh_provider.core.locations import is_relative
+from airflow_refresh_provider.core.problems import invalid
+from airflow_refresh_provider.errors import Invalid
+
+_SUFFIXES = (".yaml", ".yml")
+
+
+def load_definitions(path: str | os.PathLike[str]) -> tuple[Definition, ...]:
+    """All definitions of a file, or of the *.yaml and *.yml files of a folder in the order of their names.
+
+    Raises Invalid naming file, field and fix of everything that is wrong.
+    """
+    found: list[tuple[Path, Definition]] = []
+    errors: list[tuple[Path, Invalid]] = []
+    for file in _files(Path(path)):
+        for given in _documents(file, errors):
+            try:
+                found.append((file, Definition.build(**_resolved(given, file.parent))))
+            except Invalid as error:
+                errors.append((file, error))
+    errors += _repeated_names(found)
+    if errors:
+        raise _together(errors)
+    return tuple(definition for _, definition in found)
+
+
+def _files(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    files = sorted(p for p in path.iterdir() if p.suffix in _SUFFIXES and p.is_file())
+    if not files:
+        raise invalid([f"{path}: has no *.yaml or *.yml file"])
+    return files
+
+
+def _documents(file: Path, errors: list[tuple[Path, Invalid]]) -> Iterator[dict[str, object]]:
+    """The mappings of a file that can be read as definitions; what cannot is added to `errors`."""
+    try:
+        documents = [d for d in yaml.load_all(_text(file), Loader=_Loader) if d is not None]
+    except Invalid as error:
+        errors.append((file, error))
+        return
+    except (yaml.YAMLError, ValueError) as error:
+        errors.append((file, invalid([_malformed(error)])))
+        return
+    if not documents:
+        errors.append((file, invalid(["holds no definition: write name, target, query, inputs and keys"])))
+    for document in documents:
+        if isinstance(document, dict) and all(isinstance(key, str) for key in document):
+            yield document
+        else:
+            errors.append((file, invalid(["a definition must be a mapping of field names to values"])))
+
+
+def _text(file: Path) -> str:
+    """What a file says. Raises Invalid."""
+    try:
+        return file.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise invalid([f"is not UTF-8 text (byte {error.start})"]) from None
+    except (OSError, ValueError) as error:
+        raise invalid([f"cannot be read: {getattr(error, 'strerror', error)}"]) from None
+
+
+def _resolved(given: Mapping[str, object], folder: Path) -> dict[str, object]:
+    """The fields with the query's file read and relative places made absolute. Raises Invalid."""
+    fields = dict(given)
+    if isinstance(target := fields.get("target"), str):
+        fields["target"] = _absolute_target(target, folder)
+    if isinstance(inputs := fields.get("inputs"), dict):
+        fields["inputs"] = {name: _resolved_input(value, folder) for name, value in inputs.items()}
+    if "query_file" in fields:
+        fields["query"] = _query_of(fields, folder)
+        del fields["query_file"]
+    return fields
+
+
+def _absolute_target(target: str, folder: Path) -> str:
+    if target.strip() and is_relative(target) and "/" not in target:
+        raise invalid([f"target: {target} could be a table of a catalog, which is not supported yet: write ./{target}"])
+    return _absolute(target, folder)
+
+
+def _resolved_input(value: object, folder: Path) -> object:
+    if isinstance(value, dict) and isinstance(path := value.get("path"), str):
+        return {**value, "path": _absolute(path, folder)}
+    return value
+
+
+def _absolute(location: str, folder: Path) -> str:
+    if not location.strip() or not is_relative(location):
+        return location
+    return os.path.abspath(folder / location)  # noqa: PTH100 - tidies `..` as text, as locations are tidied
+
+
+def _query_of(fields: Mapping[str, object], folder: Path) -> str:
+    file = fields["query_file"]
+    if not isinstance(file, str):
+        raise invalid(["query_file: must be the path of a file"])
+    if "query" in fields:
+        raise invalid(["give exactly one of query, query_file and from"])
+    try:
+        return _text(folder / file)
+    except Invalid as error:
+        raise invalid([f"query_file: {file} {error.message}"]) from None
+
+
+def _repeated_names(found: list[tuple[Path, Definition]]) -> Iterator[tuple[Path, Invalid]]:
+    first: dict[str, Path] = {}
+    for file, definition in found:
+        if definition.name in first:
+            yield file, invalid([f"name: {definition.name} is already used in {first[definition.name]}: rename one"])
+        first.setdefault(definition.name, file)
+
+
+def _together(errors: list[tuple[Path, Invalid]]) -> Invalid:
+    lines = [f"{file}: {line}" for file, error in errors for line in error.message.splitlines()]
+    codes = {error.code for _, error in errors}
+    nexts = {error.next for _, error in errors}
+    together = invalid(lines, codes.pop() if len(codes) == 1 else "definition_invalid")
+    return Invalid(together.code, together.message, next=nexts.pop() if len(nexts) == 1 else together.next)
+
+
+def _malformed(error: yaml.YAMLError | ValueError) -> str:
+    if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
+        mark = error.problem_mark
+        return f"line {mark.line + 1}, column {mark.column + 1}: malformed YAML: {error.problem}"
+    return f"malformed YAML: {str(error).splitlines()[0]}"
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML's safe loader, refusing a key that stands twice in one mapping."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, object]:
+        """A mapping whose keys are all different."""
+        seen: set[object] = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode) and key.tag != "tag:yaml.org,2002:merge":
+                if key.value in seen:
+                    raise yaml.constructor.ConstructorError(None, None, f"{key.value} stands twice", key.start_mark)
+                seen.add(key.value)
+        return super().construct_mapping(node, deep)

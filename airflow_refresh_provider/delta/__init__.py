@@ -1,0 +1,1 @@
+"""Delta without Spark: the control tables on delta-rs, and the logs of targets and inputs read file by file."""

@@ -1,0 +1,128 @@
+"""Parquet files as inputs: found, told from other files, counted.
+
+Names that begin with `_` or `.` are not data, as in Spark.
+"""
+
+from __future__ import annotations
+
+from io import BytesIO
+from pathlib import Path
+from typing import cast
+
+import obstore
+from obstore.store import ObjectStore
+
+from airflow_refresh_provider.core.pins import FileStamp
+from airflow_refresh_provider.delta.storage import is_local, open_store
+
+SAMPLED_FILES = 8
+
+_MAGIC = b"PAR1"
+_SMALLEST = 12  # magic, length of the footer, magic
+
+
+def list_files(location: str) -> tuple[FileStamp, ...] | None:
+    """The files at or below a location, in order of path; None when nothing is there."""
+    found = _local_files(Path(location)) if is_local(location) else _remote_files(location)
+    return None if found is None else tuple(sorted(found, key=lambda f: f.path))
+
+
+def stamp(path: str) -> FileStamp | None:
+    """One file as it is now, None when it is gone."""
+    if is_local(path):
+        return _stamp(Path(path)) if Path(path).is_file() else None
+    try:
+        about = obstore.head(*_remote(path))
+    except FileNotFoundError:
+        return None
+    return FileStamp(path=path, size=about["size"], modified=round(about["last_modified"].timestamp() * 1_000_000))
+
+
+def is_parquet(file: FileStamp) -> bool:
+    """Whether a file begins and ends as parquet does."""
+    if file.size < _SMALLEST:
+        return False
+    if not is_local(file.path):
+        store, key = _remote(file.path)
+        ends = obstore.get_ranges(store, key, starts=[0, file.size - 4], lengths=[4, 4])
+        return all(bytes(end) == _MAGIC for end in ends)
+    with Path(file.path).open("rb") as opened:
+        head = opened.read(4)
+        opened.seek(-4, 2)
+        return head == opened.read(4) == _MAGIC
+
+
+def count_rows(files: tuple[FileStamp, ...]) -> int | None:
+    """About how many rows: exact for a few files, else as dense as some of them; None when footers cannot be read."""
+    if not files:
+        return 0
+    step = -(-len(files) // SAMPLED_FILES)
+    sample = files[::step]
+    counts = [rows for rows in map(_rows_of, sample) if rows is not None]
+    if len(counts) < len(sample):
+        return None
+    return sum(counts) * sum(f.size for f in files) // max(1, sum(f.size for f in sample))
+
+
+def _rows_of(file: FileStamp) -> int | None:
+    import pyarrow as pa  # type: ignore[import-untyped]  # slow to import, and rarely needed
+    import pyarrow.parquet as pq  # type: ignore[import-untyped]
+
+    try:
+        source = file.path if is_local(file.path) else BytesIO(_footer(file))
+        return int(pq.read_metadata(source).num_rows)
+    except (pa.ArrowException, OSError):
+        return None
+
+
+def _footer(file: FileStamp) -> bytes:
+    """The end of a remote file, as a parquet file without data. Its last eight bytes are a length and the magic."""
+    store, key = _remote(file.path)
+    length = int.from_bytes(bytes(obstore.get_range(store, key, start=file.size - 8, length=4)), "little")
+    size = min(length + 8, file.size)
+    return _MAGIC + bytes(obstore.get_range(store, key, start=file.size - size, length=size))
+
+
+def _local_files(location: Path) -> list[FileStamp] | None:
+    if location.is_file():
+        return [_stamp(location)]
+    if not location.is_dir():
+        return None
+    found: list[FileStamp] = []
+    for entry in location.iterdir():
+        if not _hidden(entry.name):
+            found += _local_files(entry) or []
+    return found
+
+
+def _remote_files(location: str) -> list[FileStamp] | None:
+    if one := stamp(location):
+        return [one]
+    store = open_store(location)
+    assert store is not None
+    listed = [o for batch in obstore.list(store) for o in batch]
+    if not listed:
+        return None
+    return [
+        FileStamp(
+            path=f"{location}/{o['path']}",
+            size=o["size"],
+            modified=round(o["last_modified"].timestamp() * 1_000_000),
+        )
+        for o in listed
+        if not any(_hidden(part) for part in o["path"].split("/"))
+    ]
+
+
+def _stamp(path: Path) -> FileStamp:
+    about = path.stat()
+    return FileStamp(path=str(path), size=about.st_size, modified=about.st_mtime_ns // 1000)
+
+
+def _hidden(name: str) -> bool:
+    return name.startswith(("_", "."))
+
+
+def _remote(path: str) -> tuple[ObjectStore, str]:
+    folder, _, name = path.rpartition("/")
+    return cast(ObjectStore, open_store(folder)), name

@@ -1,0 +1,147 @@
+"""The input probe: what an input is now, whether a pinned state can still be read, and how large it is."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from airflow_refresh_provider.core.inputs import Format, Input
+from airflow_refresh_provider.core.pins import DeltaPin, FilesPin, Pin
+from airflow_refresh_provider.delta.files import count_rows, is_parquet, list_files, stamp
+from airflow_refresh_provider.delta.log_files import list_log
+from airflow_refresh_provider.delta.storage import is_local, storage
+from airflow_refresh_provider.delta.tables import features, hidden_rows, open_table, size_of
+from airflow_refresh_provider.errors import Invalid, RefreshError
+
+_PLAIN_PATH = re.compile(r"[A-Za-z0-9._=/-]+")  # the log escapes others, and names files elsewhere by URI
+_NOT_PLAIN = frozenset({"columnMapping", "typeWidening", "typeWidening-preview"})
+
+
+class DeltaInputProbe:
+    """Inputs wherever they are; nothing is kept between calls."""
+
+    def pin(self, name: str, input: Input) -> Pin:
+        """What the input is now. Raises Invalid when it is missing or not what its format says."""
+        match input.format:
+            case Format.DELTA:
+                return _pin_delta(name, input.path)
+            case Format.PARQUET:
+                return _pin_files(name, input.path)
+
+    def unreadable(self, pin: Pin) -> str | None:
+        """Why the pinned state cannot be read any more, None when it can."""
+        with storage("reading an input", pin.location):
+            return _lost_version(pin) if isinstance(pin, DeltaPin) else _changed_file(pin)
+
+    def files(self, pin: Pin) -> tuple[tuple[str, int], ...] | None:
+        """(path, size) of the plain files that make up exactly the pinned rows, None when no such list exists."""
+        if isinstance(pin, FilesPin):
+            return tuple((f.path, f.size) for f in pin.files)
+        table = open_table(pin.location, pin.version)
+        if table is None or table.metadata().partition_columns or features(table) & _NOT_PLAIN:
+            return None
+        if hidden_rows(table, pin.location) != 0:
+            return None
+        listed = table.get_add_actions(flatten=True)
+        paths, sizes = listed["path"].to_pylist(), listed["size_bytes"].to_pylist()
+        if any(path.startswith("/") or not _PLAIN_PATH.fullmatch(path) for path in paths):
+            return None
+        return tuple(sorted((f"{pin.location}/{path}", size) for path, size in zip(paths, sizes, strict=True)))
+
+    def rows(self, pin: Pin) -> int | None:
+        """About how many rows; exact for Delta with statistics, estimated for files, None when unknown."""
+        if pin.rows is not None or isinstance(pin, DeltaPin):
+            return pin.rows
+        with storage("reading an input", pin.location):
+            return count_rows(pin.files)
+
+
+def _pin_delta(name: str, path: str) -> DeltaPin:
+    if list_log(path) is None:
+        raise _no_table(name, path)
+    table = open_table(path)
+    if table is None:
+        raise _no_table(name, path)
+    rows, size = size_of(table, path)
+    return DeltaPin(location=path, table_id=str(table.metadata().id), version=table.version(), rows=rows, bytes=size)
+
+
+def _pin_files(name: str, path: str) -> FilesPin:
+    if list_log(path) is not None:
+        raise Invalid(
+            "input_is_delta",
+            f"the input {name} at {path} is a Delta table, and its format says parquet",
+            next="Leave `format` out, or write `format: delta`.",
+        )
+    with storage(f"reading the input {name}", path):
+        found = list_files(path)
+        if found is None:
+            raise _missing(name, path, "a parquet file or a folder of them")
+        if not found:
+            raise Invalid(
+                "input_empty",
+                f"the input {name} at {path} is a folder without files (names that begin with _ or . do not count)",
+                next="Put the files there, or correct the path.",
+            )
+        if wrong := next((f.path for f in found if not is_parquet(f)), None):
+            raise Invalid(
+                "input_not_parquet",
+                f"the input {name} has a file that is not parquet: {wrong}",
+                next="Move it elsewhere, or let its name begin with _ so that it does not count.",
+            )
+    return FilesPin(location=path, files=found)
+
+
+def _no_table(name: str, path: str) -> Invalid:
+    with storage(f"reading the input {name}", path):
+        found = list_files(path)
+        if found is None:
+            return _missing(name, path, "a Delta table")
+        if found and is_parquet(found[0]):
+            return Invalid(
+                "input_is_parquet",
+                f"the input {name} at {path} is plain parquet, and its format says delta",
+                next="Write `format: parquet`.",
+            )
+    return Invalid(
+        "input_not_delta",
+        f"the input {name} at {path} is not a Delta table: there is no _delta_log in it",
+        next="Correct the path, or write which `format` it has.",
+    )
+
+
+def _missing(name: str, path: str, wanted: str) -> Invalid:
+    if is_local(path):
+        parent = next(p for p in Path(path).parents if p.exists())
+        hint = "" if parent == Path(path).parent else f" (there is {parent}, and nothing further)"
+    else:
+        hint = ""
+    return Invalid(
+        "input_missing",
+        f"the input {name} is missing: no {wanted.removeprefix('a ')} at {path}{hint}",
+        next="Correct the path in the definition, or put the data there.",
+    )
+
+
+def _lost_version(pin: DeltaPin) -> str | None:
+    try:
+        table = open_table(pin.location, pin.version)
+    except RefreshError as error:
+        return f"version {pin.version} of {pin.location} cannot be opened any more: {error.message}"
+    if table is None and list_log(pin.location) is None:
+        return f"there is no Delta table at {pin.location} any more"
+    if table is None:
+        return f"version {pin.version} of {pin.location} has been cleaned out of its log"
+    if str(table.metadata().id) != pin.table_id:
+        return f"{pin.location} is another table now"
+    return None
+
+
+def _changed_file(pin: FilesPin) -> str | None:
+    for pinned in pin.files:
+        found = stamp(pinned.path)
+        if found is None:
+            return f"{pinned.path} is gone"
+        if found != pinned:
+            return f"{pinned.path} has changed"
+    return None

@@ -1,0 +1,108 @@
+"""The control root: one object names its identity and the format of everything below it.
+
+The mark is put there once, by whoever writes first; of two racing writers both use the mark that won. Reading never
+creates anything, and a folder that holds something else is never made a control root.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+from contextlib import suppress
+from pathlib import Path
+
+import obstore
+from obstore.exceptions import AlreadyExistsError
+from obstore.store import ObjectStore
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from airflow_refresh_provider.delta.storage import check_room, is_local, make_store, open_store, storage
+from airflow_refresh_provider.delta.stored_columns import FORMAT
+from airflow_refresh_provider.errors import Failed, Invalid, Refused
+
+MARK = "control.json"
+
+# What may be there before the mark: staging, and what a process writes that outlived the root it knew.
+_NEIGHBOURS = frozenset({"staging", "beats", "progress", "events"})
+_UNSUPPORTED = re.compile(r"[%\\\x00-\x1f]")
+
+
+class Mark(BaseModel):
+    """What the object says. Fields of later formats are not looked at: the format is judged first."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    format: int
+    control_id: str
+
+
+def check_place(root: str) -> None:
+    """Refuse paths that delta-rs cannot address. Raises Invalid."""
+    if _UNSUPPORTED.search(root):
+        raise Invalid(
+            "control_place",
+            f"control tables cannot be kept at {root!r}: %, backslashes and control characters are not possible there",
+            next="Choose another path for --control.",
+        )
+
+
+def read_mark(root: str) -> Mark | None:
+    """The mark of a root, None when there is none yet. Raises Invalid when its format is newer than this program."""
+    with storage("reading the control tables", root):
+        store = open_store(root)
+        if store is None:
+            return None
+        try:
+            text = bytes(obstore.get(store, MARK).bytes())
+        except FileNotFoundError:
+            return None
+    return _judged(root, text)
+
+
+def make_mark(root: str) -> Mark:
+    """The mark of a root, put there when there is none. Raises Refused when the root holds something else."""
+    doing = "creating the control tables"
+    check_room(doing, root)
+    if is_local(root) and Path(root).exists() and not Path(root).is_dir():
+        raise _taken(root, "is a file")
+    with storage(doing, root):
+        store = make_store(root)
+        _check_vacant(store, root)
+        mark = Mark(format=FORMAT, control_id=str(uuid.uuid4()))
+        with suppress(AlreadyExistsError):
+            obstore.put(store, MARK, mark.model_dump_json().encode(), mode="create")
+    found = read_mark(root)
+    assert found is not None
+    return found
+
+
+def _check_vacant(store: ObjectStore, root: str) -> None:
+    listed = obstore.list_with_delimiter(store)
+    names = {str(p).rstrip("/").rpartition("/")[2] for p in listed["common_prefixes"]}
+    names |= {str(o["path"]).rpartition("/")[2] for o in listed["objects"]}
+    others = sorted(n for n in names - _NEIGHBOURS if not n.startswith("."))
+    if others and read_mark(root) is None:
+        raise _taken(root, f"holds other things ({', '.join(others[:3])}) and no control tables")
+
+
+def _taken(root: str, why: str) -> Refused:
+    return Refused("control_not_empty", f"{root} {why}", next="Give an empty or a new folder as --control.")
+
+
+def _judged(root: str, text: bytes) -> Mark:
+    try:
+        mark = Mark.model_validate_json(text)
+    except ValidationError:
+        raise Failed(
+            "control_damaged",
+            f"{root}/{MARK} cannot be read: it does not say which format the control tables have",
+            left="Nothing was changed.",
+            next=f"Restore {MARK} from a backup, or choose a new --control and register the definitions again.",
+        ) from None
+    if mark.format > FORMAT:
+        raise Invalid(
+            "newer_control_format",
+            f"the control tables at {root} have format {mark.format}; this program knows formats up to {FORMAT}",
+            next="Upgrade airflow-refresh-provider here, or give another --control.",
+        )
+    return mark

@@ -1,0 +1,101 @@
+"""Storage: object stores by location, and what their errors mean to a caller.
+
+Local places are plain paths, all others URIs whose credentials come from the environment. Whatever delta-rs or an
+object store raises leaves this package as Failed (mend the place) or Retry (try again).
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from deltalake.exceptions import DeltaError
+from obstore.exceptions import BaseError
+from obstore.store import LocalStore, ObjectStore, from_url
+
+from airflow_refresh_provider.errors import Failed, RefreshError, Retry
+
+STORAGE_ERRORS = (DeltaError, BaseError, OSError)
+"""What the libraries below raise for storage that fails."""
+
+_ROOM_FOR_A_COMMIT = 1 << 20
+_DENIED = ("permission denied", "permissiondenied", "read-only file", "operation not permitted", "unauthenticated")
+_FULL = ("no space left", "storagefull", "disk quota exceeded")
+
+
+def is_local(location: str) -> bool:
+    """Whether a location is a path of this machine."""
+    return "://" not in location
+
+
+def open_store(location: str) -> ObjectStore | None:
+    """The objects below a location; None for a local folder that does not exist."""
+    if not is_local(location):
+        return from_url(location)
+    return LocalStore(location, automatic_cleanup=True) if Path(location).is_dir() else None
+
+
+def make_store(location: str) -> ObjectStore:
+    """As `open_store`, making a local folder that does not exist."""
+    if is_local(location):
+        return LocalStore(location, automatic_cleanup=True, mkdir=True)
+    return from_url(location)
+
+
+@contextmanager
+def storage(doing: str, location: str) -> Iterator[None]:
+    """Raise the errors of storage met inside as this package's own."""
+    try:
+        yield
+    except STORAGE_ERRORS as error:
+        raise translated(error, doing, location) from error
+
+
+def translated(error: Exception, doing: str, location: str) -> RefreshError:
+    """The error a caller sees for one of storage: what was being done, and where."""
+    text = str(error).lower()
+    if any(sign in text for sign in _FULL):
+        return _full(doing, location)
+    if isinstance(error, PermissionError) or any(sign in text for sign in _DENIED):
+        return Failed(
+            "storage_denied",
+            f"{doing} failed: no permission for {location}",
+            left="Nothing was written by this step; everything stored before it is intact.",
+            next=f"Give this user access to {location}, then run again.",
+        )
+    return Retry(
+        "storage_failed",
+        f"{doing} failed at {location}: {_first_line(error)}",
+        left="If it was a write, running again finds out whether it was made. Nothing stored before it is lost.",
+        next="Run again; if it keeps failing, check the storage.",
+    )
+
+
+def check_room(doing: str, location: str) -> None:
+    """Refuse to begin a write on a local disk that cannot take it. Raises Failed.
+
+    Asked before, because a disk that fills up inside delta-rs makes it print the trace of a crash.
+    """
+    if not is_local(location):
+        return
+    place = Path(location)
+    while not place.exists():
+        place = place.parent
+    if shutil.disk_usage(place).free < _ROOM_FOR_A_COMMIT:
+        raise _full(doing, location)
+
+
+def _full(doing: str, location: str) -> Failed:
+    return Failed(
+        "disk_full",
+        f"{doing} failed: no space left at {location}",
+        left="Nothing was written by this step; everything stored before it is intact.",
+        next="Free some space, then run again; an interrupted run goes on from its last commit.",
+    )
+
+
+def _first_line(error: Exception) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__

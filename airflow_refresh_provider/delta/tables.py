@@ -1,0 +1,54 @@
+"""Delta tables as delta-rs opens them, and how many rows and bytes a version holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError, TableNotFoundError
+
+from airflow_refresh_provider.delta.log_files import list_log
+from airflow_refresh_provider.delta.storage import is_local, storage
+
+DELETION_VECTORS = "deletionVectors"
+
+
+def open_table(location: str, version: int | None = None) -> DeltaTable | None:
+    """A table at a version (None = newest); None when there is no table."""
+    with storage("opening the Delta table", location):
+        if is_local(location) and not Path(location).is_dir():
+            return None
+        try:
+            return DeltaTable(location, version=version)
+        except TableNotFoundError:
+            return None
+
+
+def features(table: DeltaTable) -> frozenset[str]:
+    """Every table feature that a reader or a writer must know."""
+    protocol = table.protocol()
+    return frozenset([*(protocol.reader_features or ()), *(protocol.writer_features or ())])
+
+
+def size_of(table: DeltaTable, location: str) -> tuple[int | None, int]:
+    """(rows, bytes) of the version opened; rows None when the log does not say."""
+    files = table.get_add_actions(flatten=True)
+    counts = list(files["num_records"].to_pylist()) if "num_records" in files.column_names else []
+    known = [int(count) for count in counts if count is not None]
+    hidden = hidden_rows(table, location) if len(known) == files.num_rows else None
+    return (None if hidden is None else sum(known) - hidden), sum(files["size_bytes"].to_pylist())
+
+
+def hidden_rows(table: DeltaTable, location: str) -> int | None:
+    """Rows that deletion vectors hide; None when it cannot be found out."""
+    if DELETION_VECTORS not in features(table):
+        return 0
+    log = list_log(location)
+    sums = log.checksum(table.version()) if log else None
+    if sums and isinstance(sums.get("numDeletedRecordsOpt"), int):
+        return int(sums["numDeletedRecordsOpt"])
+    try:
+        batches = table.deletion_vectors()
+        return sum(int(kept.count(False)) for batch in batches for kept in batch["selection_vector"].to_pylist())
+    except DeltaError:
+        return None  # a table feature of readers that delta-rs does not know

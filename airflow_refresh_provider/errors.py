@@ -1,0 +1,83 @@
+"""Every error a caller can meet, grouped by what the caller must do about it.
+
+Each error carries three parts: `message` (what failed), `left` (how the data was left) and `next` (what to do).
+`code` is a stable word for scripts; `exit_code` is what the command line returns.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class RefreshError(Exception):
+    """Root of all errors of this package."""
+
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, code: str, message: str, *, left: str, next: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.left = left
+        self.next = next
+
+    def __str__(self) -> str:
+        return self.message
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_rebuild, (type(self), self.code, self.message, self.left, self.next))
+
+
+class Invalid(RefreshError):
+    """Correct what was given: a definition, a query, an option, a name."""
+
+    exit_code = 2
+
+    def __init__(self, code: str, message: str, *, next: str, left: str = "Nothing was changed.") -> None:
+        super().__init__(code, message, left=left, next=next)
+
+
+class Refused(RefreshError):
+    """Decide: the request is understood, and doing it could harm someone. Wait, force or change it."""
+
+    exit_code = 3
+
+    def __init__(self, code: str, message: str, *, next: str, left: str = "Nothing was changed.") -> None:
+        super().__init__(code, message, left=left, next=next)
+
+
+class Failed(RefreshError):
+    """Mend the data or the surroundings, then run again; running again unchanged fails again."""
+
+
+class Retry(RefreshError):
+    """Run again: the surroundings failed, the run goes on from its last commit."""
+
+
+class Conflict(Retry):
+    """A commit lost against another writer's: known not to be in, the session is sound, the call may be repeated."""
+
+
+class Lost(RefreshError):
+    """End quietly: another owner holds the run now, nothing of it may be touched."""
+
+
+class Defect(RefreshError):
+    """Report it: something this package promises did not hold."""
+
+
+class Interrupted(RefreshError):
+    """The caller asked to stop (Ctrl-C, SIGTERM); the run can be resumed."""
+
+    exit_code = 130
+
+
+class StaleSnapshot(Exception):
+    """A compare-and-set on the control tables lost against another writer: read again and decide anew.
+
+    Never reaches a user; whoever decides on a snapshot catches it at the decision.
+    """
+
+
+def _rebuild(kind: type[RefreshError], code: str, message: str, left: str, next: str) -> RefreshError:
+    return kind(code, message, left=left, next=next)

@@ -1,0 +1,107 @@
+"""The real world behind the ports of `ports.world`: clock, processes of this host, and beats from a thread."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+
+import psutil
+
+from airflow_refresh_provider.core.owner import BEAT_EVERY, Beat, Owner
+from airflow_refresh_provider.errors import RefreshError
+from airflow_refresh_provider.ports.control import ControlStore
+from airflow_refresh_provider.ports.world import Clock
+
+_CLOCK_SHIFT = 2.0
+"""Seconds by which two looks at the start of one process may differ: it counts from a boot time that moves when the
+clock is set."""
+
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+
+
+class SystemClock:
+    """The clock of this host."""
+
+    def now(self) -> datetime:
+        """Aware UTC, microseconds."""
+        return datetime.now(UTC)
+
+    def sleep(self, seconds: float) -> None:
+        """Wait."""
+        time.sleep(seconds)
+
+
+class LocalProcesses:
+    """Processes of this host; nothing can be said about those of others."""
+
+    def __init__(self, label: str) -> None:
+        process = psutil.Process()
+        self._this = Owner(
+            host=socket.gethostname(),
+            boot_id=_boot_id(),
+            pid=process.pid,
+            started=process.create_time(),
+            label=label,
+        )
+
+    def this(self) -> Owner:
+        """This process."""
+        return self._this
+
+    def alive(self, owner: Owner) -> bool | None:
+        """Whether the very process is still there: same boot, same pid, same start time, not a zombie."""
+        if owner.host != self._this.host:
+            return None
+        if owner.boot_id != self._this.boot_id:
+            return False
+        try:
+            process = psutil.Process(owner.pid)
+            same = abs(process.create_time() - owner.started) < _CLOCK_SHIFT
+            return same and process.status() != psutil.STATUS_ZOMBIE
+        except psutil.NoSuchProcess:
+            return False
+
+    def new_id(self) -> str:
+        """A random UUID."""
+        return str(uuid.uuid4())
+
+
+class StoredHeart:
+    """Beats into the control store from a thread, at once and then every BEAT_EVERY."""
+
+    def __init__(self, store: ControlStore, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+
+    @contextmanager
+    def beating(self, name: str, run_id: str, unit: int | None, generation: int) -> Iterator[None]:
+        """Beat until the block ends. A beat that fails is left out: it says nothing about the work."""
+        stop = threading.Event()
+
+        def beat() -> None:
+            while True:
+                with suppress(RefreshError):
+                    self._store.beat(name, run_id, unit, Beat(generation=generation, at=self._clock.now()))
+                if stop.wait(BEAT_EVERY.total_seconds()):
+                    return
+
+        thread = threading.Thread(target=beat, name=f"beat-{run_id}-{unit}", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            stop.set()
+            thread.join(timeout=BEAT_EVERY.total_seconds())
+
+
+def _boot_id() -> str:
+    try:
+        return _BOOT_ID.read_text(encoding="ascii").strip()
+    except OSError:
+        return str(psutil.boot_time())

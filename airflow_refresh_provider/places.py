@@ -1,0 +1,74 @@
+"""Places: where the control tables are and which Spark does the work.
+
+`resolve` is given the environment and reads none itself, so that every door decides alike.
+"""
+
+from __future__ import annotations
+
+import os.path
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import PurePath
+from urllib.parse import unquote, urlsplit
+
+from airflow_refresh_provider.errors import Invalid
+
+CONTROL_VARIABLE = "AIRFLOW_REFRESH_CONTROL"
+SPARK_VARIABLE = "AIRFLOW_REFRESH_SPARK"
+EMBEDDED = "local"
+
+
+@dataclass(frozen=True)
+class Places:
+    """`control` is an absolute path or a URI; `spark` is `local` (the embedded server) or an `sc://` URL.
+
+    `spark_home` is the folder of the embedded server and of the debug log.
+    """
+
+    control: str
+    spark: str
+    spark_home: str
+
+
+def resolve(environment: Mapping[str, str], folder: str, control: str | None, spark: str | None) -> Places:
+    """The places to use: options before the environment. Relative paths begin in `folder`. Raises Invalid."""
+    root = control or environment.get(CONTROL_VARIABLE)
+    if not root:
+        raise Invalid(
+            "no_control",
+            "it is not known where the control tables are",
+            next=f"Give --control PATH, or set {CONTROL_VARIABLE}.",
+        )
+    root = _absolute(root, folder)
+    return Places(
+        control=root,
+        spark=_spark(spark or environment.get(SPARK_VARIABLE) or EMBEDDED),
+        spark_home=user_state(environment) if "://" in root else str(PurePath(root, ".spark")),
+    )
+
+
+def user_state(environment: Mapping[str, str]) -> str:
+    """The user's own folder for state that has no better place."""
+    home = PurePath(environment.get("HOME") or "/")
+    base = PurePath(environment.get("XDG_STATE_HOME") or home / ".local" / "state")
+    return str(base / "airflow-refresh-provider")
+
+
+def _absolute(root: str, folder: str) -> str:
+    if root.startswith("file:"):
+        root = unquote(urlsplit(root).path)
+    if "://" in root:
+        return root.rstrip("/")
+    return os.path.normpath(PurePath(folder, root))
+
+
+def _spark(spark: str) -> str:
+    if spark == EMBEDDED:
+        return spark
+    if spark.startswith("sc://") and urlsplit(spark).hostname:
+        return spark
+    raise Invalid(
+        "spark_url",
+        f"{spark!r} is not a Spark to connect to",
+        next="Give `local` for the embedded server, or the URL of a Spark Connect server such as sc://host:15002.",
+    )

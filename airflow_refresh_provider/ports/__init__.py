@@ -1,0 +1,1 @@
+"""What the runner needs from the world, as protocols; in-memory twins live beside them in `twins`."""

@@ -1,0 +1,28 @@
+"""All ports of one composition, handed to the runner as one value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from airflow_refresh_provider.ports.control import ControlStore
+from airflow_refresh_provider.ports.engine import Engine
+from airflow_refresh_provider.ports.log import InputProbe, Staging, TableLog
+from airflow_refresh_provider.ports.watch import Watch
+from airflow_refresh_provider.ports.world import Clock, Heart, Processes
+
+
+@dataclass(frozen=True)
+class Ports:
+    """`environment` is what `${NAME}` in definitions is read from; `staging_root` holds a folder per definition."""
+
+    store: ControlStore
+    log: TableLog
+    inputs: InputProbe
+    staging: Staging
+    engine: Engine
+    clock: Clock
+    processes: Processes
+    heart: Heart
+    watch: Watch
+    environment: dict[str, str]
+    staging_root: str

@@ -1,0 +1,106 @@
+"""The control store: who owns what, decided by compare-and-set.
+
+`read` opens a fresh view of the state; `commit` writes through exactly the view it was given and raises StaleSnapshot
+when anyone has written that definition since. Never decide on one view and write through another. Progress, events
+and beats are indexes and signs of life: losing them loses no refresh.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Protocol
+
+from airflow_refresh_provider.core.lifecycle import Event
+from airflow_refresh_provider.core.owner import Beat
+from airflow_refresh_provider.core.record import Record
+from airflow_refresh_provider.core.stored import Stored
+
+
+class Snapshot(Protocol):
+    """One definition as read. `record` is None when the name was never registered; forgotten ones are `dropped`."""
+
+    @property
+    def record(self) -> Record | None: ...
+
+
+class ProgressRow(Stored):
+    """How far one vnode of one run is; the latest row of a (run, vnode) counts.
+
+    `chunk` is the last one done and `generation` who did it; the positions are the highest key hash done in staging
+    and in the target, None when the whole vnode is done or nothing of it.
+    """
+
+    name: str
+    run_id: str
+    vnode: int
+    stage: str
+    unit: int
+    chunk: int
+    generation: int
+    main_position: int | None = None
+    staging_position: int | None = None
+    inserted: int = 0
+    updated: int = 0
+    deleted: int = 0
+    unchanged: int = 0
+    bytes: int = 0
+    commit_version: int | None = None
+    at: datetime
+
+
+class EventRow(Stored):
+    """One thing that happened to a definition. `detail` is JSON; for the end of a run it is the run's summary."""
+
+    name: str
+    run_id: str | None
+    event: str
+    generation: int
+    at: datetime
+    detail: str = "{}"
+
+
+class ControlStore(Protocol):
+    """The control tables of one root. Every method raises errors.Retry or errors.Failed when storage fails."""
+
+    @property
+    def control_id(self) -> str:
+        """Identity of this control root, written into the targets it keeps."""
+        ...
+
+    @property
+    def root(self) -> str:
+        """Where it is, for messages and for default staging."""
+        ...
+
+    def read(self, name: str) -> Snapshot: ...
+
+    def commit(self, snapshot: Snapshot, record: Record, event: Event, at: datetime) -> Snapshot:
+        """Store the next record of a definition, exactly once. Raises StaleSnapshot when another write came first."""
+        ...
+
+    def records(self) -> list[Record]:
+        """The newest record of every definition, dropped ones left out, by name."""
+        ...
+
+    def beat(self, name: str, run_id: str, unit: int | None, beat: Beat) -> None: ...
+
+    def beats(self, name: str, run_id: str) -> tuple[Beat, ...]: ...
+
+    def clear_beats(self, name: str, run_id: str) -> None: ...
+
+    def add_progress(self, rows: Iterable[ProgressRow]) -> None: ...
+
+    def progress(self, name: str, run_id: str) -> list[ProgressRow]:
+        """The latest row of every vnode of a run, by vnode."""
+        ...
+
+    def add_event(self, row: EventRow) -> None: ...
+
+    def events(self, name: str) -> list[EventRow]:
+        """Oldest first."""
+        ...
+
+    def compact(self) -> None:
+        """Merge small files; safe beside any reader and writer."""
+        ...

@@ -1,0 +1,179 @@
+"""The engine: every act on data, done by Spark in sessions whose ids the caller chooses and records beforehand.
+
+A session runs one statement at a time. An act either is known to have ended or raises; an error never says whether a
+commit landed, so callers read the marker. Acts are repeatable: a write whose marker the table has already seen does
+nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from airflow_refresh_provider.core.columns import Column, Columns
+from airflow_refresh_provider.core.marker import Marker
+from airflow_refresh_provider.core.note import Note
+from airflow_refresh_provider.core.pins import VersionVector
+from airflow_refresh_provider.core.plan import ChangeCounts, Chunk, Split, StagedTable, Target
+from airflow_refresh_provider.core.stored import Stored
+
+
+class Source(Stored):
+    """The desired content of a target: a query over pinned inputs, clock functions already bound.
+
+    `keys` identify a row; `latest_by` keeps only the newest row of a key. `options` are reader options by input.
+    """
+
+    query: str
+    pins: VersionVector
+    options: dict[str, dict[str, str]] = {}
+    keys: tuple[str, ...]
+    latest_by: str | None = None
+
+
+class TargetSpec(Stored):
+    """How a target is to look: created when absent, otherwise only added to. Properties are table properties."""
+
+    location: str
+    columns: Columns
+    partition_by: tuple[str, ...] = ()
+    cluster_by: tuple[str, ...] = ()
+    properties: dict[str, str] = {}
+
+
+class Stamp(Stored):
+    """What makes a commit ours: appId, marker and note."""
+
+    app_id: str
+    marker: Marker
+    note: Note
+
+
+class KeyReport(Stored):
+    """The keys of a source: rows, rows with a NULL in the key, keys that occur more than once, three examples each."""
+
+    rows: int
+    null_keys: int = 0
+    duplicate_keys: int = 0
+    null_examples: tuple[str, ...] = ()
+    duplicate_examples: tuple[str, ...] = ()
+
+
+class Comparison(Stored):
+    """A staged change set: where it is, its counts by vnode, and the rows on both sides.
+
+    `keys` reports on the source; when it names NULL or duplicate keys the change set must not be used.
+    """
+
+    changes: StagedTable
+    counts: dict[int, ChangeCounts]
+    source_rows: int
+    target_rows: int
+    keys: KeyReport
+
+    @property
+    def total(self) -> ChangeCounts:
+        """Counts of all vnodes."""
+        return sum(self.counts.values(), ChangeCounts())
+
+
+class CompareTask(Stored):
+    """Compare desired content with the target at `base` and stage the differences at `location`.
+
+    The content is the source's, or `rows` when it was staged in splits. `vnodes` restricts both sides, None = all.
+    `partitioned` lays the change set out by vnode, for change sets that will be applied in several chunks.
+    `stored_hashes`: in layout vnode the target's own row hashes may be believed, because nobody else has written it.
+
+    Raises Failed `duplicate_target_key` when the target itself has a key more than once.
+    """
+
+    source: Source
+    rows: StagedTable | None
+    target: Target
+    base: int
+    location: str
+    stamp: Stamp
+    deletes: bool
+    vnodes: tuple[int, ...] | None
+    partitioned: bool
+    stored_hashes: bool = True
+
+
+class ApplyTask(Stored):
+    """Bring one chunk into the target in one commit."""
+
+    target: Target
+    source: Source
+    base: int
+    changes: StagedTable | None
+    chunk: Chunk
+    stamp: Stamp
+
+
+class Sample(Stored):
+    """A few differing rows, for people: op (I, U, D), and the row as the query and as the target have it."""
+
+    op: str
+    desired: dict[str, Any] | None
+    found: dict[str, Any] | None
+
+
+class EngineSession(Protocol):
+    """Acts in one Spark session. Raises errors.* ; Retry when the outcome of a write is unknown."""
+
+    def describe(self, source: Source) -> Columns:
+        """Columns of the query's result. Raises Invalid with the position of an error in the query."""
+        ...
+
+    def columns(self, location: str) -> Columns:
+        """All columns of an existing target, hidden ones included."""
+        ...
+
+    def prepare(self, spec: TargetSpec) -> None:
+        """Create the target, or set its properties. Repeatable."""
+        ...
+
+    def add_columns(self, location: str, columns: tuple[Column, ...]) -> None:
+        """Add columns at the end, those already there left alone."""
+        ...
+
+    def mark(self, location: str, stamp: Stamp) -> None:
+        """Commit a marker and nothing else (a fence, a seal, an empty chunk)."""
+        ...
+
+    def check_keys(self, source: Source) -> KeyReport:
+        """Count rows and find NULL and duplicate keys, reading no more than the key columns."""
+        ...
+
+    def stage_rows(self, source: Source, target: Target, split: Split, location: str, stamp: Stamp) -> None:
+        """Append one split of the query's rows to staged rows, once."""
+        ...
+
+    def compare(self, task: CompareTask) -> Comparison: ...
+
+    def apply(self, task: ApplyTask) -> None: ...
+
+    def samples(
+        self, changes: StagedTable, target: Target, keys: tuple[str, ...], base: int, limit: int
+    ) -> tuple[Sample, ...]:
+        """Some of a staged change set beside what the target has."""
+        ...
+
+    def show_version(self, view: str, location: str, version: int, columns: Columns) -> None:
+        """Make a catalog view read exactly one version of the target, hidden columns left out."""
+        ...
+
+    def close(self) -> None:
+        """End the session. Never raises, never hangs."""
+        ...
+
+
+class Engine(Protocol):
+    """Where sessions come from."""
+
+    def open(self, session_id: str) -> EngineSession:
+        """Open a session under an id that the caller has recorded. Raises Retry when Spark cannot be reached."""
+        ...
+
+    def release(self, session_id: str) -> None:
+        """End somebody's session, interrupting its statement. Saves work, proves nothing."""
+        ...

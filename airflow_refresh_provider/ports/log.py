@@ -1,0 +1,88 @@
+"""Reading Delta tables without Spark: identity, markers and commits of a target, versions and files of inputs."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from airflow_refresh_provider.core.inputs import Input
+from airflow_refresh_provider.core.log import Commit
+from airflow_refresh_provider.core.pins import Pin
+from airflow_refresh_provider.core.stored import Stored
+
+
+class TableFacts(Stored):
+    """A Delta table at its newest version. `rows` and `bytes` are None when its log has no statistics."""
+
+    location: str
+    table_id: str
+    version: int
+    properties: dict[str, str] = {}
+    partitioned_by: tuple[str, ...] = ()
+    clustered: bool = False
+    columns: tuple[str, ...] = ()
+    rows: int | None = None
+    bytes: int | None = None
+
+
+class LogGap(Exception):
+    """Commits that were asked for have been cleaned out of the log."""
+
+
+class TableLog(Protocol):
+    """The Delta log of a table at a location. Errors of storage are errors.Retry or errors.Failed."""
+
+    def facts(self, location: str) -> TableFacts | None:
+        """None when there is no Delta table there. Raises Failed when something else is there."""
+        ...
+
+    def newest(self, location: str) -> int:
+        """The newest version."""
+        ...
+
+    def oldest(self, location: str) -> int:
+        """The oldest version whose commit file is still there without a gap up to the newest."""
+        ...
+
+    def markers(self, location: str) -> dict[str, int]:
+        """appId -> newest txnVersion, of every appId of the table."""
+        ...
+
+    def commits(self, location: str, after: int, upto: int | None = None) -> tuple[Commit, ...]:
+        """The commits of (after, upto], oldest first; upto None = newest. Raises LogGap."""
+        ...
+
+
+class InputProbe(Protocol):
+    """Versions of inputs, found without Spark."""
+
+    def pin(self, name: str, input: Input) -> Pin:
+        """What the input is now. Raises errors.Invalid when it is missing or not what its format says."""
+        ...
+
+    def unreadable(self, pin: Pin) -> str | None:
+        """Why the pinned state cannot be read any more, None when it can."""
+        ...
+
+    def files(self, pin: Pin) -> tuple[tuple[str, int], ...] | None:
+        """(path, size) of the plain parquet files that make up exactly the pinned rows, None when no such list exists.
+
+        A Delta version has one when no file of it carries a deletion vector and the table has neither column mapping
+        nor partition columns.
+        """
+        ...
+
+    def rows(self, pin: Pin) -> int | None:
+        """About how many rows; exact for Delta with statistics, estimated for files, None when unknown."""
+        ...
+
+
+class Staging(Protocol):
+    """Folders of staged data."""
+
+    def drop(self, location: str) -> None:
+        """Remove a folder and everything in it; nothing happens when it is not there."""
+        ...
+
+    def runs(self, root: str) -> tuple[str, ...]:
+        """The run folders below a staging root, by full location."""
+        ...

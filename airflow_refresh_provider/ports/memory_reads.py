@@ -1,0 +1,132 @@
+"""What is read of a lake in memory without Spark: logs of tables, states of inputs, folders of staging."""
+
+from __future__ import annotations
+
+from airflow_refresh_provider.core.inputs import Format, Input
+from airflow_refresh_provider.core.log import Commit
+from airflow_refresh_provider.core.pins import DeltaPin, Pin
+from airflow_refresh_provider.errors import Invalid
+from airflow_refresh_provider.ports.log import LogGap, TableFacts
+from airflow_refresh_provider.ports.memory_lake import MemoryLake
+from airflow_refresh_provider.ports.memory_table import ROW_BYTES
+
+
+class MemoryLog:
+    """The twin of `TableLog`."""
+
+    def __init__(self, lake: MemoryLake) -> None:
+        self._lake = lake
+
+    def facts(self, location: str) -> TableFacts | None:
+        """The table at its newest version."""
+        self._lake.step(f"read facts {location}")
+        with self._lake.lock:
+            table = self._lake.tables.get(location)
+            if table is None:
+                return None
+            newest = table.newest
+            return TableFacts(
+                location=location,
+                table_id=table.table_id,
+                version=newest.commit.version,
+                properties=dict(newest.properties),
+                partitioned_by=table.partitioned_by,
+                clustered=table.clustered,
+                columns=tuple(c.name for c in newest.columns),
+                rows=len(newest.rows),
+                bytes=ROW_BYTES * len(newest.rows),
+            )
+
+    def newest(self, location: str) -> int:
+        """The newest version."""
+        self._lake.step(f"read newest {location}")
+        with self._lake.lock:
+            return self._lake.table(location).newest.commit.version
+
+    def oldest(self, location: str) -> int:
+        """The oldest version whose commit is still kept; a test cleans out by setting `MemoryTable.oldest`."""
+        with self._lake.lock:
+            return self._lake.table(location).oldest
+
+    def markers(self, location: str) -> dict[str, int]:
+        """appId -> newest txnVersion."""
+        self._lake.step(f"read markers {location}")
+        with self._lake.lock:
+            return dict(self._lake.table(location).newest.markers)
+
+    def commits(self, location: str, after: int, upto: int | None = None) -> tuple[Commit, ...]:
+        """The commits of (after, upto]. Raises LogGap when some of them were cleaned out."""
+        self._lake.step(f"read commits {location}")
+        with self._lake.lock:
+            table = self._lake.table(location)
+            if after + 1 < table.oldest:
+                raise LogGap(location)
+            last = table.newest.commit.version if upto is None else upto
+            return tuple(v.commit for v in table.versions[after + 1 : last + 1])
+
+
+class MemoryProbe:
+    """The twin of `InputProbe`: every input is a table of the lake."""
+
+    def __init__(self, lake: MemoryLake) -> None:
+        self._lake = lake
+
+    def pin(self, name: str, input: Input) -> Pin:
+        """The newest version of the table. Raises Invalid when it is missing."""
+        self._lake.step(f"read input {input.path}")
+        with self._lake.lock:
+            table = self._lake.tables.get(input.path)
+            if table is None or input.format is not Format.DELTA:
+                raise Invalid(
+                    "input_missing",
+                    f"the input {name} is not a table in memory: {input.path}",
+                    next="Correct the path of the input, or create it.",
+                )
+            newest = table.newest
+            return DeltaPin(
+                location=input.path,
+                table_id=table.table_id,
+                version=newest.commit.version,
+                rows=len(newest.rows),
+                bytes=ROW_BYTES * len(newest.rows),
+            )
+
+    def unreadable(self, pin: Pin) -> str | None:
+        """Why the pinned version cannot be read any more."""
+        with self._lake.lock:
+            table = self._lake.tables.get(pin.location)
+            if table is None:
+                return f"{pin.location} is gone"
+            if not isinstance(pin, DeltaPin) or table.table_id != pin.table_id:
+                return f"{pin.location} is another table now"
+            return f"version {pin.version} is gone" if pin.version < table.oldest else None
+
+    def files(self, pin: Pin) -> tuple[tuple[str, int], ...] | None:
+        """The files of the pinned version."""
+        assert isinstance(pin, DeltaPin)
+        with self._lake.lock:
+            files = self._lake.table(pin.location).versions[pin.version].files
+            return tuple((name, ROW_BYTES * len(rows)) for name, rows in files.items())
+
+    def rows(self, pin: Pin) -> int | None:
+        """Rows of the pinned version."""
+        return pin.rows
+
+
+class MemoryStaging:
+    """The twin of `Staging`: folders are prefixes of locations."""
+
+    def __init__(self, lake: MemoryLake) -> None:
+        self._lake = lake
+
+    def drop(self, location: str) -> None:
+        """Remove everything below a location."""
+        self._lake.step(f"drop {location}")
+        self._lake.remove(location)
+
+    def runs(self, root: str) -> tuple[str, ...]:
+        """The folders directly below a root."""
+        self._lake.step(f"read folders {root}")
+        with self._lake.lock:
+            below = (place.removeprefix(f"{root}/") for place in self._lake.tables if place.startswith(f"{root}/"))
+            return tuple(sorted({f"{root}/{rest.partition('/')[0]}" for rest in below}))

@@ -1,0 +1,37 @@
+"""Time, processes and identity, as ports: nothing else in the runner may ask for them."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from datetime import datetime
+from typing import Protocol
+
+from airflow_refresh_provider.core.owner import Owner
+
+
+class Clock(Protocol):
+    """Time. `now` is aware UTC; waiting goes through `sleep` so that a twin can let time pass at once."""
+
+    def now(self) -> datetime: ...
+
+    def sleep(self, seconds: float) -> None: ...
+
+
+class Processes(Protocol):
+    """Who this process is, whether another one still exists, and fresh identifiers."""
+
+    def this(self) -> Owner: ...
+
+    def alive(self, owner: Owner) -> bool | None:
+        """False when the process is known to be gone, None when it runs on another host."""
+        ...
+
+    def new_id(self) -> str:
+        """A UUID, never given twice."""
+        ...
+
+
+class Heart(Protocol):
+    """Signs of life while work is in progress."""
+
+    def beating(self, name: str, run_id: str, unit: int | None, generation: int) -> AbstractContextManager[None]: ...

@@ -1,0 +1,92 @@
+"""Comparing without refreshing: how a target differs from its query, for any table, owned or not.
+
+The run in progress, if there is one, is neither seen nor disturbed; control tables and target are only read.
+"""
+
+from __future__ import annotations
+
+from airflow_refresh_provider.core.chunking import auto_vnodes
+from airflow_refresh_provider.core.columns import check_change, check_result, schema_change
+from airflow_refresh_provider.core.definition import Deletes
+from airflow_refresh_provider.core.marker import Marker
+from airflow_refresh_provider.core.note import Note, NoteKind
+from airflow_refresh_provider.core.pins import digests
+from airflow_refresh_provider.core.plan import Plan
+from airflow_refresh_provider.core.policy import check_keys
+from airflow_refresh_provider.core.record import Record
+from airflow_refresh_provider.core.results import Differences, DifferenceSample, Rows
+from airflow_refresh_provider.ports.bundle import Ports
+from airflow_refresh_provider.ports.engine import CompareTask, EngineSession, Stamp
+from airflow_refresh_provider.runner import inputs, queries, targets
+from airflow_refresh_provider.runner.start import known
+from airflow_refresh_provider.runner.stopwatch import Stopwatch
+
+
+def compare_only(ports: Ports, name: str, samples: int) -> Differences:
+    """Differences between target and query at the inputs' newest versions. Raises Failed when there is no target."""
+    watch = Stopwatch(ports.clock)
+    record = known(name, ports.store.read(name).record)
+    moment = ports.clock.now()
+    comparison_id = ports.processes.new_id()
+    definition = record.definition
+    plan = Plan(
+        pins=inputs.pin(ports, definition),
+        moment=moment,
+        query=queries.bound(definition, moment),
+        staging=f"{ports.staging_root}/_comparisons/{comparison_id}",
+    )
+    session = ports.engine.open(comparison_id)
+    try:
+        return _differences(ports, session, record, plan, samples, watch)
+    finally:
+        session.close()
+        ports.staging.drop(plan.staging)
+
+
+def _differences(
+    ports: Ports, session: EngineSession, record: Record, plan: Plan, samples: int, watch: Stopwatch
+) -> Differences:
+    definition = record.definition
+    source = inputs.bound_source(ports, definition, plan)
+    result = session.describe(source)
+    check_result(result, definition.keys)
+    rows = max((ports.inputs.rows(p) or 0 for p in plan.pins.values()), default=0)
+    ready = targets.read(ports, session, definition.target, auto_vnodes(rows, definition.chunking.chunk_rows))
+    check_change(schema_change(ready.target.columns, result), definition.target, add=False)
+    note = Note(kind=NoteKind.CHUNK, definition=record.name, run=plan.staging, generation=1, inputs=digests(plan.pins))
+    task = CompareTask(
+        source=source,
+        rows=None,
+        target=ready.target,
+        base=ready.version,
+        location=f"{plan.staging}/changes",
+        stamp=Stamp(app_id=plan.staging, marker=Marker(1, 1), note=note),
+        deletes=definition.deletes is Deletes.APPLY,
+        vnodes=None,
+        partitioned=False,
+        stored_hashes=False,  # a stranger's update leaves them as they were, and showing it is the point here
+    )
+    compared = session.compare(task)
+    keys = compared.keys
+    check_keys(keys.null_keys, keys.duplicate_keys, keys.null_examples, keys.duplicate_examples)
+    total = compared.total
+    found = (
+        session.samples(compared.changes, ready.target, definition.keys, ready.version, samples) if total.total else ()
+    )
+    return Differences(
+        name=record.name,
+        target=definition.target,
+        target_version=ready.version,
+        input_versions=digests(plan.pins),
+        rows=Rows(
+            inserted=total.inserted,
+            updated=total.updated,
+            deleted=total.deleted,
+            unchanged=compared.source_rows - total.inserted - total.updated,
+        ),
+        source_rows=compared.source_rows,
+        target_rows=compared.target_rows,
+        equal=total.total == 0,
+        samples=tuple(DifferenceSample(op=s.op, desired=s.desired, found=s.found) for s in found),
+        seconds=watch.total(),
+    )

@@ -1,0 +1,250 @@
+"""Finishing: gate, seal, publish, clean up - each repeatable, each only after the one before is known to be in.
+
+The gate reads what has been committed to the target since the comparison. Where somebody else has written, the
+vnodes he touched are compared and applied again, a bounded number of times. The seal stands in the target's log before
+the control tables say published, so that a crash between the two loses nothing.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+
+from airflow_refresh_provider.core.lifecycle import Event
+from airflow_refresh_provider.core.log import (
+    Commit,
+    Foreign,
+    Origin,
+    Standing,
+    find_seal,
+    foreign,
+    origin,
+    standing,
+)
+from airflow_refresh_provider.core.marker import Marker, seal_app_id
+from airflow_refresh_provider.core.note import Note, NoteKind
+from airflow_refresh_provider.core.pins import digests
+from airflow_refresh_provider.core.plan import ChangeCounts, Target
+from airflow_refresh_provider.core.record import Published, Record, Run
+from airflow_refresh_provider.errors import Conflict, Defect, Failed, Retry
+from airflow_refresh_provider.ports.engine import EngineSession, Stamp
+from airflow_refresh_provider.ports.log import LogGap
+from airflow_refresh_provider.runner import load, merge
+from airflow_refresh_provider.runner.takeover import readable, replaced
+from airflow_refresh_provider.runner.tenure import Tenure, lost
+
+REPAIR_ROUNDS = 5
+SEAL_TRIES = 10
+
+
+def finish(tenure: Tenure, session: EngineSession, workers: int, stop: threading.Event) -> None:
+    """Gate, seal and publish. Raises Failed when others keep writing, Retry when chunks are missing."""
+    tenure.ports.watch.stage("publish")
+    gated = gate(tenure, session, workers, stop)
+    seal_version = _seal(tenure, session, gated)
+    publish(tenure, gated, seal_version)
+
+
+def gate(tenure: Tenure, session: EngineSession, workers: int, stop: threading.Event) -> int:
+    """The target's version at which it equals the pinned query. Repairs what others have written meanwhile."""
+    for left in reversed(range(REPAIR_ROUNDS)):
+        run = tenure.run()
+        target, frozen = _target(run), run.frozen
+        assert frozen is not None
+        if slots := merge.unfinished(tenure.ports, run):
+            raise _chunks_missing(tenure, slots)
+        if replaced(tenure.ports, target):
+            raise _target_replaced(target)
+        newest = tenure.ports.log.newest(target.location)
+        found, commits = _foreign(tenure, run, target, newest)
+        if not found.found:
+            _check_counts(run, target, commits)
+            return newest
+        if not left:
+            break
+        tenure.ports.watch.note(f"others have written versions {list(found.versions)}: comparing again")
+        _repair(tenure, session, found, newest)
+        merge.merge(tenure, session, workers, stop)
+    raise Failed(
+        "target_contended",
+        f"others kept writing the target {target.location} through {REPAIR_ROUNDS} comparisons",
+        left="All chunks are in the target, rows of the others too; nothing was published.",
+        next="Stop the other writer, then run again: it goes on with another comparison.",
+    )
+
+
+def publish(tenure: Tenure, version: int, seal_version: int) -> None:
+    """Record a sealed version as the one to read, and what the whole run has changed."""
+    run = tenure.run()
+    target = _target(run)
+    published = Published(
+        run_id=run.run_id,
+        target_id=target.table_id,
+        version=version,
+        seal_version=seal_version,
+        pins=run.plan.pins,
+        definition_hash=run.definition.hash,
+        clocked=run.plan.query != run.definition.query_text,
+        at=tenure.ports.clock.now(),
+    )
+    counts = _applied(tenure, run, target)
+
+    def change(record: Record) -> Record:
+        fresh = record.with_run(Event.PUBLISH, published=True, counts=counts)
+        return fresh.model_copy(update={"published": published})
+
+    tenure.write_record(Event.PUBLISH, change)
+
+
+def show(tenure: Tenure, session: EngineSession) -> None:
+    """Point the definition's view, if it names one, at the published version."""
+    record = tenure.record()
+    run, published = record.run, record.published
+    assert run is not None
+    assert published is not None
+    if run.definition.view:
+        target = _target(run)
+        session.show_version(run.definition.view, target.location, published.version, target.columns)
+
+
+def publish_sealed(tenure: Tenure) -> None:
+    """Publish a run whose seal was found in the log."""
+    run = tenure.run()
+    target = _target(run)
+    assert run.frozen is not None
+    commits, _complete = readable(tenure.ports, target, run.frozen)
+    sealed = find_seal(commits, target.table_id, run.run_id)
+    if sealed is None:
+        raise Defect(
+            "seal_missing",
+            f"the seal of run {run.run_id} is not in the log of {target.location}",
+            left="Nothing was changed.",
+            next="Report this; `airflow-refresh recover` is safe to run.",
+        )
+    publish(tenure, *sealed)
+
+
+def clean_up(tenure: Tenure) -> None:
+    """Drop staging and end the run."""
+    run = tenure.run()
+    tenure.ports.watch.stage("cleanup")
+    tenure.ports.staging.drop(run.plan.staging)
+    tenure.write_record(Event.END, lambda record: record.after(Event.END, run=None))
+    tenure.ports.store.clear_beats(tenure.name, run.run_id)
+
+
+def _seal(tenure: Tenure, session: EngineSession, version: int) -> int:
+    """Commit the seal; returns the version it landed in. Raises Lost when a younger owner was there first."""
+    run = tenure.run()
+    target = _target(run)
+    app_id = seal_app_id(target.table_id)
+    marker = Marker(tenure.generation, 1)
+    note = Note(
+        kind=NoteKind.SEAL,
+        definition=tenure.name,
+        run=run.run_id,
+        generation=tenure.generation,
+        inputs=digests(run.plan.pins),
+        published_version=version,
+    )
+    for _ in range(SEAL_TRIES):
+        try:
+            session.mark(target.location, Stamp(app_id=app_id, marker=marker, note=note))
+        except Conflict:
+            pass
+        except Retry:
+            if standing(tenure.ports.log.markers(target.location).get(app_id), marker) is Standing.OLDER:
+                raise
+        match standing(tenure.ports.log.markers(target.location).get(app_id), marker):
+            case Standing.YOUNGER:
+                raise lost(tenure.name, tenure.run_id)
+            case Standing.MINE:
+                since = tenure.ports.log.commits(target.location, after=version)
+                return next(c.version for c in since if c.txns.get(app_id) == marker.version)
+            case Standing.OLDER:
+                tenure.run()
+    raise Retry(
+        "seal_failed",
+        f"the seal of run {run.run_id} did not get into the target in {SEAL_TRIES} tries",
+        left="All chunks are in; the refresh is complete but not published.",
+        next=f"Run `airflow-refresh run {tenure.name}` again; only sealing and publishing are left.",
+    )
+
+
+def _applied(tenure: Tenure, run: Run, target: Target) -> ChangeCounts:
+    """Rows that the whole run changed; those of a direct load are counted in its commits."""
+    frozen = run.frozen
+    assert frozen is not None
+    counts = frozen.counts()
+    if frozen.rounds[0].changes is not None:
+        return counts
+    commits, _complete = readable(tenure.ports, target, frozen)
+    loaded = sum(c.net_rows or 0 for c in _ours(commits, run, target)) - counts.net
+    return counts + ChangeCounts(inserted=max(0, loaded))
+
+
+def _ours(commits: Iterable[Commit], run: Run, target: Target) -> list[Commit]:
+    return [c for c in commits if c.data_change and origin(c, target.table_id, run.generations) is Origin.OURS]
+
+
+def _repair(tenure: Tenure, session: EngineSession, found: Foreign, newest: int) -> None:
+    """Compare what others have touched with the pinned query again, and add the chunks that follow from it."""
+    run = tenure.run()
+    compared = load.compare(tenure, session, newest, found.vnodes, stored_hashes=False)
+    assert run.frozen is not None
+    extra = load.round_of(run, newest, compared, found.vnodes)
+    frozen = run.frozen.model_copy(update={"rounds": (*run.frozen.rounds, extra)})
+    tenure.write(Event.REPAIR, frozen=frozen, claims={})
+
+
+def _foreign(tenure: Tenure, run: Run, target: Target, newest: int) -> tuple[Foreign, tuple[Commit, ...]]:
+    """What others committed since the newest comparison; a log with gaps hides anything, so everything is compared."""
+    assert run.frozen is not None
+    base = run.frozen.current.base
+    try:
+        commits = tenure.ports.log.commits(target.location, after=base, upto=newest)
+    except LogGap:
+        return Foreign(versions=(newest,), vnodes=None), ()
+    return foreign(commits, target.table_id, run.generations), commits
+
+
+def _check_counts(run: Run, target: Target, commits: tuple[Commit, ...]) -> None:
+    """Assert that the target grew by what was planned; only an error in this package can break it."""
+    assert run.frozen is not None
+    current = run.frozen.current
+    if current.changes is None:
+        return
+    ours = _ours(commits, run, target)
+    planned = sum(c.counts.net for u in current.units for c in u.chunks)
+    if any(c.net_rows is None for c in ours):
+        return
+    if (grown := sum(c.net_rows or 0 for c in ours)) != planned:
+        raise Defect(
+            "count_mismatch",
+            f"the target {target.location} grew by {grown} rows where {planned} were planned",
+            left="Nothing was published; the target holds the applied chunks.",
+            next="Report this with the target's log; `run --on-interrupted restart` compares anew.",
+        )
+
+
+def _target(run: Run) -> Target:
+    assert run.plan.target is not None
+    return run.plan.target
+
+
+def _chunks_missing(tenure: Tenure, slots: tuple[int, ...]) -> Retry:
+    return Retry(
+        "chunks_missing",
+        f"units {list(slots)} of {tenure.name} are not wholly in the target",
+        left="Nothing was published.",
+        next=f"Run `airflow-refresh run {tenure.name}` again; it merges what is missing.",
+    )
+
+
+def _target_replaced(target: Target) -> Failed:
+    return Failed(
+        "target_replaced",
+        f"the target {target.location} is no longer the table this run began with",
+        left="Nothing was published.",
+        next="Run again: the interrupted run is given up and a new one compares everything.",
+    )

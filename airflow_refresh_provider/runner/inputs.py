@@ -1,0 +1,66 @@
+"""Inputs of a run: their pins, and the bound source that the engine reads."""
+
+from __future__ import annotations
+
+from airflow_refresh_provider.core.definition import Definition
+from airflow_refresh_provider.core.ownership import CONTROL, DEFINITION
+from airflow_refresh_provider.core.pins import DeltaPin, Pin, VersionVector
+from airflow_refresh_provider.core.plan import Plan
+from airflow_refresh_provider.core.record import Run
+from airflow_refresh_provider.errors import Refused
+from airflow_refresh_provider.ports.bundle import Ports
+from airflow_refresh_provider.ports.engine import Source
+
+
+def pin(ports: Ports, definition: Definition) -> VersionVector:
+    """What every input is now. Raises Invalid naming the input that is missing or is not what it should be.
+
+    An input that is itself a target of this control root is read at its published version. Raises Refused when it has
+    none yet.
+    """
+    return {
+        name: _whole(ports, name, ports.inputs.pin(name, read.expanded(ports.environment)))
+        for name, read in definition.inputs.items()
+    }
+
+
+def unreadable(ports: Ports, pins: VersionVector) -> str | None:
+    """The first input whose pinned state is gone, and why; None when all can still be read."""
+    for name, pinned in pins.items():
+        if reason := ports.inputs.unreadable(pinned):
+            return f"{name}: {reason}"
+    return None
+
+
+def source(ports: Ports, run: Run) -> Source:
+    """The desired content of the target at the run's pins."""
+    return bound_source(ports, run.definition, run.plan)
+
+
+def bound_source(ports: Ports, definition: Definition, plan: Plan) -> Source:
+    """What a query gives at a plan's pins."""
+    return Source(
+        query=plan.query,
+        pins=plan.pins,
+        options={n: read.expanded(ports.environment).options for n, read in definition.inputs.items() if read.options},
+        keys=definition.keys,
+        latest_by=definition.latest_by,
+    )
+
+
+def _whole(ports: Ports, name: str, pinned: Pin) -> Pin:
+    """The pin, moved to the published version where the input is a target: its newest may be half a refresh."""
+    facts = ports.log.facts(pinned.location) if isinstance(pinned, DeltaPin) else None
+    if facts is None or facts.properties.get(CONTROL) != ports.store.control_id:
+        return pinned
+    feeding = facts.properties.get(DEFINITION, "")
+    record = ports.store.read(feeding).record
+    if record is None or record.dropped:
+        return pinned
+    if record.published is None or record.published.target_id != facts.table_id:
+        raise Refused(
+            "input_not_published",
+            f"the input {name} is the target of {feeding}, which has not been refreshed yet",
+            next=f"Refresh it first: `airflow-refresh run {feeding}`.",
+        )
+    return pinned.model_copy(update={"version": record.published.version})

@@ -1,0 +1,221 @@
+"""Loading: make the target ready, stage what will be merged, and freeze it as a plan of units and chunks.
+
+A crash in here repeats only what has no marker yet: splits of staged rows carry theirs in the staged table. Every
+comparison has a folder of its own, named by generation, so that a late statement of an old owner cannot mix with it.
+"""
+
+from __future__ import annotations
+
+from airflow_refresh_provider.core import chunking, loading
+from airflow_refresh_provider.core.definition import Deletes, Layout
+from airflow_refresh_provider.core.lifecycle import Event
+from airflow_refresh_provider.core.marker import Marker
+from airflow_refresh_provider.core.note import Note, NoteKind
+from airflow_refresh_provider.core.pins import digests
+from airflow_refresh_provider.core.plan import Frozen, Round, Split, StagedTable, Target
+from airflow_refresh_provider.core.policy import check_deletes, check_keys
+from airflow_refresh_provider.core.record import Run
+from airflow_refresh_provider.core.ways import ChunkFacts, choose, key_types
+from airflow_refresh_provider.ports.bundle import Ports
+from airflow_refresh_provider.ports.engine import CompareTask, Comparison, EngineSession, Source, Stamp
+from airflow_refresh_provider.runner import inputs, queries, targets
+from airflow_refresh_provider.runner.tenure import Tenure
+
+_STAGED = Marker(1, 1)
+"""The marker of every staged commit: its appId is unique to what it stages, so one number is enough."""
+
+
+def load(tenure: Tenure, session: EngineSession) -> Run:
+    """Fill and freeze staging. Raises Invalid, Refused or Failed when the data or the target forbid a refresh."""
+    run = tenure.run()
+    ports = tenure.ports
+    ports.watch.stage("prepare")
+    source = inputs.source(ports, run)
+    result = session.describe(source)
+    large = _splittable(ports, run)
+    ready = targets.make_ready(ports, session, run, result, _expected_rows(ports, run))
+    run = tenure.write(Event.PREPARE, plan=run.plan.model_copy(update={"target": ready.target}))
+    frozen = _first_load(tenure, session, source, ready, large) if ready.rows == 0 else None
+    if frozen is None:
+        frozen = _compared(tenure, session, source, ready, large)
+    return tenure.write(Event.FREEZE, frozen=frozen)
+
+
+def compare(
+    tenure: Tenure, session: EngineSession, base: int, vnodes: tuple[int, ...] | None = None, *, stored_hashes: bool
+) -> Comparison:
+    """Stage the differences between the pinned query and the target at `base`, of some vnodes or of all.
+
+    `stored_hashes`: whether the hashes in the target may be believed, because nobody else has written these rows.
+    """
+    run = tenure.run()
+    assert run.plan.target is not None
+    rows = _staged_rows(tenure.ports, run)
+    rounds = len(run.frozen.rounds) if run.frozen else 0
+    task = CompareTask(
+        source=inputs.source(tenure.ports, run),
+        rows=rows,
+        target=run.plan.target,
+        base=base,
+        location=f"{run.plan.staging}/changes-{tenure.generation}-{rounds}",
+        stamp=_stamp(tenure, run, f"{run.run_id}/changes-{tenure.generation}-{rounds}"),
+        deletes=run.definition.deletes is Deletes.APPLY,
+        vnodes=vnodes,
+        partitioned=_many_chunks(tenure.ports, run),
+        stored_hashes=stored_hashes,
+    )
+    compared = session.compare(task)
+    keys = compared.keys
+    check_keys(keys.null_keys, keys.duplicate_keys, keys.null_examples, keys.duplicate_examples)
+    return compared
+
+
+def round_of(run: Run, base: int, compared: Comparison, vnodes: tuple[int, ...] | None = None) -> Round:
+    """The chunks that a comparison, of all vnodes or of some, asks for; numbered after those of earlier rounds."""
+    target, definition = run.plan.target, run.definition
+    assert target is not None
+    allowed = loading.limits(definition.chunking, definition.visibility, definition.layout)
+    pieces = chunking.cut(compared.counts, allowed)
+    rows_of_vnode = compared.target_rows / (target.vnodes if vnodes is None else max(1, len(vnodes)))
+    by_vnode = definition.layout is Layout.VNODE
+    ways = (
+        choose(
+            ChunkFacts(
+                counts=piece.counts,
+                empty=vnodes is None and compared.target_rows == 0,
+                rows=round(rows_of_vnode * len(piece.vnodes)) if by_vnode else compared.target_rows,
+                alone=len(pieces) == 1,
+                vnode_layout=by_vnode,
+                whole_vnodes=piece.keys is None,
+                deletion_vectors=target.deletion_vectors,
+                key_types=key_types(target.columns, definition.keys),
+            )
+        )
+        for piece in pieces
+    )
+    return Round(
+        base=base,
+        changes=compared.changes,
+        units=chunking.number(pieces, tuple(ways), allowed, _last_chunks(run.frozen)),
+    )
+
+
+def _first_load(
+    tenure: Tenure,
+    session: EngineSession,
+    source: Source,
+    ready: targets.Ready,
+    large: loading.Splittable | None,
+) -> Frozen | None:
+    """A load straight into the empty target, None when it has to be staged."""
+    tenure.ports.watch.stage("check")
+    keys = session.check_keys(source)
+    check_keys(keys.null_keys, keys.duplicate_keys, keys.null_examples, keys.duplicate_examples)
+    definition = tenure.run().definition
+    allowed = loading.limits(definition.chunking, definition.visibility, definition.layout)
+    splits = loading.direct_splits(keys.rows, allowed, None if source.latest_by else large)
+    if splits is None:
+        return None
+    units = chunking.direct(splits) if splits else ()
+    first = Round(base=ready.version, changes=None, units=units)
+    return Frozen(rounds=(first,), source_rows=keys.rows, unchanged=0)
+
+
+def _compared(
+    tenure: Tenure,
+    session: EngineSession,
+    source: Source,
+    ready: targets.Ready,
+    large: loading.Splittable | None,
+) -> Frozen:
+    record = tenure.record()
+    run = record.run
+    assert run is not None
+    definition = run.definition
+    allowed = loading.limits(definition.chunking, definition.visibility, definition.layout)
+    run = _plan_splits(tenure, run, () if source.latest_by else loading.row_splits(allowed, large))
+    _stage_rows(tenure, session, source, run, ready.target)
+    tenure.ports.watch.stage("compare")
+    believed = not targets.written_by_others(tenure.ports, record.published, ready)
+    compared = compare(tenure, session, ready.version, stored_hashes=believed)
+    total = compared.total
+    check_deletes(total.deleted, compared.target_rows, definition.max_delete_ratio, force=run.plan.force)
+    first = round_of(run, ready.version, compared)
+    unchanged = compared.source_rows - total.inserted - total.updated
+    return Frozen(rounds=(first,), source_rows=compared.source_rows, unchanged=unchanged)
+
+
+def _plan_splits(tenure: Tenure, run: Run, splits: tuple[Split, ...]) -> Run:
+    """Store the splits before the first of them is staged; those of an interrupted load are kept."""
+    if run.plan.row_splits or not splits:
+        return run
+    return tenure.write(Event.PREPARE, plan=run.plan.model_copy(update={"row_splits": splits}))
+
+
+def _stage_rows(tenure: Tenure, session: EngineSession, source: Source, run: Run, target: Target) -> None:
+    """Stage every split that has no marker yet."""
+    location = _rows_location(run)
+    if not run.plan.row_splits:
+        return
+    tenure.ports.watch.stage("load", chunks=len(run.plan.row_splits))
+    done = tenure.ports.log.markers(location) if tenure.ports.log.facts(location) else {}
+    for split in run.plan.row_splits:
+        app_id = f"{run.run_id}/rows-{split.number}"
+        if app_id not in done:
+            tenure.run()
+            session.stage_rows(source, target, split, location, _stamp(tenure, run, app_id))
+        tenure.ports.watch.advance(0)
+
+
+def _staged_rows(ports: Ports, run: Run) -> StagedTable | None:
+    if not run.plan.row_splits:
+        return None
+    location = _rows_location(run)
+    return StagedTable(location=location, version=ports.log.newest(location))
+
+
+def _rows_location(run: Run) -> str:
+    return f"{run.plan.staging}/rows"
+
+
+def _stamp(tenure: Tenure, run: Run, app_id: str) -> Stamp:
+    note = Note(
+        kind=NoteKind.CHUNK,
+        definition=tenure.name,
+        run=run.run_id,
+        generation=tenure.generation,
+        inputs=digests(run.plan.pins),
+    )
+    return Stamp(app_id=app_id, marker=_STAGED, note=note)
+
+
+def _splittable(ports: Ports, run: Run) -> loading.Splittable | None:
+    """The one input of a row-wise query as a list of files, None when it cannot be read file by file."""
+    if not queries.row_wise(run.definition):
+        return None
+    (pinned,) = run.plan.pins.values()
+    files = ports.inputs.files(pinned)
+    rows = ports.inputs.rows(pinned)
+    if files is None or rows is None:
+        return None
+    return loading.Splittable(files=files, rows=rows)
+
+
+def _expected_rows(ports: Ports, run: Run) -> int:
+    """About how many rows the result may have: as many as the largest input."""
+    return max((ports.inputs.rows(p) or 0 for p in run.plan.pins.values()), default=0)
+
+
+def _many_chunks(ports: Ports, run: Run) -> bool:
+    """Whether the change set may need several chunks, so that laying it out by vnode pays."""
+    definition = run.definition
+    allowed = loading.limits(definition.chunking, definition.visibility, definition.layout)
+    return definition.layout is Layout.VNODE or _expected_rows(ports, run) > allowed.one_commit
+
+
+def _last_chunks(frozen: Frozen | None) -> dict[int, int]:
+    """Slot -> highest chunk number planned so far."""
+    last: dict[int, int] = {}
+    for unit in (u for r in frozen.rounds for u in r.units) if frozen else ():
+        last[unit.slot] = max(last.get(unit.slot, 0), *(c.number for c in unit.chunks))
+    return last

@@ -1,0 +1,203 @@
+"""Merging: bring the chunks of one unit into the target, one commit after the other.
+
+Before each chunk the owner makes sure that the unit is still his. After each he reads the marker: an error or an empty
+answer decides nothing. A chunk that is already in costs one look at the log.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+
+from airflow_refresh_provider.core.log import Commit, Standing, chunk_reached, standing
+from airflow_refresh_provider.core.marker import Marker, slot_app_id
+from airflow_refresh_provider.core.note import Note, NoteKind
+from airflow_refresh_provider.core.pins import digests
+from airflow_refresh_provider.core.plan import Chunk, Round, Target, Unit
+from airflow_refresh_provider.core.record import Run
+from airflow_refresh_provider.errors import Conflict, Interrupted, Lost, Retry
+from airflow_refresh_provider.ports.bundle import Ports
+from airflow_refresh_provider.ports.engine import ApplyTask, EngineSession, Stamp
+from airflow_refresh_provider.runner import inputs, journal
+from airflow_refresh_provider.runner.takeover import fence
+from airflow_refresh_provider.runner.tenure import Tenure, UnitTenure, lost
+
+APPLY_TRIES = 5
+
+
+def merge(tenure: Tenure, session: EngineSession, workers: int, stop: threading.Event) -> int:
+    """Merge every unit of the current round, several side by side. Returns how many chunks were already in."""
+    run = tenure.run()
+    units = _current(run).units
+    if not units:
+        return 0
+    tenure.ports.watch.stage("merge", *_totals(units))
+    slots = tuple(u.slot for u in units)
+    if min(workers, len(units)) <= 1:
+        assert run.lease.session is not None
+        own = claim(tenure, session, slots, (run.lease.session,) * len(slots))
+        return sum(merge_unit(held, session, stop) for held in own)
+    claims = claim(tenure, session, slots, tuple(tenure.ports.processes.new_id() for _ in slots))
+    with ThreadPoolExecutor(workers, thread_name_prefix="unit") as pool:
+        futures = [pool.submit(_merge_alone, held, stop) for held in claims]
+        try:
+            wait(futures)
+        except Interrupted:
+            stop.set()
+            for held in claims:
+                tenure.ports.engine.release(held.claim.session)
+            raise
+    return sum(future.result() for future in sorted(futures, key=_failed_first))
+
+
+def claim(
+    tenure: Tenure, session: EngineSession, slots: tuple[int, ...], sessions: tuple[str, ...]
+) -> tuple[UnitTenure, ...]:
+    """Claim units. One that had an owner before is fenced first; its siblings are left alone."""
+    run = tenure.run()
+    claims = tenure.claim(slots, sessions)
+    target, frozen = run.plan.target, run.frozen
+    assert target is not None and frozen is not None
+    for held in claims:
+        if old := run.claims.get(held.slot):
+            if old.session not in sessions:
+                tenure.ports.engine.release(old.session)
+            fence(tenure, session, target, frozen, held.slot, held.claim.generation)
+    return claims
+
+
+def merge_unit(held: UnitTenure, session: EngineSession, stop: threading.Event) -> int:
+    """Apply the chunks of one unit that are not in yet. Returns how many were."""
+    run = held.check()
+    ports = held.whole.ports
+    unit = next(u for u in _current(run).units if u.slot == held.slot)
+    done = _done(ports, run, held.slot)
+    skipped = [c for c in unit.chunks if c.number <= done]
+    for chunk in skipped:
+        ports.watch.advance(chunk.counts.total)
+    for chunk in unit.chunks[len(skipped) :]:
+        if stop.is_set():
+            break
+        commit = _apply(held, session, held.check(), chunk)
+        journal.chunk_done(held, run, chunk, commit)
+        ports.watch.advance(chunk.counts.total or max(0, commit.net_rows or 0))
+    return len(skipped)
+
+
+def unfinished(ports: Ports, run: Run) -> tuple[int, ...]:
+    """Slots of the current round whose last chunk is not in the target."""
+    return tuple(u.slot for u in _current(run).units if u.chunks and _done(ports, run, u.slot) < u.chunks[-1].number)
+
+
+def _apply(held: UnitTenure, session: EngineSession, run: Run, chunk: Chunk) -> Commit:
+    """One chunk, until its marker is in the log. Raises Lost when a younger owner's marker is there."""
+    target = _target(run)
+    stamp = _stamp(held, run, target, chunk)
+    task = ApplyTask(
+        target=target,
+        source=inputs.source(held.whole.ports, run),
+        base=_current(run).base,
+        changes=_current(run).changes,
+        chunk=chunk,
+        stamp=stamp,
+    )
+    for left in reversed(range(APPLY_TRIES)):
+        failure: Retry | None = None
+        try:
+            session.apply(task)
+        except Conflict as conflict:
+            failure = conflict
+        except Retry as unknown:
+            if commit := _committed(held, run, stamp):
+                return commit
+            raise unknown
+        if commit := _committed(held, run, stamp):
+            return commit
+        if failure and not left:
+            raise failure
+        held.check()
+    raise _not_committed(held, chunk)
+
+
+def _committed(held: UnitTenure, run: Run, stamp: Stamp) -> Commit | None:
+    """The commit that carries the stamp's marker, None when there is none yet. Raises Lost."""
+    ports, target = held.whole.ports, _target(run)
+    found = ports.log.markers(target.location).get(stamp.app_id)
+    match standing(found, stamp.marker):
+        case Standing.OLDER:
+            return None
+        case Standing.YOUNGER:
+            raise lost(held.whole.name, held.whole.run_id)
+        case Standing.MINE:
+            since = ports.log.commits(target.location, after=_current(run).base)
+            return next(c for c in reversed(since) if c.txns.get(stamp.app_id) == stamp.marker.version)
+
+
+def _merge_alone(held: UnitTenure, stop: threading.Event) -> int:
+    """A unit in a session of its own. A failure stops the siblings at their next chunk."""
+    ports = held.whole.ports
+    session = ports.engine.open(held.claim.session)
+    done = False
+    try:
+        with ports.heart.beating(held.whole.name, held.whole.run_id, held.slot, held.claim.generation):
+            skipped = merge_unit(held, session, stop)
+        done = True
+        return skipped
+    finally:
+        if not done:
+            stop.set()
+        session.close()
+
+
+def _failed_first(future: Future[int]) -> int:
+    """Losing the run explains every other failure, so it is raised first."""
+    error = future.exception()
+    return 0 if isinstance(error, Lost) else 1 if error else 2
+
+
+def _stamp(held: UnitTenure, run: Run, target: Target, chunk: Chunk) -> Stamp:
+    marker = Marker(held.claim.generation, chunk.number)
+    note = Note(
+        kind=NoteKind.CHUNK,
+        definition=held.whole.name,
+        run=run.run_id,
+        generation=marker.generation,
+        unit=held.slot,
+        chunk=chunk.number,
+        way=chunk.way.value,
+        by_vnode=chunk.by_vnode,
+        hash_high=chunk.keys.high if chunk.keys else None,
+        inputs=digests(run.plan.pins),
+    )
+    return Stamp(app_id=slot_app_id(target.table_id, held.slot), marker=marker, note=note)
+
+
+def _done(ports: Ports, run: Run, slot: int) -> int:
+    target = _target(run)
+    found = ports.log.markers(target.location).get(slot_app_id(target.table_id, slot))
+    return chunk_reached(found, run.generations)
+
+
+def _current(run: Run) -> Round:
+    assert run.frozen is not None
+    return run.frozen.current
+
+
+def _target(run: Run) -> Target:
+    assert run.plan.target is not None
+    return run.plan.target
+
+
+def _totals(units: Sequence[Unit]) -> tuple[int, int]:
+    chunks = [c for u in units for c in u.chunks]
+    return sum(c.counts.total for c in chunks), len(chunks)
+
+
+def _not_committed(held: UnitTenure, chunk: Chunk) -> Retry:
+    return Retry(
+        "chunk_not_committed",
+        f"chunk {chunk.number} of unit {held.slot} did not get into the target in {APPLY_TRIES} tries",
+        left="All chunks before it are in; the target is between two refreshes.",
+        next=f"Run `airflow-refresh run {held.whole.name}` again; it goes on with this chunk.",
+    )

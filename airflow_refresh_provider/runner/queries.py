@@ -1,0 +1,32 @@
+"""Queries of definitions, analysed when a run needs it.
+
+The SQL parser takes a third of a second to import; a start that finds nothing to do goes without it, so it is imported
+inside these functions only.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from airflow_refresh_provider.core.definition import Definition
+
+
+def check(definition: Definition) -> None:
+    """Refuse a query that cannot be refreshed. Raises Invalid with the position of what is wrong."""
+    from airflow_refresh_provider.core.query import analyse
+
+    analyse(definition.query_text, tuple(definition.inputs))
+
+
+def bound(definition: Definition, moment: datetime) -> str:
+    """The query with its clock functions fixed at one moment."""
+    from airflow_refresh_provider.core.query import analyse, bind_clock
+
+    return bind_clock(definition.query_text, analyse(definition.query_text, tuple(definition.inputs)), moment)
+
+
+def row_wise(definition: Definition) -> bool:
+    """Whether each row of the result comes from one row of the one input, whatever the other rows are."""
+    from airflow_refresh_provider.core.query import analyse
+
+    return analyse(definition.query_text, tuple(definition.inputs)).row_wise

@@ -1,0 +1,68 @@
+"""Recovery: find interrupted runs and finish them or give them up, each with a recorded reason."""
+
+from __future__ import annotations
+
+from airflow_refresh_provider.core.owner import Liveness
+from airflow_refresh_provider.core.record import Record
+from airflow_refresh_provider.core.recovery import Admission, Step, admit
+from airflow_refresh_provider.core.request import Request
+from airflow_refresh_provider.core.results import Recovery
+from airflow_refresh_provider.ports.bundle import Ports
+from airflow_refresh_provider.runner import ending
+from airflow_refresh_provider.runner.refresh import carry_on
+from airflow_refresh_provider.runner.start import judge, known
+from airflow_refresh_provider.runner.stopwatch import Stopwatch
+from airflow_refresh_provider.runner.takeover import take_over
+
+_DONE = {
+    Step.CLEAN_UP: "cleaned_up",
+    Step.PUBLISH: "published",
+    Step.RESUME: "resumed",
+    Step.ABANDON: "abandoned",
+}
+
+
+def recover(ports: Ports, name: str | None) -> list[Recovery]:
+    """One entry for each definition looked at. Raises the first error that is not about a single definition."""
+    if name is not None:
+        return [_recover(ports, name)]
+    return [_recover(ports, record.name) for record in ports.store.records()]
+
+
+def _recover(ports: Ports, name: str) -> Recovery:
+    ending.drop_orphans(ports, name)
+    snapshot = ports.store.read(name)
+    record = known(name, snapshot.record)
+    run = record.run
+    if run is None:
+        return Recovery(name=record.name, run_id=None, action="clean", reason="no run is in progress")
+    if admit(record, judge(ports, record), ports.clock.now()) is not Admission.TAKE_OVER:
+        reason = "a live owner holds the run" if judge(ports, record) is Liveness.LIVE else "the run is between tasks"
+        return Recovery(name=record.name, run_id=run.run_id, action="live", reason=reason)
+    watch = Stopwatch(ports.clock)
+    taken = take_over(ports, snapshot, record, Request())
+    if taken is None:
+        return _given_up(ports, record, run.run_id)
+    result = carry_on(taken, Request(), watch)
+    assert taken.decision is not None
+    return Recovery(
+        name=record.name,
+        run_id=run.run_id,
+        action=_DONE[taken.decision.step],
+        reason=taken.decision.reason,
+        result=result,
+    )
+
+
+def _given_up(ports: Ports, record: Record, run_id: str) -> Recovery:
+    """The run is over, or somebody else took it between the look and the write."""
+    now = ports.store.read(record.name).record
+    if now is not None and now.run is not None and now.run.run_id == run_id:
+        return Recovery(name=record.name, run_id=run_id, action="live", reason="another owner has just taken it over")
+    return Recovery(name=record.name, run_id=run_id, action="abandoned", reason=_reason(ports, record.name, run_id))
+
+
+def _reason(ports: Ports, name: str, run_id: str) -> str:
+    from airflow_refresh_provider.runner.reports import history
+
+    return next((e.reason for e in history(ports, name) if e.run_id == run_id and e.reason), "the run is over")

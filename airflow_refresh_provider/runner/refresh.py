@@ -1,0 +1,171 @@
+"""One refresh from start to end in this process: the phases in order, and what becomes of the run when one fails.
+
+Before staging is frozen, a failure that running again cannot mend gives the run up. Afterwards the run is always kept,
+released so that the next caller resumes it at once. An owner who has lost touches nothing.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from airflow_refresh_provider.core.pins import digests
+from airflow_refresh_provider.core.record import Record, Run
+from airflow_refresh_provider.core.recovery import Step
+from airflow_refresh_provider.core.request import Request
+from airflow_refresh_provider.core.results import ChunkCounts, Outcome, Rows, RunResult
+from airflow_refresh_provider.errors import Failed, Interrupted, Invalid, Lost, RefreshError, Refused, Retry
+from airflow_refresh_provider.ports.bundle import Ports
+from airflow_refresh_provider.ports.engine import EngineSession
+from airflow_refresh_provider.ports.log import LogGap
+from airflow_refresh_provider.runner import ending, finish, load, merge
+from airflow_refresh_provider.runner.start import NothingToDo, begin
+from airflow_refresh_provider.runner.stopwatch import Stopwatch
+from airflow_refresh_provider.runner.takeover import Taken
+from airflow_refresh_provider.runner.tenure import Tenure
+
+
+def refresh(ports: Ports, name: str, request: Request) -> RunResult:
+    """Bring a definition's target up to its query. Raises errors.*; see the module for what they leave behind."""
+    watch = Stopwatch(ports.clock)
+    with watch.stage("start"):
+        begun = begin(ports, name, request)
+    if isinstance(begun, NothingToDo):
+        return _nothing(begun, watch)
+    return carry_on(begun, request, watch)
+
+
+def carry_on(taken: Taken, request: Request, watch: Stopwatch) -> RunResult:
+    """All phases that are left of a run that is held."""
+    tenure = taken.tenure
+    step = taken.decision.step if taken.decision else Step.RESUME
+    skipped = 0
+    if step is Step.CLEAN_UP and not tenure.run().definition.view:
+        return _end(taken, watch, skipped)
+    with _kept_or_given_up(tenure), _working(taken, watch) as session:
+        if step is Step.PUBLISH:
+            finish.publish_sealed(tenure)
+        elif step is Step.RESUME:
+            skipped = _load_and_merge(tenure, session, request, watch)
+        finish.show(tenure, session)
+        return _end(taken, watch, skipped)
+
+
+def _load_and_merge(tenure: Tenure, session: EngineSession, request: Request, watch: Stopwatch) -> int:
+    """From wherever the run stands to its published version. Returns how many chunks were already in."""
+    stop = threading.Event()
+    if tenure.run().frozen is None:
+        with watch.stage("load"):
+            load.load(tenure, session)
+    with watch.stage("merge"):
+        skipped = merge.merge(tenure, session, request.workers, stop)
+    with watch.stage("publish"):
+        finish.finish(tenure, session, request.workers, stop)
+    return skipped
+
+
+@contextmanager
+def _working(taken: Taken, watch: Stopwatch) -> Iterator[EngineSession]:
+    """The run's Spark session, and signs of life, for as long as the work lasts."""
+    tenure, ports = taken.tenure, taken.tenure.ports
+    session_id = tenure.run().lease.session
+    assert session_id is not None
+    with ports.heart.beating(tenure.name, tenure.run_id, None, tenure.generation):
+        with watch.stage("connect"):
+            session = taken.session or ports.engine.open(session_id)
+        try:
+            yield session
+        except Interrupted:
+            ports.engine.release(session_id)
+            raise
+        finally:
+            session.close()
+
+
+@contextmanager
+def _kept_or_given_up(tenure: Tenure) -> Iterator[None]:
+    try:
+        yield
+    except Lost:
+        raise
+    except (Invalid, Refused, Failed) as error:
+        if ending.must_be_kept(tenure):
+            _release(tenure)
+        else:
+            refused = isinstance(error, Refused)
+            ending.abandon(tenure, error.message, Outcome.REFUSED if refused else Outcome.FAILED)
+        raise
+    except LogGap:
+        _release(tenure)
+        raise _log_gap(tenure) from None
+    except (RefreshError, KeyboardInterrupt):
+        _release(tenure)
+        raise
+
+
+def _release(tenure: Tenure) -> None:
+    """Let go of the run if that is still possible; what went wrong before is what the caller has to hear."""
+    with suppress(RefreshError):
+        ending.release(tenure)
+
+
+def _log_gap(tenure: Tenure) -> Retry:
+    return Retry(
+        "log_gap",
+        f"commits that run {tenure.run_id} has to look back to have been cleaned out of the target's log",
+        left="Nothing was published; the target holds the chunks applied so far.",
+        next=f"Run `airflow-refresh run {tenure.name}` again: this run is given up, a new one compares everything.",
+    )
+
+
+def _end(taken: Taken, watch: Stopwatch, skipped: int) -> RunResult:
+    tenure = taken.tenure
+    record = tenure.record()
+    assert record.run is not None
+    result = _result(record, record.run, taken, skipped)
+    timed = result.model_copy(update={"seconds": watch.total(), "stages": dict(watch.stages)})
+    ending.ended(tenure.ports, tenure.name, tenure.run_id, tenure.generation, Outcome.SUCCEEDED, result=timed)
+    with watch.stage("cleanup"):
+        finish.clean_up(tenure)
+    return result.model_copy(update={"seconds": watch.total(), "stages": watch.stages})
+
+
+def _result(record: Record, run: Run, taken: Taken, skipped: int) -> RunResult:
+    assert record.published is not None
+    rounds = run.frozen.rounds if run.frozen else ()
+    return RunResult(
+        run_id=run.run_id,
+        name=record.name,
+        state=Outcome.SUCCEEDED,
+        generation=run.generation,
+        resumed=taken.resumed,
+        rows=Rows(
+            inserted=run.counts.inserted,
+            updated=run.counts.updated,
+            deleted=run.counts.deleted,
+            unchanged=run.frozen.unchanged if run.frozen else 0,
+        ),
+        chunks=ChunkCounts(done=sum(len(u.chunks) for r in rounds for u in r.units), skipped=skipped),
+        input_versions=digests(run.plan.pins),
+        target_version=record.published.seal_version,
+        published_version=record.published.version,
+        reason=taken.decision.reason if taken.decision else None,
+    )
+
+
+def _nothing(begun: NothingToDo, watch: Stopwatch) -> RunResult:
+    record = begun.record
+    published = record.published
+    return RunResult(
+        run_id=published.run_id if published else None,
+        name=record.name,
+        state=Outcome.NOTHING_TO_DO,
+        generation=record.generation,
+        input_versions=digests(published.pins) if published else {},
+        target_version=published.seal_version if published else None,
+        published_version=published.version if published else None,
+        seconds=watch.total(),
+        stages=watch.stages,
+        reason=begun.reason,
+    )

@@ -1,0 +1,70 @@
+"""The door: everything a command line, an operator or a script can ask for.
+
+Each method raises errors.* and leaves nothing half made; what it returns is a model of `core.results`.
+"""
+
+from __future__ import annotations
+
+from airflow_refresh_provider.core.definition import Definition
+from airflow_refresh_provider.core.request import Request
+from airflow_refresh_provider.core.results import (
+    DefinitionStatus,
+    Differences,
+    Dropped,
+    HistoryEntry,
+    ProgressReport,
+    Recovery,
+    Registration,
+    RunResult,
+)
+from airflow_refresh_provider.ports.bundle import Ports
+from airflow_refresh_provider.runner import comparing, recover, registry, reports
+from airflow_refresh_provider.runner.refresh import refresh
+from airflow_refresh_provider.runner.start import known
+
+
+class Refreshes:
+    """All definitions of one control root."""
+
+    def __init__(self, ports: Ports) -> None:
+        self.ports = ports
+
+    def register(self, definition: Definition) -> Registration:
+        """Store a definition, new or changed."""
+        return registry.register(self.ports, definition)
+
+    def statuses(self) -> list[DefinitionStatus]:
+        """Every registered definition, by name."""
+        return [registry.status(self.ports, record) for record in self.ports.store.records()]
+
+    def show(self, name: str) -> DefinitionStatus:
+        """One definition."""
+        return registry.status(self.ports, known(name, self.ports.store.read(name).record))
+
+    def run(self, name: str, request: Request) -> RunResult:
+        """One refresh; an interrupted one is finished first, or instead."""
+        return refresh(self.ports, name, request)
+
+    def compare_only(self, name: str, samples: int = 10) -> Differences:
+        """How target and query differ now. Nothing is written but a change set in staging, dropped at the end."""
+        return comparing.compare_only(self.ports, name, samples)
+
+    def progress(self, name: str) -> ProgressReport:
+        """The run in progress, else the last one."""
+        return reports.progress(self.ports, name)
+
+    def history(self, name: str) -> list[HistoryEntry]:
+        """Ended runs, newest first."""
+        return reports.history(self.ports, name)
+
+    def recover(self, name: str | None = None) -> list[Recovery]:
+        """Finish or give up every interrupted run, of one definition or of all."""
+        return recover.recover(self.ports, name)
+
+    def rebuild_progress(self, name: str) -> ProgressReport:
+        """Write the progress rows of the newest run anew from the target's log."""
+        return reports.rebuild_progress(self.ports, name)
+
+    def drop(self, name: str, delete_target: bool = False) -> Dropped:
+        """Remove a definition; the target stays unless its deletion is asked for."""
+        return registry.drop(self.ports, name, delete_target)

@@ -1,0 +1,101 @@
+"""What people ask about runs: progress and history, read from the indexes, and the indexes rebuilt from the log."""
+
+from __future__ import annotations
+
+from airflow_refresh_provider.core.note import NoteKind, read_note
+from airflow_refresh_provider.core.record import Record
+from airflow_refresh_provider.core.results import HistoryEntry, ProgressReport, Rows, VnodeProgress
+from airflow_refresh_provider.errors import Invalid
+from airflow_refresh_provider.ports.bundle import Ports
+from airflow_refresh_provider.ports.control import ProgressRow
+from airflow_refresh_provider.runner import journal
+from airflow_refresh_provider.runner.ending import RUN_ENDED
+from airflow_refresh_provider.runner.start import known
+
+
+def history(ports: Ports, name: str) -> list[HistoryEntry]:
+    """Ended runs, newest first; of a run that ended more than once in the index, the last entry counts.
+
+    Raises Invalid for a name that was never registered; a dropped definition keeps its history.
+    """
+    if ports.store.read(name).record is None:
+        known(name, None)
+    entries: dict[str | None, HistoryEntry] = {}
+    for row in ports.store.events(name):
+        if row.event == RUN_ENDED:
+            entries.pop(row.run_id, None)
+            entries[row.run_id] = HistoryEntry.model_validate_json(row.detail)
+    return list(reversed(entries.values()))
+
+
+def progress(ports: Ports, name: str) -> ProgressReport:
+    """The run in progress, else the last published one."""
+    record = known(name, ports.store.read(name).record)
+    run_id = _newest_run(record)
+    if run_id is None:
+        return ProgressReport(name=name, run_id=None, stage="idle")
+    return _report(record, run_id, ports.store.progress(name, run_id))
+
+
+def rebuild_progress(ports: Ports, name: str) -> ProgressReport:
+    """Write the progress rows of the newest run anew from the target's log. Raises Invalid when there is no run."""
+    record = known(name, ports.store.read(name).record)
+    run_id = _newest_run(record) or _newest_in_log(ports, record)
+    facts = ports.log.facts(record.definition.target)
+    if run_id is None or facts is None:
+        raise Invalid(
+            "no_run",
+            f"{name} has never been refreshed",
+            next=f"Refresh it first: `airflow-refresh run {name}`.",
+        )
+    commits = ports.log.commits(record.definition.target, after=ports.log.oldest(record.definition.target) - 1)
+    rows = journal.from_log(commits, facts.table_id, run_id, ports.clock.now())
+    ports.store.add_progress(rows)
+    return _report(record, run_id, ports.store.progress(name, run_id))
+
+
+def _newest_run(record: Record) -> str | None:
+    if record.run:
+        return record.run.run_id
+    return record.published.run_id if record.published else None
+
+
+def _newest_in_log(ports: Ports, record: Record) -> str | None:
+    """The run of the newest commit of ours, when the control tables know of none."""
+    target = record.definition.target
+    if ports.log.facts(target) is None:
+        return None
+    notes = (read_note(c.note) for c in reversed(ports.log.commits(target, after=ports.log.oldest(target) - 1)))
+    return next((n.run for n in notes if n and n.kind is NoteKind.CHUNK and n.definition == record.name), None)
+
+
+def _report(record: Record, run_id: str, rows: list[ProgressRow]) -> ProgressReport:
+    run = record.run
+    planned = [c for r in run.frozen.rounds for u in r.units for c in u.chunks] if run and run.frozen else None
+    done = {(r.unit, r.chunk) for r in rows}
+    return ProgressReport(
+        name=record.name,
+        run_id=run_id,
+        stage="idle" if run is None else "cleanup" if run.published else "merging" if run.frozen else "refreshing",
+        chunks_done=len(done),
+        chunks_total=len(planned) if planned is not None else len(done) if run is None else None,
+        rows_done=sum(r.inserted + r.updated + r.deleted for r in rows),
+        rows_total=sum(c.counts.total for c in planned) or None if planned is not None else None,
+        vnodes=tuple(_vnode(r) for r in rows),
+    )
+
+
+def _vnode(row: ProgressRow) -> VnodeProgress:
+    return VnodeProgress(
+        vnode=row.vnode,
+        stage=row.stage,
+        unit=row.unit,
+        chunk=row.chunk,
+        generation=row.generation,
+        main_position=row.main_position,
+        staging_position=row.staging_position,
+        rows=Rows(inserted=row.inserted, updated=row.updated, deleted=row.deleted, unchanged=row.unchanged),
+        bytes=row.bytes,
+        commit_version=row.commit_version,
+        at=row.at,
+    )

@@ -1,0 +1,200 @@
+"""Starting: get hold of a run of a definition, a new one or one that was left unfinished.
+
+Of two who start at once exactly one wins the compare-and-set; the other sees a live owner and is refused, or skips.
+No Spark is needed to start, nor to find that there is nothing to do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from airflow_refresh_provider.core.lifecycle import Event
+from airflow_refresh_provider.core.log import foreign
+from airflow_refresh_provider.core.marker import Marker
+from airflow_refresh_provider.core.owner import BEAT_EVERY, WAIT_FOR_LEASE, Beat, Liveness, liveness
+from airflow_refresh_provider.core.pins import Pin, VersionVector, same_versions
+from airflow_refresh_provider.core.plan import Plan
+from airflow_refresh_provider.core.record import Record, Run
+from airflow_refresh_provider.core.recovery import Admission, admit
+from airflow_refresh_provider.core.request import IfRunning, Request
+from airflow_refresh_provider.errors import Invalid, Refused, StaleSnapshot
+from airflow_refresh_provider.ports.bundle import Ports
+from airflow_refresh_provider.ports.control import Snapshot
+from airflow_refresh_provider.ports.log import LogGap
+from airflow_refresh_provider.runner import ending, inputs, queries, targets
+from airflow_refresh_provider.runner.takeover import Taken, adopt, new_lease, take_over
+from airflow_refresh_provider.runner.tenure import Tenure, commit
+
+POLL_SECONDS = 1.0
+_SHORT_DIGEST = 19  # "sha256:" and twelve digits
+
+
+@dataclass(frozen=True)
+class NothingToDo:
+    """Why a refresh is not needed, or not now."""
+
+    record: Record
+    reason: str
+
+
+Begun = Taken | NothingToDo
+
+
+def begin(ports: Ports, name: str, request: Request, run_id: str | None = None) -> Begun:
+    """Hold a run of `name`. Raises Invalid for an unknown name, Refused when it may not be refreshed now.
+
+    With `run_id` the caller's own parked run is attached to.
+    """
+    give_up_at = ports.clock.now() + WAIT_FOR_LEASE
+    while True:
+        snapshot = ports.store.read(name)
+        record = known(name, snapshot.record)
+        match admit(record, judge(ports, record), ports.clock.now(), run_id):
+            case Admission.RESETTING:
+                raise _resetting(name)
+            case Admission.BUSY:
+                if not _may_expire(ports, record) or ports.clock.now() >= give_up_at:
+                    return _busy(record, request)
+                ports.clock.sleep(POLL_SECONDS)
+                continue
+            case Admission.START:
+                begun = _start(ports, snapshot, record, request)
+            case Admission.ATTACH:
+                begun = adopt(ports, snapshot, record)
+            case Admission.TAKE_OVER:
+                begun = take_over(ports, snapshot, record, request)
+        if begun is not None:
+            return begun
+
+
+def known(name: str, record: Record | None) -> Record:
+    """The record of a registered definition. Raises Invalid."""
+    if record is None or record.dropped:
+        raise Invalid(
+            "unknown_name",
+            f"no definition named {name!r} is registered",
+            next="See the names with `airflow-refresh list`, or register the definition's file.",
+        )
+    return record
+
+
+def judge(ports: Ports, record: Record) -> Liveness:
+    """Whether the owner of the run in progress, if any, still works."""
+    run = record.run
+    if run is None:
+        return Liveness.FREE
+    owners = [o for o in (run.lease.owner, *(c.owner for c in run.claims.values())) if o]
+    gone = bool(owners) and all(ports.processes.alive(o) is False for o in owners)
+    return liveness(
+        ports.clock.now(), run.lease.owner, run.lease.taken_at, _beats(ports, record.name, run), False if gone else None
+    )
+
+
+def _beats(ports: Ports, name: str, run: Run) -> tuple[Beat, ...]:
+    """Signs of life of the present owners; those of owners who were taken over say nothing."""
+    present = {run.generation, *(claim.generation for claim in run.claims.values())}
+    return tuple(b for b in ports.store.beats(name, run.run_id) if b.generation in present)
+
+
+def _start(ports: Ports, snapshot: Snapshot, record: Record, request: Request) -> Begun | None:
+    """A new run, or None when somebody else was quicker."""
+    if record.suspended:
+        raise Refused(
+            "suspended",
+            f"{record.name} is suspended: {record.suspended}",
+            next="Mend the cause and register the definition again.",
+        )
+    definition = record.definition
+    ending.drop_orphans(ports, record.name)
+    pins = inputs.pin(ports, definition)
+    facts = ports.log.facts(definition.target)
+    targets.check(ports, definition, facts)
+    if not request.force and (reason := _nothing_to_do(ports, record, pins)):
+        return NothingToDo(record, reason)
+    markers = ports.log.markers(definition.target) if facts else {}
+    run = _new_run(ports, record, pins, max((Marker.of(v).generation for v in markers.values()), default=0), request)
+    try:
+        commit(ports, snapshot, record.after(Event.START, run=run, generation=run.generation), Event.START)
+    except StaleSnapshot:
+        return None
+    ports.watch.note(f"run {run.run_id} starts at {', '.join(f'{n} {_short(p)}' for n, p in pins.items())}")
+    return Taken(Tenure(ports, record.name, run.run_id, run.generation), resumed=False)
+
+
+def _new_run(ports: Ports, record: Record, pins: VersionVector, seen: int, request: Request) -> Run:
+    """`seen` is the highest generation in the target: a marker that Delta has seen is never used again."""
+    now = ports.clock.now()
+    generation = 1 + max(record.generation, seen)
+    run_id = ports.processes.new_id()
+    return Run(
+        run_id=run_id,
+        definition=record.definition,
+        started_at=now,
+        lease=new_lease(ports, generation),
+        generations=(generation,),
+        plan=Plan(
+            pins=pins,
+            moment=now,
+            query=queries.bound(record.definition, now),
+            staging=f"{ports.staging_root}/{record.name}/{run_id}",
+            force=request.force,
+        ),
+    )
+
+
+def _short(pinned: Pin) -> str:
+    return str(pinned.digest)[:_SHORT_DIGEST]
+
+
+def _nothing_to_do(ports: Ports, record: Record, pins: VersionVector) -> str | None:
+    """Why the target already is what it should be, None when that is not certain."""
+    published = record.published
+    if published is None or published.clocked or published.definition_hash != record.definition.hash:
+        return None
+    if not same_versions(published.pins, pins):
+        return None
+    facts = ports.log.facts(record.definition.target)
+    if facts is None or facts.table_id != published.target_id:
+        return None
+    try:
+        since = ports.log.commits(record.definition.target, after=published.version)
+    except LogGap:
+        return None
+    if foreign(since, published.target_id, ()).found:
+        return None
+    return "no input has moved since the last refresh, and nobody else has written the target"
+
+
+def _may_expire(ports: Ports, record: Record) -> bool:
+    """Whether a live lease gives no recent sign of life, so that waiting may help."""
+    assert record.run is not None
+    lease = record.run.lease
+    if lease.parked_until is not None:
+        return False
+    last = max((lease.taken_at, *(b.at for b in _beats(ports, record.name, record.run))))
+    return ports.clock.now() - last > 1.5 * BEAT_EVERY
+
+
+def _busy(record: Record, request: Request) -> NothingToDo:
+    run = record.run
+    assert run is not None
+    owner = run.lease.owner.label if run.lease.owner else "its own next task"
+    if request.if_running is IfRunning.SKIP:
+        return NothingToDo(record, f"run {run.run_id} is in progress, held by {owner}")
+    chunks = sum(len(u.chunks) for r in run.frozen.rounds for u in r.units) if run.frozen else None
+    how_far = f"{chunks} chunks planned" if chunks is not None else "staging is being filled"
+    raise Refused(
+        "already_running",
+        f"{record.name} is being refreshed by {owner}: run {run.run_id}, generation {run.generation}, "
+        f"{record.state.value}, {how_far}",
+        next=f"Wait for it (`airflow-refresh progress {record.name} --follow`), or use --if-running skip.",
+    )
+
+
+def _resetting(name: str) -> Refused:
+    return Refused(
+        "resetting",
+        f"{name} is being dropped",
+        left="The target is kept unless its deletion was asked for.",
+        next=f"Finish with `airflow-refresh drop {name}`, or wait until it is done.",
+    )

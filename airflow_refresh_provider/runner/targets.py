@@ -1,0 +1,145 @@
+"""Making a target ready: checked against its owner and layout, created or extended, and identified.
+
+All statements here are additive and repeatable; the target exists with all its properties before the first chunk, so
+that it can be fenced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from airflow_refresh_provider.core.chunking import auto_vnodes
+from airflow_refresh_provider.core.columns import (
+    HIDDEN,
+    ROW_HASH,
+    VNODE,
+    Column,
+    Columns,
+    check_change,
+    check_result,
+    schema_change,
+)
+from airflow_refresh_provider.core.definition import Definition, Layout, OnAdded
+from airflow_refresh_provider.core.log import foreign
+from airflow_refresh_provider.core.ownership import (
+    CONTROL,
+    DEFINITION,
+    VNODES,
+    check_layout,
+    check_ownership,
+    wanted_properties,
+)
+from airflow_refresh_provider.core.plan import Target
+from airflow_refresh_provider.core.record import Published, Run
+from airflow_refresh_provider.errors import Failed
+from airflow_refresh_provider.ports.bundle import Ports
+from airflow_refresh_provider.ports.engine import EngineSession, TargetSpec
+from airflow_refresh_provider.ports.log import LogGap, TableFacts
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A target ready for a run, and its newest version and rows (None = unknown)."""
+
+    target: Target
+    version: int
+    rows: int | None
+
+
+def check(ports: Ports, definition: Definition, facts: TableFacts | None) -> None:
+    """Refuse a target that is not this definition's, or laid out otherwise. Raises Refused."""
+    if facts is None:
+        return
+    check_ownership(definition, _claims(ports, facts), ports.store.control_id)
+    check_layout(definition, facts.properties, facts.partitioned_by)
+
+
+def _claims(ports: Ports, facts: TableFacts) -> Mapping[str, str]:
+    """The table's properties; those that name a definition which has been dropped name nobody."""
+    if facts.properties.get(CONTROL) != ports.store.control_id:
+        return facts.properties
+    record = ports.store.read(facts.properties.get(DEFINITION, "")).record
+    return facts.properties if record and not record.dropped else {}
+
+
+def make_ready(ports: Ports, session: EngineSession, run: Run, result: Columns, rows: int) -> Ready:
+    """Create the target, or bring columns and properties up to the definition. `rows` is about what it will hold."""
+    definition = run.definition
+    check_result(result, definition.keys)
+    found = ports.log.facts(definition.target)
+    check(ports, definition, found)
+    planned = run.plan.target
+    vnodes = planned.vnodes if planned else _vnodes(definition, found, rows)
+    if found is not None:
+        _extend(session, definition, result)
+    session.prepare(
+        _spec(
+            definition,
+            result,
+            wanted_properties(definition, ports.store.control_id, vnodes, created=found is None),
+        )
+    )
+    # Of two definitions that make one table ready at once, the last to write its name into it has it.
+    check(ports, definition, ports.log.facts(definition.target))
+    return read(ports, session, definition.target, vnodes)
+
+
+def read(ports: Ports, session: EngineSession, location: str, vnodes: int) -> Ready:
+    """The target as it is now. Raises Failed when it is not there."""
+    facts = ports.log.facts(location)
+    if facts is None:
+        raise Failed(
+            "target_missing",
+            f"the target {location} is not there",
+            left="Nothing was changed.",
+            next="Check the location; a run creates the target when it is absent.",
+        )
+    target = Target(
+        location=location,
+        table_id=facts.table_id,
+        columns=session.columns(location),
+        vnodes=int(facts.properties.get(VNODES, vnodes)),
+        deletion_vectors=facts.properties.get("delta.enableDeletionVectors", "false").lower() == "true",
+    )
+    return Ready(target, facts.version, facts.rows)
+
+
+def written_by_others(ports: Ports, published: Published | None, ready: Ready) -> bool:
+    """Whether anybody but published refreshes may have written the rows of a target."""
+    if published is None or published.target_id != ready.target.table_id:
+        return True
+    try:
+        since = ports.log.commits(ready.target.location, after=published.version, upto=ready.version)
+    except LogGap:
+        return True
+    return foreign(since, published.target_id, ()).found
+
+
+def _extend(session: EngineSession, definition: Definition, result: Columns) -> None:
+    columns = session.columns(definition.target)
+    change = schema_change(columns, result)
+    check_change(change, definition.target, add=definition.on_schema_change.added is OnAdded.ADD)
+    if change.added:
+        session.add_columns(definition.target, change.added)
+
+
+def _spec(definition: Definition, result: Columns, properties: dict[str, str]) -> TargetSpec:
+    hidden = (Column(name=VNODE, type="int"), Column(name=ROW_HASH, type="bigint"))
+    by_vnode = definition.layout is Layout.VNODE
+    assert tuple(c.name for c in hidden) == HIDDEN
+    return TargetSpec(
+        location=definition.target,
+        columns=(*result, *hidden) if by_vnode else result,
+        partition_by=(VNODE,) if by_vnode else definition.partition_by,
+        cluster_by=definition.cluster_by,
+        properties=properties,
+    )
+
+
+def _vnodes(definition: Definition, found: TableFacts | None, rows: int) -> int:
+    if found is not None and VNODES in found.properties:
+        return int(found.properties[VNODES])
+    if definition.vnodes != "auto":
+        return definition.vnodes
+    return auto_vnodes(max(rows, found.rows or 0 if found else 0), definition.chunking.chunk_rows)

@@ -1,0 +1,105 @@
+"""Desired content: the bound query as a DataFrame, with the columns and types of the target.
+
+Each input becomes a temporary view at its pin; the query is run as written. Nothing is read here.
+"""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import unquote
+
+from pyspark.sql import DataFrame, DataFrameReader, SparkSession
+from pyspark.sql import functions as F
+
+from airflow_refresh_provider.core.columns import HIDDEN, OP, ROW_HASH, VNODE, visible
+from airflow_refresh_provider.core.pins import DeltaPin, FilesPin
+from airflow_refresh_provider.core.plan import Split, StagedTable, Target
+from airflow_refresh_provider.errors import Failed
+from airflow_refresh_provider.ports.engine import Source
+from airflow_refresh_provider.spark import ddl, sql
+
+_RANK = OP  # any reserved name will do: no column of a query can have it
+_PATTERN = re.compile(r"[\[\]{}*?\\]")
+
+
+def result(spark: SparkSession, source: Source, split: Split | None = None) -> DataFrame:
+    """The query's result as the query gives it; of one split of its only input if that is given."""
+    for name, pin in source.pins.items():
+        options = source.options.get(name, {})
+        read = _part(spark, split.files, pin, options) if split else _pinned(spark, pin, options)
+        hidden = [c for c in read.columns if c.lower() in HIDDEN]
+        (read.drop(*hidden) if hidden else read).createOrReplaceTempView(name)
+    return spark.sql(source.query)
+
+
+def desired(
+    spark: SparkSession, source: Source, target: Target, rows: StagedTable | None = None, split: Split | None = None
+) -> DataFrame:
+    """The visible columns of the target as they are to be, newest row of each key only if the source says so."""
+    columns = visible(target.columns)
+    found = result(spark, source, split) if rows is None else staged(spark, rows)
+    found = found.selectExpr(*(f"CAST({sql.name(c.name)} AS {c.type}) AS {sql.name(c.name)}" for c in columns))
+    return newest(found, source)
+
+
+def newest(rows: DataFrame, source: Source) -> DataFrame:
+    """Only the newest row of each key, if the source asks for it; among equally new ones always the same."""
+    if source.latest_by is None:
+        return rows
+    order = f"{sql.name(source.latest_by)} DESC NULLS LAST, {sql.row_hash(ddl.columns_of(rows.schema))}"
+    ranked = f"row_number() OVER (PARTITION BY {sql.names(source.keys)} ORDER BY {order}) AS {_RANK}"
+    return rows.selectExpr("*", ranked).where(F.col(_RANK) == 1).drop(_RANK)
+
+
+def with_hidden(rows: DataFrame, source: Source, target: Target) -> DataFrame:
+    """The rows with vnode and row hash added."""
+    keys = sql.key_columns(target.columns, source.keys)
+    return rows.selectExpr(
+        "*",
+        f"{sql.vnode(keys, target.vnodes)} AS {VNODE}",
+        f"{sql.row_hash(target.columns)} AS {ROW_HASH}",
+    )
+
+
+def staged(spark: SparkSession, table: StagedTable) -> DataFrame:
+    """A staged table at the version that was frozen."""
+    return at_version(spark, table.location, table.version)
+
+
+def at_version(spark: SparkSession, location: str, version: int) -> DataFrame:
+    """A Delta table at one version."""
+    return spark.read.format("delta").option("versionAsOf", version).load(location)
+
+
+def blamed(error: Failed, source: Source) -> Failed:
+    """The error with the input that it is about, if its message tells."""
+    told = unquote(error.message)
+    places = {pin.location: name for name, pin in source.pins.items() if pin.location in told}
+    if not places:
+        return error
+    name = places[max(places, key=len)]
+    return Failed(error.code, f"the input {name}: {error.message}", left=error.left, next=error.next)
+
+
+def _pinned(spark: SparkSession, pin: DeltaPin | FilesPin, options: dict[str, str]) -> DataFrame:
+    if isinstance(pin, DeltaPin):
+        return spark.read.format("delta").options(**options).option("versionAsOf", pin.version).load(pin.location)
+    return _parquet(spark, pin, options).parquet(*(_literally(f.path) for f in pin.files))
+
+
+def _part(spark: SparkSession, files: tuple[str, ...], pin: DeltaPin | FilesPin, options: dict[str, str]) -> DataFrame:
+    """Some of the pinned files, with the schema of all of them."""
+    schema = _pinned(spark, pin, options).schema
+    return _parquet(spark, pin, options).schema(schema).parquet(*map(_literally, files))
+
+
+def _parquet(spark: SparkSession, pin: DeltaPin | FilesPin, options: dict[str, str]) -> DataFrameReader:
+    """A reader that knows where the folder begins, whose subfolders may stand for columns (`day=1/`)."""
+    reader = spark.read.options(**options)
+    one_file = isinstance(pin, FilesPin) and [f.path for f in pin.files] == [pin.location]
+    return reader if one_file else reader.option("basePath", pin.location)
+
+
+def _literally(path: str) -> str:
+    """A path in which no character is a pattern."""
+    return _PATTERN.sub(r"\\\g<0>", path)

@@ -1,0 +1,143 @@
+"""The engine on Spark: sessions whose acts are translated errors and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pyspark.sql import SparkSession
+
+from airflow_refresh_provider.core.columns import VNODE, Column, Columns
+from airflow_refresh_provider.core.plan import Split, StagedTable, Target
+from airflow_refresh_provider.errors import Conflict, Failed, Invalid, Retry
+from airflow_refresh_provider.ports.engine import (
+    ApplyTask,
+    CompareTask,
+    Comparison,
+    KeyReport,
+    Sample,
+    Source,
+    Stamp,
+    TargetSpec,
+)
+from airflow_refresh_provider.spark import apply, compare, content, ddl, keycheck, sessions, writing
+from airflow_refresh_provider.spark.faults import translated
+from airflow_refresh_provider.spark.sessions import Endpoint
+
+
+class SparkEngine:
+    """Sessions at one endpoint."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._endpoint = endpoint
+
+    def open(self, session_id: str) -> SparkEngineSession:
+        """Open a session under a recorded id. Raises Retry within seconds when Spark cannot be reached."""
+        return SparkEngineSession(sessions.connect(self._endpoint, session_id))
+
+    def release(self, session_id: str) -> None:
+        """End somebody's session."""
+        sessions.release(self._endpoint, session_id)
+
+
+class ClassicEngine:
+    """Sessions within a running Spark application, such as one that spark-submit started; ids name nothing there."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+
+    def open(self, session_id: str) -> SparkEngineSession:
+        """Open a session beside the application's own."""
+        return SparkEngineSession(sessions.open_classic(self._spark))
+
+    def release(self, session_id: str) -> None:
+        """Nothing: a session of another process ends with its application."""
+
+
+class SparkEngineSession:
+    """One session; after a statement whose end is not known it refuses every further act."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+        self._lost = False
+
+    def describe(self, source: Source) -> Columns:
+        with self._act("Nothing was changed.", source):
+            return ddl.columns_of(content.result(self._spark, source).schema)
+
+    def columns(self, location: str) -> Columns:
+        with self._act("Nothing was changed."):
+            return ddl.columns_of(self._spark.read.format("delta").load(location).schema)
+
+    def prepare(self, spec: TargetSpec) -> None:
+        with self._act("The target has its old properties."):
+            ddl.prepare(self._spark, spec)
+
+    def add_columns(self, location: str, columns: tuple[Column, ...]) -> None:
+        with self._act("The target has its old columns."):
+            ddl.add_columns(self._spark, location, columns)
+
+    def mark(self, location: str, stamp: Stamp) -> None:
+        with self._act("The target's rows were not touched."):
+            writing.mark(self._spark, location, stamp)
+
+    def check_keys(self, source: Source) -> KeyReport:
+        with self._act("The target was not changed.", source):
+            return keycheck.check(content.newest(content.result(self._spark, source), source), source.keys)
+
+    def stage_rows(self, source: Source, target: Target, split: Split, location: str, stamp: Stamp) -> None:
+        with self._act("The target was not changed; staged splits are kept.", source):
+            rows = content.with_hidden(content.desired(self._spark, source, target, split=split), source, target)
+            writer = writing.stamped(rows.repartition(VNODE).write, stamp).mode("append")
+            writer.options(**ddl.naming(target.columns)).partitionBy(VNODE).save(location)
+
+    def compare(self, task: CompareTask) -> Comparison:
+        with self._act("The target was not changed.", task.source):
+            return compare.compare(self._spark, task)
+
+    def apply(self, task: ApplyTask) -> None:
+        with self._act("Chunks before this one are in the target.", task.source):
+            if ddl.table_id(self._spark, task.target.location) != task.target.table_id:
+                raise Failed(
+                    "target_replaced",
+                    f"the target {task.target.location} is no longer the table this run began with",
+                    left="Nothing was written to it.",
+                    next="Run again: the interrupted run is given up and a new one compares everything.",
+                )
+            apply.apply(self._spark, task)
+
+    def samples(
+        self, changes: StagedTable, target: Target, keys: tuple[str, ...], base: int, limit: int
+    ) -> tuple[Sample, ...]:
+        with self._act("Nothing was changed."):
+            return compare.samples(self._spark, changes, target, keys, base, limit)
+
+    def show_version(self, view: str, location: str, version: int, columns: Columns) -> None:
+        with self._act("The target holds the whole refresh; the view shows the one before."):
+            ddl.show_version(self._spark, view, location, version, columns)
+
+    def close(self) -> None:
+        sessions.close(self._spark)
+
+    @contextmanager
+    def _act(self, left: str, source: Source | None = None) -> Iterator[None]:
+        """One act; `source` is what it reads, to say which input an error is about."""
+        if self._lost:
+            raise Retry(
+                "session_lost",
+                "the Spark session cannot be used any more: how its last statement ended is not known",
+                left=left,
+                next="Run again: the refresh goes on from its last commit.",
+            )
+        known = False
+        try:
+            with translated(left=left):
+                yield
+            known = True
+        except (Conflict, Invalid):
+            known = True
+            raise
+        except Failed as error:
+            raise content.blamed(error, source) if source else error from None
+        finally:
+            self._lost = not known

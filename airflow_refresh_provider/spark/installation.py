@@ -1,0 +1,93 @@
+"""Where Spark and a Java it runs on are installed, and the environment in which they are started.
+
+What a user has set up for other Sparks (`SPARK_HOME`, `SPARK_CONF_DIR`, ...) does not reach the processes started
+here: an embedded server behaves alike everywhere.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from airflow_refresh_provider.errors import Failed
+
+_VERSION = re.compile(r'version "(\d+)')
+_SUPPORTED = frozenset({"17", "21"})
+_USUAL_PLACES = Path("/usr/lib/jvm")
+
+
+@dataclass(frozen=True)
+class Installation:
+    """A Spark and the Java for it."""
+
+    spark_home: Path
+    java_home: Path
+
+    @property
+    def submit(self) -> str:
+        """The program that starts everything; it replaces itself by the JVM, whose process id is therefore its own."""
+        return str(self.spark_home / "bin" / "spark-submit")
+
+    def environment(self, outer: Mapping[str, str], conf_dir: Path) -> dict[str, str]:
+        """The environment for `submit`: the caller's, without settings for other Sparks."""
+        kept = {name: value for name, value in outer.items() if not name.startswith(("SPARK_", "PYSPARK_"))}
+        return kept | {
+            "JAVA_HOME": str(self.java_home),
+            "SPARK_HOME": str(self.spark_home),
+            "SPARK_CONF_DIR": str(conf_dir),
+            "SPARK_LOCAL_IP": "127.0.0.1",
+        }
+
+
+def find(environment: Mapping[str, str]) -> Installation:
+    """The installed Spark with the first Java that fits. Raises Failed when either is missing."""
+    return Installation(spark_home=_spark_home(), java_home=_java_home(environment))
+
+
+def _spark_home() -> Path:
+    spec = find_spec("pyspark")
+    home = Path(spec.origin).parent if spec and spec.origin else None
+    if home is None or not (home / "bin" / "spark-submit").exists():
+        raise Failed(
+            "no_spark",
+            "the embedded Spark server needs the full pyspark package, and only its client is installed",
+            left="Nothing was started.",
+            next="pip install pyspark==4.2.0, or name a server with --spark sc://host:port.",
+        )
+    return home
+
+
+def _java_home(environment: Mapping[str, str]) -> Path:
+    for home in _candidates(environment):
+        if _java_version(home / "bin" / "java") in _SUPPORTED:
+            return home
+    raise Failed(
+        "no_java",
+        "Spark needs Java 17 or 21, and none was found in JAVA_HOME, on the path or in /usr/lib/jvm",
+        left="Nothing was started.",
+        next="Install Java 17 or 21 (Debian and Ubuntu: apt-get install openjdk-17-jre-headless), or set JAVA_HOME.",
+    )
+
+
+def _candidates(environment: Mapping[str, str]) -> Iterator[Path]:
+    if environment.get("JAVA_HOME"):
+        yield Path(environment["JAVA_HOME"])
+    on_path = shutil.which("java", path=environment.get("PATH", ""))
+    if on_path:
+        yield Path(on_path).resolve().parent.parent
+    if _USUAL_PLACES.is_dir():
+        yield from sorted(_USUAL_PLACES.iterdir())
+
+
+def _java_version(java: Path) -> str | None:
+    try:
+        answer = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=30, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    found = _VERSION.search(answer.stderr)
+    return found.group(1) if found else None

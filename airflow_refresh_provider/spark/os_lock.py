@@ -1,0 +1,44 @@
+"""Locks that the operating system holds for a file descriptor and drops with the last copy of it.
+
+They need no cleaning up after a crash, and neither age nor process ids say anything about them: such a lock is free
+exactly when every process that has the descriptor is gone or has closed it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+_LOOK_EVERY = 0.1
+
+
+def try_lock(path: Path) -> int | None:
+    """The descriptor that holds the lock, or None while somebody else does. Closing it lets go."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        return None
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+@contextmanager
+def locked(path: Path, seconds: float) -> Iterator[None]:
+    """Hold the lock during the block. Raises TimeoutError when it does not come free in time."""
+    end = time.monotonic() + seconds
+    while (descriptor := try_lock(path)) is None:
+        if time.monotonic() > end:
+            raise TimeoutError(f"{path} is held by another process")
+        time.sleep(_LOOK_EVERY)
+    try:
+        yield
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,47 @@
+"""What is measured side by side: our refresh, an overwrite with the same query, a stock MERGE."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from pyspark.sql import SparkSession
+
+from airflow_refresh_provider.core.request import Request
+from airflow_refresh_provider.core.results import RunResult
+from airflow_refresh_provider.runner.refreshes import Refreshes
+from benchmarks.lake import KEYS, Lake
+
+
+def seconds(act: Callable[[], object]) -> float:
+    """How long an act takes."""
+    began = time.perf_counter()
+    act()
+    return time.perf_counter() - began
+
+
+def overwrite(spark: SparkSession, lake: Lake) -> None:
+    """The whole query into an unpartitioned Delta table."""
+    source = spark.read.format("delta").load(lake.lineitem)
+    source.write.format("delta").mode("overwrite").save(lake.table("overwritten"))
+
+
+def stock_merge(spark: SparkSession, lake: Lake) -> None:
+    """One MERGE that updates, inserts and deletes, as the manual shows it."""
+    on = " AND ".join(f"t.{key} = s.{key}" for key in KEYS)
+    spark.sql(
+        f"MERGE INTO delta.`{lake.table('merged')}` t USING delta.`{lake.lineitem}` s ON {on} "
+        "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT * "
+        "WHEN NOT MATCHED BY SOURCE THEN DELETE"
+    ).collect()
+
+
+def refresh(refreshes: Refreshes, name: str) -> RunResult:
+    """One refresh of ours."""
+    return refreshes.run(name, Request())
+
+
+def equal(spark: SparkSession, left: str, right: str) -> bool:
+    """Whether two tables hold the same rows, each as often."""
+    a, b = (spark.read.format("delta").load(location) for location in (left, right))
+    return a.exceptAll(b).isEmpty() and b.exceptAll(a).isEmpty()

@@ -1,0 +1,105 @@
+"""How long control writes take when the tables have grown: `python -m benchmarks.control_store`, JSON on stdout.
+
+Medians in milliseconds: a progress commit beside 10,000 rows, the listing of 1,000 definitions in a fresh store, and
+a transition (a read and the commit through it) beside them.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+from airflow_refresh_provider.core.definition import Definition
+from airflow_refresh_provider.core.inputs import Input
+from airflow_refresh_provider.core.lifecycle import Event
+from airflow_refresh_provider.core.record import Record
+from airflow_refresh_provider.delta.store import DeltaControlStore
+from airflow_refresh_provider.ports.control import ProgressRow
+
+PROGRESS_ROWS = 10_000
+ROWS_A_COMMIT = 16
+DEFINITIONS = 1_000
+TRIES = 25
+
+_START = datetime(2030, 1, 1, tzinfo=UTC)
+
+
+def main() -> None:
+    """Fill a store, measure it, print the figures."""
+    with tempfile.TemporaryDirectory() as root:
+        store = DeltaControlStore(root)
+        _fill(store)
+        figures = {
+            "progress_commit_ms": _median(lambda n: store.add_progress(_rows(PROGRESS_ROWS + n))),
+            "list_definitions_ms": _median(lambda _: _list(root)),
+            "transition_ms": _median(lambda n: _transition(store, n)),
+            "progress_rows": PROGRESS_ROWS,
+            "definitions": DEFINITIONS,
+        }
+    json.dump(figures, sys.stdout, indent=2)
+    sys.stdout.write("\n")
+
+
+def _fill(store: DeltaControlStore) -> None:
+    for name in _names():
+        store.commit(store.read(name), _record(name, 1), Event.REGISTER, _START)
+    for commit in range(PROGRESS_ROWS // ROWS_A_COMMIT):
+        store.add_progress(_rows(commit))
+
+
+def _names() -> list[str]:
+    return [f"gold.table_{n}" for n in range(DEFINITIONS)]
+
+
+def _record(name: str, generation: int) -> Record:
+    definition = Definition(
+        name=name,
+        target=f"/lake/{name}",
+        query="SELECT o.id, c.name FROM orders o JOIN customers c ON o.customer = c.id",
+        inputs={"orders": Input(path="/raw/orders"), "customers": Input(path="/raw/customers")},
+        keys=("id",),
+    )
+    return Record(name=name, definition=definition, generation=generation)
+
+
+def _rows(commit: int) -> list[ProgressRow]:
+    at = _START + timedelta(seconds=commit)
+    return [
+        ProgressRow(
+            name="gold.table_1",
+            run_id=f"run-{commit % 10}",
+            vnode=vnode,
+            stage="merging",
+            unit=0,
+            chunk=commit,
+            generation=1,
+            at=at,
+        )
+        for vnode in range(ROWS_A_COMMIT)
+    ]
+
+
+def _list(root: str) -> None:
+    assert len(DeltaControlStore(root).records()) == DEFINITIONS
+
+
+def _transition(store: DeltaControlStore, n: int) -> None:
+    store.commit(store.read("gold.table_7"), _record("gold.table_7", n + 2), Event.START, _START)
+
+
+def _median(act: Callable[[int], None]) -> float:
+    times = []
+    for n in range(TRIES):
+        start = time.perf_counter()
+        act(n)
+        times.append(time.perf_counter() - start)
+    return round(statistics.median(times) * 1000, 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,67 @@
+"""The page `docs/benchmarks.md`, written from the raw figures of one run."""
+
+from __future__ import annotations
+
+from statistics import median
+from typing import Any
+
+Figures = dict[str, Any]
+
+
+def page(raw: Figures) -> str:
+    """The whole page."""
+    return "\n".join([_head(raw), _changes(raw["changed"]), _stages(raw["changed"]), _others(raw), ""])
+
+
+def _head(raw: Figures) -> str:
+    return (
+        "# Benchmarks\n\n"
+        f"TPC-H lineitem, scale {raw['scale']:g}: {raw['rows']:,} rows, 16 columns, changes scattered over all keys. "
+        f"{raw['cores']} cores, Spark {raw['spark']}, Delta {raw['delta']}, one warm server, driver heap 4 GB, "
+        f"medians of {raw['runs']}. Layout plain, all defaults. Times vary with the machine; ratios are of one run. "
+        "`make bench` writes this page and the raw figures, `benchmarks.json`.\n"
+    )
+
+
+def _changes(changed: dict[str, Figures]) -> str:
+    lines = [
+        "## Refresh beside an overwrite and a stock MERGE\n",
+        "The overwrite writes the query into an unpartitioned table; the MERGE has UPDATE, INSERT and NOT MATCHED BY "
+        "SOURCE DELETE clauses. A ratio below 1 means the refresh is faster.\n",
+        "| rows changed | refresh (s) | overwrite (s) | stock MERGE (s) | of overwrite | of MERGE |",
+        "|---|---|---|---|---|---|",
+    ]
+    for share, figures in changed.items():
+        lines.append(
+            f"| {float(share):.1%} | {median(figures['refresh']):.1f} | {median(figures['overwrite']):.1f} | "
+            f"{median(figures['merge']):.1f} | {figures['of_overwrite']:.2f} | {figures['of_merge']:.2f} |"
+        )
+    return "\n".join([*lines, ""])
+
+
+def _stages(changed: dict[str, Figures]) -> str:
+    names = list(next(iter(changed.values()))["stages"][0])
+    lines = [
+        "Seconds by stage of the refresh:\n",
+        f"| rows changed | {' | '.join(names)} |",
+        f"|---|{'---|' * len(names)}",
+    ]
+    for share, figures in changed.items():
+        cells = (f"{median(s.get(name, 0.0) for s in figures['stages']):.2f}" for name in names)
+        lines.append(f"| {float(share):.1%} | {' | '.join(cells)} |")
+    return "\n".join([*lines, ""])
+
+
+def _others(raw: Figures) -> str:
+    first, unmoved, resumed = raw["first_load"], raw["unmoved"], raw["resumed"]
+    return "\n".join(
+        [
+            "## Other figures\n",
+            "| what | figure |",
+            "|---|---|",
+            f"| first load, of an overwrite | {first['ratio']:.2f} ({median(first['refresh']):.1f} s) |",
+            f"| nothing moved, as a command, no Spark | {median(unmoved['command']):.2f} s |",
+            f"| first load in chunks, client killed at half: the rest, of undisturbed | {resumed['ratio']:.2f} |",
+            f"| peak memory of the client | {max(resumed['client_peak_mb'], unmoved['client_peak_mb']):.0f} MB |",
+        ]
+    )

@@ -1,0 +1,147 @@
+"""The rounds of a benchmark, each measuring every contender on the same change."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from airflow_refresh_provider.core.definition import Definition
+from airflow_refresh_provider.runner.refreshes import Refreshes
+from benchmarks import contenders
+from benchmarks.lake import KEYS, QUERY, Lake, change
+
+SHARES = (0.0, 0.001, 0.01, 0.1, 1.0)
+RESUMED_CHUNKS = 8
+_POLL_SECONDS = 0.2
+
+Figures = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Bench:
+    """One warm Spark, one control root, one lake; `runs` is how often each figure is taken.
+
+    `parquet` is the folder of files that the lake was made from.
+    """
+
+    spark: SparkSession
+    refreshes: Refreshes
+    lake: Lake
+    parquet: Path
+    control: Path
+    rows: int
+    runs: int
+
+
+def define(bench: Bench, name: str, **options: Any) -> Definition:
+    """A definition of lineitem, registered."""
+    definition = Definition.model_validate(
+        {
+            "name": name,
+            "target": bench.lake.table(name),
+            "query": QUERY,
+            "inputs": {"lineitem": {"path": bench.lake.lineitem}},
+            "keys": list(KEYS),
+            **options,
+        }
+    )
+    bench.refreshes.register(definition)
+    return definition
+
+
+def first_loads(bench: Bench) -> Figures:
+    """A first load beside an overwrite of the same size."""
+    ours, theirs, stages = [], [], []
+    for i in range(bench.runs):
+        theirs.append(contenders.seconds(lambda: contenders.overwrite(bench.spark, bench.lake)))
+        define(bench, f"first_{i}")
+        result = contenders.refresh(bench.refreshes, f"first_{i}")
+        ours.append(result.seconds)
+        stages.append(result.stages)
+    bench.refreshes.drop("first_0", delete_target=True)
+    return {"refresh": ours, "overwrite": theirs, "stages": stages, "ratio": median(ours) / median(theirs)}
+
+
+def changed(bench: Bench, share: float, seed: int) -> Figures:
+    """The same change taken up by a refresh, an overwrite and a stock MERGE, one after the other."""
+    figures: Figures = {"refresh": [], "overwrite": [], "merge": [], "stages": [], "rows": [], "ways": []}
+    for i in range(bench.runs):
+        change(bench.spark, bench.lake, share, seed + i)
+        result = contenders.refresh(bench.refreshes, "lineitem")
+        figures["refresh"].append(result.seconds)
+        figures["stages"].append(result.stages)
+        figures["rows"].append(result.rows.model_dump())
+        figures["overwrite"].append(contenders.seconds(lambda: contenders.overwrite(bench.spark, bench.lake)))
+        figures["merge"].append(contenders.seconds(lambda: contenders.stock_merge(bench.spark, bench.lake)))
+    if not contenders.equal(bench.spark, bench.lake.table("lineitem_kept"), bench.lake.lineitem):
+        raise SystemExit(f"the refreshed table differs from its query at {share:.1%} changed")
+    figures["of_overwrite"] = median(figures["refresh"]) / median(figures["overwrite"])
+    figures["of_merge"] = median(figures["refresh"]) / median(figures["merge"])
+    return figures
+
+
+def unmoved(bench: Bench) -> Figures:
+    """The command when no input has moved, as a process: it must not need Spark."""
+    command = _command(bench, "run", "lineitem", "--spark", "sc://127.0.0.1:9")
+    times, peaks = [], []
+    for _ in range(max(5, bench.runs)):
+        took, peak = _timed(command)
+        times.append(took)
+        peaks.append(peak)
+    return {"command": times, "client_peak_mb": max(peaks)}
+
+
+def resumed(bench: Bench, endpoint: str) -> Figures:
+    """A first load in several chunks, undisturbed and then killed at half: what the resuming command still takes."""
+    options = {
+        "inputs": {"lineitem": {"path": str(bench.parquet), "format": "parquet"}},
+        "chunking": {"one_commit_up_to": 1, "chunk_rows": bench.rows // RESUMED_CHUNKS},
+    }
+    define(bench, "whole_load", **options)
+    whole, peak = _timed(_command(bench, "run", "whole_load", "--spark", endpoint))
+    define(bench, "killed_load", **options)
+    process = subprocess.Popen(
+        _command(bench, "run", "killed_load", "--spark", endpoint), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    while (report := bench.refreshes.progress("killed_load")).chunks_done < RESUMED_CHUNKS // 2:
+        if process.poll() is not None:
+            raise SystemExit(f"the load ended before it could be killed, at {report.chunks_done} chunks")
+        time.sleep(_POLL_SECONDS)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    rest, _ = _timed(_command(bench, "run", "killed_load", "--spark", endpoint))
+    if not contenders.equal(bench.spark, bench.lake.table("killed_load"), bench.lake.table("whole_load")):
+        raise SystemExit("the resumed table differs from its query")
+    return {"undisturbed": whole, "resumed": rest, "ratio": rest / whole, "client_peak_mb": peak}
+
+
+def _command(bench: Bench, *words: str) -> list[str]:
+    return [
+        str(Path(sys.executable).parent / "airflow-refresh"),
+        *words,
+        "--control",
+        str(bench.control),
+        "--output",
+        "json",
+    ]
+
+
+def _timed(command: list[str]) -> tuple[float, float]:
+    """Seconds and peak memory (MB) of a process that has to succeed."""
+    began = time.perf_counter()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    took = time.perf_counter() - began
+    if process.returncode:
+        raise SystemExit(f"{' '.join(command)} ended with {process.returncode}")
+    return took, usage.ru_maxrss / 1024

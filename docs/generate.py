@@ -1,0 +1,151 @@
+"""The generated parts of the pages in this folder: `python -m docs.generate` writes them anew.
+
+A page marks the part with `<!-- generated: NAME -->` and `<!-- end -->`; everything around it is written by hand.
+"""
+
+from __future__ import annotations
+
+import re
+import typing
+from collections.abc import Callable
+from datetime import datetime
+from enum import StrEnum
+from importlib import import_module
+from pathlib import Path
+from types import NoneType, UnionType
+
+from pydantic import BaseModel
+
+from airflow_refresh_provider.cli.table import COMMANDS, GLOBAL_OPTIONS, PROGRAM, Command, Kind, Option
+from airflow_refresh_provider.core.lifecycle import TRANSITIONS, State
+
+FOLDER = Path(__file__).parent
+
+
+def pages() -> dict[Path, str]:
+    """Every page with generated parts, as it should be."""
+    return {path: _filled(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.md"))}
+
+
+def commands() -> str:
+    """A section for each command: usage, meaning, options."""
+    return "\n\n".join(_command(command) for command in COMMANDS)
+
+
+def global_options() -> str:
+    """The options that every command has."""
+    return _options(GLOBAL_OPTIONS)
+
+
+def models() -> str:
+    """Which command prints what, and the fields of every model."""
+    results = {command: _result(command) for command in COMMANDS}
+    rows = [f"| `{' '.join(c.words)}` | {_linked(_type_name(result))} |" for c, result in results.items()]
+    found: dict[str, type[BaseModel]] = {}
+    for result in results.values():
+        _collect(result, found)
+    sections = [_model(model) for model in found.values()]
+    return "\n".join(["| command | prints |", "|---|---|", *rows, "", "\n\n".join(sections)])
+
+
+def lifecycle() -> str:
+    """The states of a definition and what moves it between them, drawn from the table of transitions."""
+    arrows: dict[tuple[State, State], list[str]] = {}
+    for (state, event), after in TRANSITIONS.items():
+        arrows.setdefault((state, after), []).append(event.value)
+    lines = [f"    {a.value} --> {b.value}: {', '.join(sorted(events))}" for (a, b), events in arrows.items()]
+    return "\n".join(["```mermaid", "stateDiagram-v2", "    [*] --> IDLE: register", *lines, "```"])
+
+
+def _command(command: Command) -> str:
+    usage = " ".join([PROGRAM, *command.words, *map(_usage, command.options)])
+    text = f"### `{' '.join(command.words)}`\n\n```\n{usage}\n```\n\n{_sentence(command.help)}"
+    return f"{text}\n\n{_options(command.options)}" if command.options else text
+
+
+def _usage(option: Option) -> str:
+    if option.positional:
+        return f"{option.name}..." if option.many else f"[{option.name}]" if option.optional else option.name
+    if option.kind is Kind.FLAG:
+        return f"[{option.name}]"
+    return f"[{option.name} {'|'.join(option.choices) or option.value}]"
+
+
+def _options(options: tuple[Option, ...]) -> str:
+    rows = [f"| `{o.name}` | {o.help} | {_default(o)} |" for o in options]
+    return "\n".join(["| option | meaning | default |", "|---|---|---|", *rows])
+
+
+def _default(option: Option) -> str:
+    return "" if option.default is None else f"`{option.default}`"
+
+
+def _result(command: Command) -> object:
+    """What the function of a command says it returns."""
+    module, _, name = command.does.partition(":")
+    return typing.get_type_hints(getattr(import_module(module), name))["return"]
+
+
+def _model(model: type[BaseModel]) -> str:
+    rows = [f"| `{name}` | {_linked(_type_name(field.annotation))} |" for name, field in model.model_fields.items()]
+    meaning = " ".join((model.__doc__ or "").split())
+    return "\n".join([f"### {model.__name__}", "", meaning, "", "| field | type |", "|---|---|", *rows])
+
+
+def _collect(kind: object, found: dict[str, type[BaseModel]]) -> None:
+    """All models that a type is made of, outermost first. The definition has a page of its own."""
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        if kind.__name__ not in found and kind.__name__ != "Definition":
+            found[kind.__name__] = kind
+            for field in kind.model_fields.values():
+                _collect(field.annotation, found)
+        return
+    for part in typing.get_args(kind):
+        _collect(part, found)
+
+
+def _type_name(kind: object) -> str:
+    """A Python type as people say it of JSON; models in braces, to be linked."""
+    origin, parts = typing.get_origin(kind), typing.get_args(kind)
+    if origin in (typing.Union, UnionType):
+        return " or ".join(_type_name(part) for part in parts)
+    if origin in (list, tuple):
+        return f"list of {_type_name(parts[0])}"
+    if origin is dict:
+        return f"object, each value {_type_name(parts[1])}"
+    if isinstance(kind, type) and issubclass(kind, StrEnum):
+        return " \\| ".join(f'`"{value}"`' for value in kind)
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        return f"{{{kind.__name__}}}"
+    plain = {str: "string", int: "integer", float: "number", bool: "boolean", NoneType: "null"}
+    return {**plain, datetime: "string (UTC time, ISO 8601)"}.get(kind, "any value")  # type: ignore[call-overload, no-any-return]
+
+
+def _linked(text: str) -> str:
+    """Names in braces as links to their sections."""
+    own_page = re.sub(r"\{Definition\}", "[Definition](definition.md)", text)
+    return re.sub(r"\{(\w+)\}", lambda m: f"[{m[1]}](#{m[1].lower()})", own_page)
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def _filled(page: str) -> str:
+    def fill(match: re.Match[str]) -> str:
+        return f"{match[1]}\n\n{_PARTS[match[2]]()}\n\n<!-- end -->"
+
+    return re.sub(r"(<!-- generated: (\w+) -->)\n.*?<!-- end -->", fill, page, flags=re.DOTALL)
+
+
+_PARTS: dict[str, Callable[[], str]] = {
+    "commands": commands,
+    "global_options": global_options,
+    "lifecycle": lifecycle,
+    "models": models,
+}
+
+
+if __name__ == "__main__":
+    for path, text in pages().items():
+        path.write_text(text, encoding="utf-8")

@@ -1,0 +1,137 @@
+"""The program in this process on a lake in memory, and as a process of its own on real things."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import airflow_refresh_provider.compose
+from airflow_refresh_provider.cli.main import main
+from airflow_refresh_provider.core.columns import Column
+from airflow_refresh_provider.definition_files import load_definitions
+from airflow_refresh_provider.places import CONTROL_VARIABLE, SPARK_VARIABLE, Places
+from airflow_refresh_provider.ports.memory_control import MemoryControlStore
+from airflow_refresh_provider.ports.memory_lake import MemoryLake, MemoryQuery
+from airflow_refresh_provider.ports.twins import memory_ports
+from airflow_refresh_provider.ports.watch import Watch
+from airflow_refresh_provider.runner.refreshes import Refreshes
+from airflow_refresh_provider.spark.server import EmbeddedServer, ServerOptions
+
+ROOT = Path(__file__).parents[2]
+COLUMNS = (Column(name="id", type="bigint"), Column(name="name", type="string"))
+DEFINITION = """
+name: {name}
+target: gold/{name}
+from: people
+inputs:
+  people: {{path: silver/people}}
+keys: [id]
+"""
+
+
+@pytest.fixture(autouse=True)
+def nothing_of_the_surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No place from outside, and no log in anybody's home."""
+    monkeypatch.delenv(CONTROL_VARIABLE, raising=False)
+    monkeypatch.delenv(SPARK_VARIABLE, raising=False)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What a command left behind."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """The one JSON value on stdout."""
+        return json.loads(self.out)
+
+
+Program = Callable[..., Ended]
+
+
+@pytest.fixture
+def here(capfd: pytest.CaptureFixture[str]) -> Program:
+    """The program in this process."""
+
+    def run(*words: str) -> Ended:
+        capfd.readouterr()
+        code = main(words)
+        return Ended(code, *capfd.readouterr())
+
+    return run
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Program:
+    """The program as a process of its own, in an empty folder."""
+
+    def run(*words: str, **environment: str) -> Ended:
+        ended = subprocess.run(
+            [sys.executable, "-m", "airflow_refresh_provider.cli.main", *words],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=240,
+        )
+        return Ended(ended.returncode, ended.stdout, ended.stderr)
+
+    return run
+
+
+@dataclass(frozen=True)
+class World:
+    """A lake with one input, and the folder of the definitions' files."""
+
+    lake: MemoryLake
+    folder: Path
+
+    @property
+    def people(self) -> str:
+        """Where the input is."""
+        return str(self.folder / "silver" / "people")
+
+    def write(self, name: str = "people_copy", text: str = DEFINITION) -> str:
+        """A definition's file; its query is known to the lake."""
+        path = self.folder / f"{name}.yaml"
+        path.write_text(text.format(name=name))
+        for definition in load_definitions(path):
+            self.lake.queries[definition.query_text] = MemoryQuery(COLUMNS, lambda inputs: inputs["people"])
+        return str(path)
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    """Every command works on this lake, whatever places it is given."""
+    found = World(MemoryLake(), tmp_path)
+    found.lake.create(found.people, COLUMNS, [{"id": 1, "name": "Ada"}, {"id": 2, "name": None}])
+    store = MemoryControlStore()
+
+    def refreshes(_places: Places, watch: Watch) -> Refreshes:
+        return Refreshes(replace(memory_ports(found.lake, store), watch=watch))
+
+    monkeypatch.setattr(airflow_refresh_provider.compose, "refreshes", refreshes)
+    monkeypatch.setenv(CONTROL_VARIABLE, str(tmp_path / "control"))
+    return found
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URL of a real Spark server for the tests of this folder."""
+    server = EmbeddedServer(tmp_path_factory.mktemp("spark"), ServerOptions(memory="2g"))
+    yield server.ensure().url
+    server.stop()

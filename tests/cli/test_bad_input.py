@@ -1,0 +1,146 @@
+"""What bad input gets from the real program: three parts, the right exit code, and nothing half made."""
+
+import ctypes
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import ROOT, Ended, Program
+from tests.cli.lake import write_open_orders
+
+DEFINITION = """\
+name: open_orders
+target: gold/open_orders
+query: SELECT o_orderkey, o_totalprice FROM orders WHERE o_orderstatus = 'O'
+inputs:
+  orders: {path: silver/orders}
+keys: [o_orderkey]
+"""
+
+
+def error_of(ended: Ended) -> dict[str, Any]:
+    """The error on stdout, which must have all of its parts."""
+    error: dict[str, Any] = ended.json["error"]
+    assert set(error) == {"code", "message", "left", "next"}
+    assert all(error.values())
+    assert "Traceback" not in ended.err
+    return error
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (DEFINITION.replace("keys: [o_orderkey]", "keys: [o_orderkey"), "line"),
+        (DEFINITION + "chunks: 3\n", "chunks"),
+        (DEFINITION + "max_delete_ratio: much\n", "max_delete_ratio"),
+        (DEFINITION.replace("keys: [o_orderkey]\n", ""), "keys"),
+        (DEFINITION.replace("keys: [o_orderkey]", "keys: []"), "keys"),
+        (DEFINITION.replace("name: open_orders", "name: 'a b; DROP TABLE x'"), "name"),
+        (DEFINITION.replace("SELECT o_orderkey", "SELEC o_orderkey"), "line 1, column"),
+        (DEFINITION.replace("o_totalprice FROM", "rand() FROM"), "rand"),
+        (DEFINITION.replace("FROM orders", "FROM ordres"), "ordres"),
+        (DEFINITION.replace("{path: silver/orders}", "{path: silver/orders, format: xml}"), "format"),
+        ("- a list", "open_orders.yaml"),
+        ("", "open_orders.yaml"),
+    ],
+)
+def test_a_wrong_definition_is_told_by_file_and_place_and_registers_nothing(
+    wrong: str, said: str, program: Program, tmp_path: Path
+) -> None:
+    (tmp_path / "open_orders.yaml").write_text(wrong)
+    for command in ("validate", "register"):
+        ended = program(command, "open_orders.yaml", "--control", "control", "--output", "json")
+        assert ended.code == 2
+        assert said in error_of(ended)["message"]
+    assert not (tmp_path / "control").exists()
+
+
+def test_an_input_that_is_not_there_is_told_by_name_and_path(program: Program, tmp_path: Path) -> None:
+    (tmp_path / "open_orders.yaml").write_text(DEFINITION)
+    ended = program("register", "open_orders.yaml", "--control", "control", "--output", "json")
+    error = error_of(ended)
+    assert (ended.code, error["code"]) == (2, "input_missing")
+    assert "orders" in error["message"]
+    assert str(tmp_path / "silver" / "orders") in error["message"]
+
+
+@pytest.fixture
+def registered(program: Program, tmp_path: Path) -> Path:
+    write_open_orders(tmp_path)
+    (tmp_path / "open_orders.yaml").write_text(DEFINITION)
+    assert program("register", "open_orders.yaml", "--control", "control").code == 0
+    return tmp_path
+
+
+@pytest.mark.usefixtures("registered")
+def test_a_spark_that_cannot_be_reached_fails_and_leaves_the_run_to_be_resumed(program: Program) -> None:
+    ended = program("run", "open_orders", "--control", "control", "--spark", "sc://127.0.0.1:1", "--output", "json")
+    assert (ended.code, error_of(ended)["code"]) == (1, "spark_unreachable")
+    shown = program("show", "open_orders", "--control", "control", "--output", "json").json
+    assert not (shown["run"] or {"live": False})["live"]
+
+
+def test_control_tables_of_a_newer_format_are_left_alone(registered: Path, program: Program) -> None:
+    mark = registered / "control" / "control.json"
+    mark.write_text(json.dumps({**json.loads(mark.read_text()), "format": 999}))
+    for words in (("list",), ("run", "open_orders"), ("register", "open_orders.yaml")):
+        ended = program(*words, "--control", "control", "--output", "json")
+        assert (ended.code, error_of(ended)["code"]) == (2, "newer_control_format")
+
+
+def test_control_tables_that_may_only_be_read_can_be_read(registered: Path) -> None:
+    def read_only(*words: str) -> Ended:
+        ended = subprocess.run(
+            [
+                sys.executable,
+                "-m",
+                "airflow_refresh_provider.cli.main",
+                *words,
+                "--control",
+                "control",
+                "--output",
+                "json",
+            ],
+            cwd=registered,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            preexec_fn=_without_power_over_files,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return Ended(ended.returncode, ended.stdout, ended.stderr)
+
+    folders = [registered / "control", *(p for p in (registered / "control").rglob("*") if p.is_dir())]
+    for folder in folders:
+        folder.chmod(0o555)
+    try:
+        assert [d["name"] for d in read_only("list").json] == ["open_orders"]
+        ended = read_only("run", "open_orders")
+        assert (ended.code, error_of(ended)["code"]) == (1, "storage_denied")
+        assert str(registered / "control") in error_of(ended)["message"]
+    finally:
+        for folder in folders:
+            folder.chmod(0o755)
+
+
+def _without_power_over_files() -> None:
+    """Let file modes hold for root too, by dropping the capabilities that override them."""
+    drop_from_bounding_set, dac_override, dac_read_search = 24, 1, 2
+    for capability in (dac_override, dac_read_search):
+        ctypes.CDLL(None).prctl(drop_from_bounding_set, capability, 0, 0, 0)
+
+
+def test_a_query_that_spark_refuses_is_told_with_its_place(registered: Path, program: Program, spark: str) -> None:
+    (registered / "open_orders.yaml").write_text(DEFINITION.replace("o_totalprice FROM", "o_total FROM"))
+    program("register", "open_orders.yaml", "--control", "control")
+    ended = program("run", "open_orders", "--control", "control", "--spark", spark, "--output", "json")
+    error = error_of(ended)
+    assert (ended.code, error["code"]) == (2, "query_invalid")
+    assert "o_total" in error["message"]
+    assert "line 1" in error["message"]
+    assert not (registered / "gold").exists()

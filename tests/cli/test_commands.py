@@ -1,0 +1,224 @@
+"""Every command on a lake in memory: what it prints, as a table and as JSON, and how it exits."""
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+import airflow_refresh_provider.compose
+from airflow_refresh_provider.cli import refresh
+from airflow_refresh_provider.core.results import (
+    DefinitionStatus,
+    Differences,
+    HistoryEntry,
+    ProgressReport,
+    Recovery,
+    RunResult,
+)
+from tests.cli.conftest import DEFINITION, Program, World
+
+
+@pytest.fixture
+def registered(world: World, here: Program) -> World:
+    assert here("register", world.write()).code == 0
+    return world
+
+
+def test_validating_needs_neither_control_tables_nor_the_input(
+    world: World, here: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("AIRFLOW_REFRESH_CONTROL")
+    world.lake.remove(world.people)
+    ended = here("validate", world.write(), "--output", "json")
+    assert ended.code == 0
+    assert [(v["name"], v["target"]) for v in ended.json] == [
+        ("people_copy", str(world.folder / "gold" / "people_copy"))
+    ]
+
+
+def test_registering_says_what_it_did(world: World, here: Program) -> None:
+    path = world.write()
+    actions = []
+    for text in (DEFINITION, DEFINITION, DEFINITION + "owner: ada\n"):
+        world.write(text=text)
+        actions.append(here("register", path, "--output", "json").json[0]["action"])
+    assert actions == ["registered", "unchanged", "changed"]
+
+
+def test_nothing_is_registered_if_one_file_is_wrong(world: World, here: Program) -> None:
+    good = world.write("good")
+    bad = world.folder / "bad.yaml"
+    bad.write_text(DEFINITION.format(name="Not A Name"))
+    ended = here("register", good, str(bad))
+    assert ended.code == 2
+    assert "bad.yaml" in ended.err
+    assert here("list", "--output", "json").json == []
+
+
+def test_a_name_in_two_files_is_refused(world: World, here: Program) -> None:
+    path = world.write("twice")
+    copy = world.folder / "copy.yaml"
+    copy.write_text(DEFINITION.format(name="twice"))
+    ended = here("register", path, str(copy))
+    assert ended.code == 2
+    assert "twice is already used in" in ended.err
+
+
+def test_a_refusal_half_way_says_what_was_registered_before_it(world: World, here: Program) -> None:
+    first = world.write("first")
+    second = world.write("second", DEFINITION.replace("gold/{name}", "gold/first"))
+    ended = here("register", first, second, "--output", "json")
+    assert ended.code == 3
+    assert ended.json["error"]["code"] == "target_taken"
+    assert ended.json["error"]["left"] == "Registered before it: first. Nothing else was changed."
+    assert [d["name"] for d in here("list", "--output", "json").json] == ["first"]
+
+
+@pytest.mark.usefixtures("registered")
+def test_a_run_prints_its_result_and_nothing_else_on_stdout(here: Program) -> None:
+    ended = here("run", "people_copy", "--output", "json")
+    assert ended.code == 0
+    result = RunResult.model_validate(ended.json)
+    assert (result.state, result.rows.inserted, result.published_version) == ("succeeded", 2, result.published_version)
+    assert result.stages.keys() >= {"start", "load", "merge", "publish", "cleanup"}
+
+
+@pytest.mark.usefixtures("registered")
+def test_a_run_with_nothing_to_do_succeeds(here: Program) -> None:
+    here("run", "people_copy")
+    ended = here("run", "people_copy", "--output", "json")
+    assert (ended.code, ended.json["state"]) == (0, "nothing_to_do")
+    assert here("run", "people_copy", "--force", "--output", "json").json["state"] == "succeeded"
+
+
+def test_a_mass_delete_is_refused_and_forced(registered: World, here: Program) -> None:
+    here("run", "people_copy")
+    registered.lake.rewrite(registered.people, lambda _row: None)
+    refused = here("run", "people_copy", "--output", "json")
+    assert (refused.code, refused.json["error"]["code"]) == (3, "mass_delete")
+    forced = here("run", "people_copy", "--force", "--output", "json")
+    assert (forced.code, forced.json["rows"]["deleted"]) == (0, 2)
+
+
+def test_comparing_prints_counts_and_samples_and_writes_nothing(registered: World, here: Program) -> None:
+    here("run", "people_copy")
+    registered.lake.append(registered.people, [{"id": 3, "name": "Grace"}])
+    before = here("show", "people_copy", "--output", "json").json
+    ended = here("run", "people_copy", "--compare-only", "--output", "json")
+    found = Differences.model_validate(ended.json)
+    assert (ended.code, found.equal, found.rows.inserted, found.rows.unchanged) == (0, False, 1, 2)
+    assert [(s.op, s.desired) for s in found.samples] == [("I", {"id": 3, "name": "Grace"})]
+    assert here("show", "people_copy", "--output", "json").json == before
+    assert "Grace" in here("run", "people_copy", "--compare-only").out
+
+
+@pytest.mark.usefixtures("registered")
+def test_what_is_known_of_definitions_is_listed_and_shown(here: Program) -> None:
+    here("run", "people_copy")
+    (listed,) = here("list", "--output", "json").json
+    shown = here("show", "people_copy", "--output", "json").json
+    assert listed == shown
+    assert DefinitionStatus.model_validate(shown).published_version is not None
+
+
+def test_ended_runs_are_history_newest_first(registered: World, here: Program) -> None:
+    here("run", "people_copy")
+    registered.lake.append(registered.people, [{"id": 3, "name": "Grace"}])
+    here("run", "people_copy")
+    entries = [HistoryEntry.model_validate(e) for e in here("history", "people_copy", "--output", "json").json]
+    assert [(e.outcome, e.result and e.result.rows.inserted) for e in entries] == [("succeeded", 1), ("succeeded", 2)]
+
+
+@pytest.mark.usefixtures("registered")
+@pytest.mark.parametrize("words", [("progress",), ("progress", "--follow"), ("rebuild-progress",)])
+def test_progress_of_an_ended_run_is_there_at_once(words: tuple[str, ...], here: Program) -> None:
+    here("run", "people_copy")
+    ended = here(words[0], "people_copy", *words[1:], "--output", "json")
+    report = ProgressReport.model_validate(ended.json)
+    assert (ended.code, report.stage, report.chunks_done) == (0, "idle", 1)
+
+
+def test_recovering_looks_at_every_definition(registered: World, here: Program) -> None:
+    here("register", registered.write("other", DEFINITION))
+    ended = here("recover", "--output", "json")
+    recovered = [Recovery.model_validate(r) for r in ended.json]
+    assert [(r.name, r.action) for r in recovered] == [("other", "clean"), ("people_copy", "clean")]
+    assert [r["name"] for r in here("recover", "other", "--output", "json").json] == ["other"]
+
+
+@pytest.mark.parametrize(("options", "deleted"), [((), False), (("--delete-target",), True)])
+def test_a_dropped_definition_leaves_its_target_unless_asked(
+    options: tuple[str, ...], deleted: bool, registered: World, here: Program
+) -> None:
+    here("run", "people_copy")
+    ended = here("drop", "people_copy", *options, "--output", "json")
+    assert (ended.code, ended.json["target_deleted"]) == (0, deleted)
+    assert (ended.json["target"] not in registered.lake.tables) is deleted
+    assert here("show", "people_copy").code == 2
+
+
+def test_following_a_run_ends_with_the_run(here: Program, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    class Running:
+        """A run that does a chunk each time somebody looks, and has an owner until the third."""
+
+        done = 0
+
+        def show(self, _name: str) -> SimpleNamespace:
+            return SimpleNamespace(run=SimpleNamespace(live=self.done < 3))
+
+        def progress(self, name: str) -> ProgressReport:
+            self.done += 1
+            return ProgressReport(name=name, run_id="r", stage="merging", chunks_done=self.done, chunks_total=3)
+
+    monkeypatch.setattr(airflow_refresh_provider.compose, "refreshes", lambda *_: Running())
+    monkeypatch.setattr(refresh, "FOLLOW_SECONDS", 0.0)
+    ended = here("progress", "a", "--follow", "--control", str(tmp_path), "--output", "json")
+    assert (ended.code, ended.json["chunks_done"]) == (0, 4)
+    assert ended.err == "merging: 3 chunks\n"
+
+
+@pytest.mark.usefixtures("world")
+@pytest.mark.parametrize("words", [("show",), ("run",), ("progress",), ("history",), ("recover",), ("drop",)])
+def test_an_unknown_name_exits_2_in_three_parts(words: tuple[str, ...], here: Program) -> None:
+    ended = here(*words, "absent")
+    assert (ended.code, ended.out) == (2, "")
+    error, left, after = ended.err.splitlines()
+    assert error == "error: no definition named 'absent' is registered [unknown_name]"
+    assert left == " left: Nothing was changed."
+    assert after.startswith(" next: ")
+    assert here(*words, "absent", "--output", "json").json["error"]["code"] == "unknown_name"
+
+
+def test_tables_are_never_cut_when_another_program_reads_them(world: World, here: Program) -> None:
+    names = [f"a_rather_long_name_of_a_definition_number_{number}" for number in range(3)]
+    for name in names:
+        here("register", world.write(name))
+    header, *lines = here("list").out.splitlines()
+    assert header.split() == ["name", "state", "run", "published", "published", "at", "target"]
+    assert [line.split()[0] for line in lines] == names
+    assert [line.split()[-1] for line in lines] == [str(world.folder / "gold" / name) for name in names]
+
+
+@pytest.mark.usefixtures("registered")
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("run", "people_copy"), ("people_copy", "2 inserted, 0 updated, 0 deleted, 0 unchanged", "1 done")),
+        (("show", "people_copy"), ("IDLE", "sha256:", "people")),
+        (("history", "people_copy"), ("nothing to show",)),
+        (("progress", "people_copy"), ("idle", "0")),
+        (("recover",), ("clean", "no run is in progress")),
+        (("drop", "people_copy"), ("(kept)",)),
+    ],
+    ids=lambda value: value[0],
+)
+def test_people_get_tables(words: tuple[str, ...], said: tuple[str, ...], here: Program) -> None:
+    ended = here(*words)
+    assert ended.code == 0
+    for text in said:
+        assert text in ended.out
+
+
+def test_markup_in_a_definition_is_shown_as_it_is(world: World, here: Program) -> None:
+    here("register", world.write(text=DEFINITION + 'owner: "[red]ada[/red]"\n'))
+    assert "[red]ada[/red]" in here("show", "people_copy").out

@@ -1,0 +1,75 @@
+"""Every command that README and docs show is run here, in the order in which a reader meets it."""
+
+import os
+import re
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import ROOT
+from tests.cli.lake import write_open_orders
+
+BLOCK = re.compile(r"^```console\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
+YAML = re.compile(r"^```yaml\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("**/*.md")])
+
+
+def shown(page: Path) -> list[tuple[str, list[str]]]:
+    """The commands of a page, each with the lines it is said to print."""
+    commands: list[tuple[str, list[str]]] = []
+    for line in "".join(BLOCK.findall(page.read_text())).splitlines():
+        if line.startswith("$ "):
+            commands.append((line.removeprefix("$ "), []))
+        else:
+            commands[-1][1].append(line)
+    return commands
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    """A folder as README assumes it, with the program on the path; the Spark server in it ends with the test."""
+    (tmp_path / "open_orders.yaml").write_text(YAML.findall((ROOT / "README.md").read_text())[0])
+    write_open_orders(tmp_path / "data")
+    program = tmp_path / "bin" / "airflow-refresh"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m airflow_refresh_provider.cli.main "$@"\n')
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    yield tmp_path
+    subprocess.run([program, "spark", "stop", "--control", "data/control"], cwd=tmp_path, env=surroundings(tmp_path))
+
+
+def surroundings(folder: Path) -> dict[str, str]:
+    """The environment of a reader's shell."""
+    path = f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    return {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "AIRFLOW_REFRESH_SPARK_MEMORY": "2g"}
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if shown(p)], ids=lambda page: page.name)
+def test_the_commands_of_a_page_do_what_it_shows(page: Path, folder: Path) -> None:
+    exports: list[str] = []
+    for command, expected in shown(page):
+        words = command.split()
+        if words[0] == "make":
+            assert re.search(rf"^{words[1]}:", (ROOT / "Makefile").read_text(), flags=re.MULTILINE), command
+            continue
+        if words[0] == "export":
+            exports.append(command)
+            continue
+        script = "\n".join([*exports, command])
+        ended = subprocess.run(
+            ["sh", "-c", script], cwd=folder, env=surroundings(folder), capture_output=True, text=True, check=False
+        )
+        assert ended.returncode == 0, (command, ended.stderr)
+        printed = [line.split()[0] for line in ended.stdout.splitlines()]
+        assert [line.split()[0] for line in expected if line.split()[0] not in printed] == [], (command, ended.stdout)
+
+
+def test_a_definition_shown_in_readme_is_the_one_that_the_demo_uses() -> None:
+    from examples.demo.data import DEFINITION
+
+    (readme,) = YAML.findall((ROOT / "README.md").read_text())
+    assert readme.replace("data/", "") == DEFINITION

@@ -1,0 +1,97 @@
+"""The edge of the process: defects, the debug log, a reader that goes away, noise on stdout."""
+
+import logging
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import airflow_refresh_provider.compose
+from airflow_refresh_provider.cli.bars import Bars
+from tests.cli.conftest import ROOT, Program
+
+
+@pytest.fixture
+def broken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def refreshes(*_: object) -> None:
+        raise ZeroDivisionError("division by zero\nand more")
+
+    monkeypatch.setattr(airflow_refresh_provider.compose, "refreshes", refreshes)
+    monkeypatch.setenv("AIRFLOW_REFRESH_CONTROL", str(tmp_path / "control"))
+
+
+@pytest.mark.usefixtures("broken")
+def test_an_unexpected_error_is_a_defect_whose_traceback_is_in_the_debug_log(here: Program, tmp_path: Path) -> None:
+    ended = here("list")
+    log = tmp_path / "state" / "airflow-refresh-provider" / "debug.log"
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err.startswith("error: ZeroDivisionError: division by zero [defect]\n")
+    assert str(log) in ended.err
+    assert "Traceback" not in ended.err
+    assert "Traceback" in log.read_text()
+
+
+@pytest.mark.usefixtures("broken")
+def test_the_debug_log_is_beside_the_embedded_servers_files_where_there_are_any(here: Program, tmp_path: Path) -> None:
+    (tmp_path / "control" / ".spark").mkdir(parents=True)
+    assert here("list", "--output", "json").json["error"]["code"] == "defect"
+    assert "Traceback" in (tmp_path / "control" / ".spark" / "debug.log").read_text()
+
+
+@pytest.mark.usefixtures("broken")
+def test_verbose_shows_the_traceback_on_stderr(here: Program) -> None:
+    assert "Traceback" in here("list", "--verbose").err
+
+
+@pytest.mark.usefixtures("broken")
+def test_a_log_that_cannot_be_written_costs_nothing_but_the_log(
+    here: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
+    ended = here("list")
+    assert ended.code == 1
+    assert "Logging error" not in ended.err
+
+
+def test_what_libraries_print_does_not_get_between_the_results(
+    here: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Noisy:
+        def statuses(self) -> list[object]:
+            sys.stdout.write("noise\n")
+            logging.getLogger("library").warning("a warning")
+            return []
+
+    monkeypatch.setattr(airflow_refresh_provider.compose, "refreshes", lambda *_: Noisy())
+    ended = here("list", "--control", str(tmp_path), "--output", "json")
+    assert ended.json == []
+    assert ended.err == "noise\n"
+
+
+def test_a_reader_that_goes_away_is_no_reason_for_a_traceback(tmp_path: Path) -> None:
+    definition = tmp_path / "a.yaml"
+    definition.write_text("name: a\ntarget: /t\nfrom: i\ninputs: {i: {path: /i}}\nkeys: [k]\n")
+    read, write = os.pipe()
+    os.close(read)
+    ended = subprocess.run(
+        [sys.executable, "-m", "airflow_refresh_provider.cli.main", "validate", str(definition)],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=write,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    os.close(write)
+    assert (ended.returncode, ended.stderr) == (1, "")
+
+
+def test_elsewhere_than_on_a_terminal_stages_and_notes_are_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    with Bars(sys.stderr) as bars:
+        bars.stage("compare")
+        bars.note("two at once")
+        bars.stage("merge", rows=12_000, chunks=3)
+        bars.advance(4_000)
+    assert capsys.readouterr().err.splitlines() == ["compare", "two at once", "merge: 12,000 rows, 3 chunks"]

@@ -1,0 +1,49 @@
+"""The pages in docs/ say what the code does."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from airflow_refresh_provider import errors
+from docs.generate import pages
+from tests.cli.conftest import ROOT
+
+DOCS = ROOT / "docs"
+PACKAGE = ROOT / "airflow_refresh_provider"
+RAISED = re.compile(r"\b(Invalid|Refused|Failed|Retry|Conflict|Lost|Defect|Interrupted)\(\s*\"([a-z_]+)\"")
+LISTED = re.compile(r"^\| `([a-z_]+)` \| ([0-9, ]+) \|", flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize("path", sorted(DOCS.glob("*.md")), ids=lambda path: path.name)
+def test_the_generated_parts_of_a_page_are_up_to_date(path: Path) -> None:
+    assert path.read_text() == pages()[path], "write it anew: python -m docs.generate"
+
+
+def raised() -> set[tuple[str, str]]:
+    """Every code in the package with the exit code of its class; twins leave out."""
+    texts = [file.read_text() for file in PACKAGE.rglob("*.py") if not file.name.startswith("memory_")]
+    return {(code, str(getattr(errors, kind).exit_code)) for text in texts for kind, code in RAISED.findall(text)}
+
+
+def test_every_error_code_of_the_package_is_on_the_errors_page_with_its_exit_code() -> None:
+    listed = {
+        (code, number)
+        for code, exits in LISTED.findall((DOCS / "errors.md").read_text())
+        for number in exits.split(", ")
+    }
+    assert len(raised()) > 50
+    assert raised() - listed == set()
+
+
+def test_the_errors_page_lists_no_code_that_does_not_exist() -> None:
+    everything = "".join(file.read_text() for file in PACKAGE.rglob("*.py"))
+    listed = [code for code, _ in LISTED.findall((DOCS / "errors.md").read_text())]
+    assert [code for code in listed if f'"{code}"' not in everything] == []
+    assert len(listed) == len(set(listed))
+
+
+@pytest.mark.parametrize("path", sorted([ROOT / "README.md", *DOCS.glob("*.md")]), ids=lambda path: path.name)
+def test_links_between_pages_lead_somewhere(path: Path) -> None:
+    for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", path.read_text()):
+        assert (path.parent / link).exists(), link

@@ -1,0 +1,44 @@
+import pytest
+
+from airflow_refresh_provider.errors import Invalid
+from airflow_refresh_provider.places import Places, resolve
+
+HOME = {"HOME": "/home/ada"}
+
+
+def test_an_option_goes_before_the_environment() -> None:
+    environment = {**HOME, "AIRFLOW_REFRESH_CONTROL": "/env", "AIRFLOW_REFRESH_SPARK": "sc://env:1"}
+    assert resolve(environment, "/cwd", None, None) == Places("/env", "sc://env:1", "/env/.spark")
+    assert resolve(environment, "/cwd", "/given", "local") == Places("/given", "local", "/given/.spark")
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("control", "/srv/control"),
+        ("./a/../control/", "/srv/control"),
+        ("/a b/ö", "/a b/ö"),
+        ("file:/data/control", "/data/control"),
+        ("file:///data/a%20b", "/data/a b"),
+        ("s3://bucket/control/", "s3://bucket/control"),
+    ],
+)
+def test_a_control_root_is_an_absolute_path_or_a_uri(given: str, meant: str) -> None:
+    assert resolve(HOME, "/srv", given, None).control == meant
+
+
+@pytest.mark.parametrize(
+    ("environment", "home"),
+    [
+        (HOME, "/home/ada/.local/state/airflow-refresh-provider"),
+        ({**HOME, "XDG_STATE_HOME": "/state"}, "/state/airflow-refresh-provider"),
+    ],
+)
+def test_remote_control_tables_leave_the_server_in_the_users_own_folder(environment: dict[str, str], home: str) -> None:
+    assert resolve(environment, "/cwd", "s3://bucket/control", None).spark_home == home
+
+
+def test_without_a_control_root_there_is_nothing_to_work_on() -> None:
+    with pytest.raises(Invalid) as raised:
+        resolve({"AIRFLOW_REFRESH_CONTROL": ""}, "/cwd", None, None)
+    assert raised.value.code == "no_control"

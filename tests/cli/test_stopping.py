@@ -1,0 +1,97 @@
+"""Ctrl-C and SIGTERM: the run is left where its last commit stood, and the same command goes on from there."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from airflow_refresh_provider.compose import refreshes
+from airflow_refresh_provider.places import Places
+from tests.cli.conftest import ROOT, Program
+from tests.cli.lake import write_open_orders
+
+MANY_CHUNKS = """\
+name: open_orders
+target: gold/open_orders
+query: |
+  SELECT o.o_orderkey, o.o_totalprice, c.c_name
+  FROM orders o JOIN customer c ON o.o_custkey = c.c_custkey
+inputs:
+  orders:   {path: silver/orders}
+  customer: {path: landing/customer.parquet, format: parquet}
+keys: [o_orderkey]
+visibility: live
+chunking: {chunk_rows: 100}
+"""
+
+ORDERS = 500
+
+STUBBORN = """
+import sys, time
+from airflow_refresh_provider.cli.signals import Interruptions
+from airflow_refresh_provider.errors import Interrupted
+with Interruptions():
+    for _ in range(2):
+        try:
+            print("ready", flush=True)
+            time.sleep(60)
+        except Interrupted:
+            pass
+"""
+
+
+def start(*words: str, folder: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, *words],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_a_run_stopped_by_ctrl_c_and_then_by_sigterm_is_finished_by_the_same_command(
+    program: Program, spark: str, tmp_path: Path
+) -> None:
+    write_open_orders(tmp_path, orders=ORDERS)
+    (tmp_path / "open_orders.yaml").write_text(MANY_CHUNKS)
+    places = ("--control", "control", "--spark", spark, "--output", "json")
+    assert program("register", "open_orders.yaml", *places).code == 0
+    progress = refreshes(Places(str(tmp_path / "control"), spark, str(tmp_path))).progress
+
+    for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+        before = progress("open_orders").chunks_done
+        run = start("-m", "airflow_refresh_provider.cli.main", "run", "open_orders", *places, folder=tmp_path)
+        while progress("open_orders").chunks_done == before:
+            assert run.poll() is None, run.communicate()
+            time.sleep(0.1)
+        run.send_signal(number)
+        out, err = run.communicate()
+        assert (run.returncode, json.loads(out)["error"]["code"]) == (code, "interrupted"), err
+        assert "Traceback" not in err
+        assert not program("show", "open_orders", *places).json["run"]["live"]
+
+    last = program("run", "open_orders", *places)
+    assert last.code == 0, last.out
+    assert last.json["resumed"] is True
+    assert 1 < last.json["chunks"]["skipped"] < last.json["chunks"]["done"]
+    compared = program("run", "open_orders", "--compare-only", *places).json
+    assert (compared["equal"], compared["rows"]["unchanged"]) == (True, ORDERS)
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_the_second_signal_ends_a_command_that_does_not_listen(
+    number: signal.Signals, code: int, tmp_path: Path
+) -> None:
+    process = start("-c", STUBBORN, folder=tmp_path)
+    assert process.stdout is not None
+    for _ in range(2):
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(number)
+    assert process.wait() == code

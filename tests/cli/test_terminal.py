@@ -1,0 +1,44 @@
+"""On a terminal: bars for the stages, tables that fit."""
+
+import os
+import pty
+import subprocess
+import sys
+
+from tests.cli.conftest import ROOT
+
+STAGES = """
+import sys, time
+from airflow_refresh_provider.cli.bars import Bars
+with Bars(sys.stderr) as bars:
+    bars.stage("load")
+    bars.stage("merge", rows=3000, chunks=3)
+    bars.note("[bold]a note")
+    for _ in range(3):
+        time.sleep(0.15)
+        bars.advance(1000)
+"""
+
+
+def on_a_terminal(program: str) -> str:
+    """What a program writes to a terminal that is 120 columns wide."""
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "120", "TERM": "xterm"}
+    process = subprocess.Popen([sys.executable, "-c", program], env=environment, stdout=theirs, stderr=theirs)
+    os.close(theirs)
+    seen = b""
+    try:
+        while part := os.read(ours, 65536):
+            seen += part
+    except OSError:  # how a terminal says that nobody writes any more
+        pass
+    os.close(ours)
+    assert process.wait() == 0, seen
+    return seen.decode()
+
+
+def test_a_stage_is_a_bar_with_chunks_rows_speed_and_time() -> None:
+    seen = on_a_terminal(STAGES)
+    assert "[bold]a note" in seen
+    for text in ("load", "merge", "3/3 chunks", "3,000/3,000 rows", "rows/s", "━"):
+        assert text in seen

@@ -1,0 +1,82 @@
+"""Control tables and inputs that the user may read but not write, or not even read."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from airflow_refresh_provider.core.inputs import Format, Input
+from airflow_refresh_provider.delta.inputs import DeltaInputProbe
+from airflow_refresh_provider.delta.store import DeltaControlStore
+from airflow_refresh_provider.errors import Failed
+from tests.contract.samples import REGISTER, event_row, moment, record
+
+_NOBODY = 65534
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """A folder that any user may enter."""
+    made = Path(tempfile.mkdtemp())
+    made.chmod(0o755)
+    yield made
+    shutil.rmtree(made)
+
+
+@contextmanager
+def without_rights(folder: Path, mode: int) -> Iterator[None]:
+    """Take rights on everything in a folder; root, whom rights do not stop, becomes nobody meanwhile."""
+    paths = [folder, *folder.rglob("*")]
+    before = [(path, path.stat().st_mode) for path in paths]
+    for path in reversed(paths):
+        path.chmod(mode)
+    root = os.geteuid() == 0
+    if root:
+        os.seteuid(_NOBODY)
+    try:
+        yield
+    finally:
+        if root:
+            os.seteuid(0)
+        for path, rights in before:
+            path.chmod(rights)
+
+
+def test_control_tables_that_may_only_be_read_can_be_read_and_say_so_when_written(folder: Path) -> None:
+    root = str(folder / "control")
+    store = DeltaControlStore(root)
+    view = store.commit(store.read("orders"), record("orders"), REGISTER, moment(0))
+    with without_rights(folder, 0o555):
+        reader = DeltaControlStore(root)
+        assert reader.records() == [record("orders")]
+        for write in (
+            lambda: reader.commit(view, record("orders", 1), REGISTER, moment(1)),
+            lambda: reader.add_event(event_row("orders", "x", 1)),
+        ):
+            with pytest.raises(Failed) as caught:
+                write()
+            assert caught.value.code == "storage_denied" and root in caught.value.message
+    assert store.records() == [record("orders")]
+
+
+def test_a_control_root_that_cannot_be_made_is_named(folder: Path) -> None:
+    with without_rights(folder, 0o555):
+        store = DeltaControlStore(str(folder / "control"))
+        with pytest.raises(Failed) as caught:
+            store.commit(store.read("orders"), record("orders"), REGISTER, moment(0))
+    assert caught.value.code == "storage_denied" and str(folder / "control") in caught.value.message
+
+
+@pytest.mark.parametrize("format", list(Format))
+def test_an_input_that_may_not_be_read_is_named(folder: Path, format: Format) -> None:
+    (folder / "in").mkdir()
+    (folder / "in" / "a.parquet").write_bytes(b"PAR1")
+    with without_rights(folder, 0o000), pytest.raises(Failed) as caught:
+        DeltaInputProbe().pin("orders", Input(path=str(folder / "in"), format=format))
+    assert caught.value.code == "storage_denied" and str(folder / "in") in caught.value.message

@@ -1,0 +1,145 @@
+"""What the stored control store promises beyond the contract: small, safe to create, honest about bad places."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from deltalake import DeltaTable
+
+from airflow_refresh_provider.core.owner import Beat
+from airflow_refresh_provider.core.record import Record
+from airflow_refresh_provider.delta import control_table
+from airflow_refresh_provider.delta.state import KEEP_SUPERSEDED
+from airflow_refresh_provider.delta.store import DeltaControlStore
+from airflow_refresh_provider.errors import Failed, Invalid, Refused, StaleSnapshot
+from tests.contract.samples import REGISTER, event_row, moment, progress_row, record
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return tmp_path / "control"
+
+
+def _rows(root: Path, table: str = "state") -> int:
+    return sum(DeltaTable(root / table).get_add_actions(flatten=True)["num_records"].to_pylist())
+
+
+def _files(root: Path, table: str = "state") -> int:
+    return DeltaTable(root / table).get_add_actions(flatten=True).num_rows
+
+
+def test_reading_creates_nothing(root: Path) -> None:
+    store = DeltaControlStore(str(root))
+    assert store.records() == []
+    assert store.read("orders").record is None
+    store.beat("orders", "r1", None, Beat(generation=1, at=moment(0)))
+    store.compact()
+    assert not root.exists()
+
+
+def test_a_view_of_a_missing_root_can_be_written_through(root: Path) -> None:
+    store = DeltaControlStore(str(root))
+    stale = store.read("orders")
+    store.commit(store.read("orders"), record("orders", 1), REGISTER, moment(0))
+    assert [r.generation for r in store.records()] == [1]
+    with pytest.raises(StaleSnapshot):
+        store.commit(stale, record("orders", 2), REGISTER, moment(0))
+
+
+def test_the_folders_of_an_embedded_spark_and_of_staging_may_be_there_first(root: Path) -> None:
+    for folder in (".spark", "staging"):
+        (root / folder).mkdir(parents=True)
+    assert DeltaControlStore(str(root)).control_id
+
+
+def test_a_folder_with_other_things_is_never_made_a_control_root(root: Path) -> None:
+    root.mkdir()
+    (root / "thesis.tex").write_text("dear reader")
+    store = DeltaControlStore(str(root))
+    assert store.read("orders").record is None
+    with pytest.raises(Refused, match=r"thesis\.tex"):
+        store.commit(store.read("orders"), record("orders"), REGISTER, moment(0))
+    assert [p.name for p in root.iterdir()] == ["thesis.tex"]
+
+
+def test_a_file_is_never_made_a_control_root(root: Path) -> None:
+    root.write_text("not a folder")
+    with pytest.raises(Refused, match="is a file"):
+        DeltaControlStore(str(root)).control_id  # noqa: B018 - asking is what is tested
+
+
+@pytest.mark.parametrize("place", ["/data/100%/control", "/data/back\\slash", "/data/new\nline"])
+def test_places_that_cannot_be_addressed_are_refused_at_once(place: str) -> None:
+    with pytest.raises(Invalid, match="cannot be kept"):
+        DeltaControlStore(place)
+
+
+def test_control_tables_of_a_newer_format_are_refused_by_every_reader_and_writer(root: Path) -> None:
+    store = DeltaControlStore(str(root))
+    view = store.commit(store.read("orders"), record("orders"), REGISTER, moment(0))
+    mark = json.loads((root / "control.json").read_text())
+    (root / "control.json").write_text(json.dumps({**mark, "format": 2, "something": "new"}))
+    newer = DeltaControlStore(str(root))
+    for act in (
+        newer.records,
+        lambda: newer.read("orders"),
+        lambda: newer.commit(view, record("orders", 1), REGISTER, moment(1)),
+        lambda: newer.add_event(event_row("orders", "x", 1)),
+        lambda: newer.control_id,
+    ):
+        with pytest.raises(Invalid) as caught:
+            act()
+        assert caught.value.code == "newer_control_format" and caught.value.exit_code == 2
+
+
+def test_a_damaged_mark_is_named(root: Path) -> None:
+    root.mkdir()
+    (root / "control.json").write_text("{")
+    with pytest.raises(Failed, match=r"control\.json cannot be read"):
+        DeltaControlStore(str(root)).records()
+
+
+def test_small_files_are_merged_along_the_way(root: Path) -> None:
+    store = DeltaControlStore(str(root))
+    view = store.read("orders")
+    for generation in range(control_table.COMPACT_EVERY + 2):
+        view = store.commit(view, record("orders", generation), REGISTER, moment(generation))
+        store.add_progress([progress_row("orders", "r1", generation, 1)])
+    assert _files(root) <= 3 and _files(root, "progress") <= 3
+    assert len(store.progress("orders", "r1")) == control_table.COMPACT_EVERY + 2
+
+
+def test_superseded_rows_are_dropped_after_a_week_and_the_newest_never(root: Path) -> None:
+    store = DeltaControlStore(str(root))
+    store.commit(store.read("old"), record("old", 1), REGISTER, moment(0))
+    view = store.read("orders")
+    for generation, days in enumerate((0, 1, 9 - KEEP_SUPERSEDED.days, 9), start=1):
+        view = store.commit(view, record("orders", generation), REGISTER, moment(0) + timedelta(days=days))
+    store.compact()
+    assert _rows(root) == 3  # the newest of both, and one that is exactly a week old
+    assert store.records() == [record("old", 1), record("orders", 4)]
+
+
+def test_a_view_from_before_old_rows_were_dropped_is_stale_and_a_fresh_one_is_not(root: Path) -> None:
+    store = DeltaControlStore(str(root))
+    store.commit(store.read("old"), record("old", 1), REGISTER, moment(0))
+    view = store.commit(store.read("orders"), record("orders", 1), REGISTER, moment(0))
+    store.commit(view, record("orders", 2), REGISTER, moment(0) + 2 * KEEP_SUPERSEDED)
+    resting = store.read("old")
+    store.compact()
+    with pytest.raises(StaleSnapshot):
+        store.commit(resting, record("old", 2), REGISTER, moment(1))
+    store.commit(store.read("old"), record("old", 2), REGISTER, moment(1))
+    assert [r.generation for r in store.records()] == [2, 2]
+
+
+def test_a_record_this_program_cannot_have_written_is_named(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = DeltaControlStore(str(root))
+    monkeypatch.setattr(Record, "model_dump_json", lambda _: '{"name": "orders", "napping": true}')
+    store.commit(store.read("orders"), record("orders"), REGISTER, moment(0))
+    with pytest.raises(Failed) as caught:
+        store.read("orders")
+    assert caught.value.code == "record_unreadable"

@@ -1,0 +1,160 @@
+"""What the input probe promises, on real tables and files."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import Literal
+
+import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
+import pytest
+from deltalake import DeltaTable, write_deltalake
+
+from airflow_refresh_provider.core.inputs import Format, Input
+from airflow_refresh_provider.core.pins import DeltaPin, FilesPin
+from airflow_refresh_provider.delta.inputs import DeltaInputProbe
+from airflow_refresh_provider.errors import Invalid
+from tests.contract.tables import rows, write
+
+PROBE = DeltaInputProbe()
+
+
+def _delta(path: Path) -> Input:
+    return Input(path=str(path))
+
+
+def _parquet(path: Path) -> Input:
+    return Input(path=str(path), format=Format.PARQUET)
+
+
+def _write_parquet(path: Path, count: int) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.table({"id": list(range(count))}), path)
+
+
+def _code(input: Input) -> str:
+    with pytest.raises(Invalid) as caught:
+        PROBE.pin("orders", input)
+    assert "orders" in caught.value.message and input.path in caught.value.message and caught.value.next
+    return caught.value.code
+
+
+def test_a_delta_table_is_pinned_by_identity_and_version(tmp_path: Path) -> None:
+    write(tmp_path / "t", rows(1, 2))
+    write(tmp_path / "t", rows(3))
+    pin = PROBE.pin("orders", _delta(tmp_path / "t"))
+    assert isinstance(pin, DeltaPin)
+    assert (pin.version, pin.rows, pin.table_id) == (1, 3, str(DeltaTable(tmp_path / "t").metadata().id))
+    assert pin.bytes == sum(p.stat().st_size for p in (tmp_path / "t").glob("*.parquet"))
+    assert PROBE.rows(pin) == 3 and PROBE.unreadable(pin) is None
+
+
+def test_a_pinned_version_has_its_files_and_not_those_added_later(tmp_path: Path) -> None:
+    write(tmp_path / "t", rows(1, 2))
+    pin = PROBE.pin("orders", _delta(tmp_path / "t"))
+    before = tuple(sorted((str(p), p.stat().st_size) for p in (tmp_path / "t").glob("*.parquet")))
+    write(tmp_path / "t", rows(3))
+    assert PROBE.files(pin) == before
+
+
+def test_a_partitioned_table_is_not_a_list_of_plain_files(tmp_path: Path) -> None:
+    write_deltalake(tmp_path / "t", rows(1, 2), partition_by=["_vnode"])
+    assert PROBE.files(PROBE.pin("orders", _delta(tmp_path / "t"))) is None
+
+
+def test_files_are_pinned_one_by_one_at_any_depth_without_hidden_ones(tmp_path: Path) -> None:
+    for name in ("b #1.parquet", "a%20.parquet", "deep/er/ü'c", "_temporary/x.parquet", ".y.parquet", "deep/_z"):
+        _write_parquet(tmp_path / "in" / name, 2)
+    (tmp_path / "in" / "_SUCCESS").touch()
+    pin = PROBE.pin("orders", _parquet(tmp_path / "in"))
+    assert isinstance(pin, FilesPin)
+    names = ["a%20.parquet", "b #1.parquet", "deep/er/ü'c"]
+    assert [f.path for f in pin.files] == [f"{tmp_path}/in/{n}" for n in names]
+    about = (tmp_path / "in" / names[0]).stat()
+    assert (pin.files[0].size, pin.files[0].modified) == (about.st_size, about.st_mtime_ns // 1000)
+    assert PROBE.files(pin) == tuple((f.path, f.size) for f in pin.files)
+    assert PROBE.rows(pin) == 6
+
+
+def test_a_single_file_is_an_input_too(tmp_path: Path) -> None:
+    _write_parquet(tmp_path / "customer.parquet", 3)
+    pin = PROBE.pin("orders", _parquet(tmp_path / "customer.parquet"))
+    assert isinstance(pin, FilesPin) and len(pin.files) == 1 and PROBE.rows(pin) == 3
+
+
+def test_rows_of_many_files_are_estimated_from_some(tmp_path: Path) -> None:
+    for n in range(20):
+        _write_parquet(tmp_path / "in" / f"{n:02}.parquet", 100)
+    assert PROBE.rows(PROBE.pin("orders", _parquet(tmp_path / "in"))) == pytest.approx(2000, rel=0.05)
+
+
+@pytest.mark.parametrize("change", ["grow", "touch", "remove"])
+def test_a_changed_file_makes_its_pin_unreadable(tmp_path: Path, change: Literal["grow", "touch", "remove"]) -> None:
+    path = tmp_path / "in" / "a.parquet"
+    _write_parquet(path, 3)
+    pin = PROBE.pin("orders", _parquet(tmp_path / "in"))
+    assert PROBE.unreadable(pin) is None
+    match change:
+        case "grow":
+            _write_parquet(path, 30)
+        case "touch":
+            os.utime(path, (1, 1))
+        case "remove":
+            path.unlink()
+    assert str(path) in (PROBE.unreadable(pin) or "")
+
+
+def test_a_new_file_leaves_the_pin_readable(tmp_path: Path) -> None:
+    _write_parquet(tmp_path / "in" / "a.parquet", 3)
+    pin = PROBE.pin("orders", _parquet(tmp_path / "in"))
+    _write_parquet(tmp_path / "in" / "b.parquet", 3)
+    assert PROBE.unreadable(pin) is None
+
+
+def test_a_table_that_is_gone_replaced_or_cleaned_is_unreadable(tmp_path: Path) -> None:
+    write(tmp_path / "t", rows(1))
+    write(tmp_path / "t", rows(2))
+    pin = PROBE.pin("orders", _delta(tmp_path / "t"))
+    assert isinstance(pin, DeltaPin)
+    first = pin.model_copy(update={"version": 0})
+    assert PROBE.unreadable(first) is None
+    DeltaTable(tmp_path / "t").create_checkpoint()
+    (tmp_path / "t" / "_delta_log" / f"{0:020}.json").unlink()
+    assert PROBE.unreadable(pin) is None
+    assert "version 0" in (PROBE.unreadable(first) or "")
+    shutil.rmtree(tmp_path / "t")
+    assert "no Delta table" in (PROBE.unreadable(pin) or "")
+    write(tmp_path / "t", rows(1))
+    write(tmp_path / "t", rows(1))
+    assert "another table" in (PROBE.unreadable(pin) or "")
+
+
+def test_what_is_missing_is_named_with_the_folder_that_is_there(tmp_path: Path) -> None:
+    for missing in (_delta(tmp_path / "no" / "such"), _parquet(tmp_path / "no" / "such")):
+        with pytest.raises(Invalid, match=f"{tmp_path}, and nothing further") as caught:
+            PROBE.pin("orders", missing)
+        assert caught.value.code == "input_missing"
+
+
+def test_what_is_not_as_its_format_says_is_told_with_the_fix(tmp_path: Path) -> None:
+    write(tmp_path / "delta", rows(1))
+    _write_parquet(tmp_path / "parquet" / "a.parquet", 1)
+    (tmp_path / "text").mkdir()
+    (tmp_path / "text" / "a.parquet").write_text("id,name\n1,not parquet\n")
+    (tmp_path / "short").write_bytes(b"PAR1PAR1")
+    (tmp_path / "empty").mkdir()
+    assert _code(_parquet(tmp_path / "delta")) == "input_is_delta"
+    assert _code(_delta(tmp_path / "parquet")) == "input_is_parquet"
+    assert _code(_delta(tmp_path / "parquet" / "a.parquet")) == "input_is_parquet"
+    assert _code(_delta(tmp_path / "text")) == "input_not_delta"
+    assert _code(_delta(tmp_path / "empty")) == "input_not_delta"
+    assert _code(_parquet(tmp_path / "text")) == "input_not_parquet"
+    assert _code(_parquet(tmp_path / "short")) == "input_not_parquet"
+    assert _code(_parquet(tmp_path / "empty")) == "input_empty"
+
+
+def test_a_file_with_a_broken_footer_has_an_unknown_number_of_rows(tmp_path: Path) -> None:
+    (tmp_path / "a.parquet").write_bytes(b"PAR1" + b"\x00" * 100 + b"PAR1")
+    assert PROBE.rows(PROBE.pin("orders", _parquet(tmp_path / "a.parquet"))) is None

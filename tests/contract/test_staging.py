@@ -1,0 +1,42 @@
+"""Folders of staged data."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+from airflow_refresh_provider.delta.staging import StagingFolders
+
+FOLDERS = StagingFolders()
+
+
+def test_a_folder_is_dropped_with_everything_in_it(tmp_path: Path) -> None:
+    run = tmp_path / "orders" / "run 'ü'"
+    (run / "rows" / "_delta_log").mkdir(parents=True)
+    (run / "rows" / "_delta_log" / "0.json").touch()
+    FOLDERS.drop(str(run))
+    assert list((tmp_path / "orders").iterdir()) == []
+
+
+def test_dropping_what_is_not_there_does_nothing(tmp_path: Path) -> None:
+    FOLDERS.drop(str(tmp_path / "nowhere"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_runs_are_the_folders_below_a_root(tmp_path: Path) -> None:
+    for name in ("r2", "r1"):
+        (tmp_path / name / "changes").mkdir(parents=True)
+    (tmp_path / "a file").touch()
+    assert FOLDERS.runs(str(tmp_path)) == (f"{tmp_path}/r1", f"{tmp_path}/r2")
+    assert FOLDERS.runs(str(tmp_path / "nowhere")) == ()
+
+
+def test_a_folder_that_two_drop_at_once_is_gone(tmp_path: Path) -> None:
+    for n in range(500):
+        (tmp_path / "run" / str(n)).mkdir(parents=True)
+    threads = [threading.Thread(target=FOLDERS.drop, args=(str(tmp_path / "run"),)) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not (tmp_path / "run").exists()

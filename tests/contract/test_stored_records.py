@@ -1,0 +1,140 @@
+"""Records come back from JSON, and from the control tables, exactly as they went in."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import BaseModel
+
+from airflow_refresh_provider.core.columns import Column
+from airflow_refresh_provider.core.lifecycle import Event, State
+from airflow_refresh_provider.core.owner import Owner
+from airflow_refresh_provider.core.pins import DeltaPin, FilesPin, FileStamp
+from airflow_refresh_provider.core.plan import (
+    ChangeCounts,
+    Chunk,
+    Frozen,
+    HashRange,
+    Plan,
+    Round,
+    Split,
+    StagedTable,
+    Target,
+    Unit,
+    Way,
+)
+from airflow_refresh_provider.core.record import Claim, Lease, Published, Record, Run
+from airflow_refresh_provider.delta.store import DeltaControlStore
+from tests.contract.samples import record
+
+
+def _made(model: type[BaseModel], **fields: st.SearchStrategy) -> st.SearchStrategy:
+    """Values of a model with just these fields drawn, its own defaults for the others."""
+    return st.fixed_dictionaries(fields).map(lambda drawn: model(**drawn))
+
+
+TEXT = st.text(st.characters(codec="utf-8"), max_size=8)
+COUNT = st.integers(0, 2**62)
+DEFINITION = st.just(record("orders").definition)
+HASH = st.integers(-(2**63), 2**63 - 1)
+MOMENT = st.datetimes(datetime(2000, 1, 1), datetime(2200, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001 - bounds
+COUNTS = _made(ChangeCounts, inserted=COUNT, updated=COUNT, deleted=COUNT)
+STAMPS = st.lists(_made(FileStamp, path=TEXT, size=COUNT, modified=COUNT), max_size=3).map(tuple)
+PINS = st.dictionaries(
+    TEXT,
+    st.one_of(
+        _made(DeltaPin, location=TEXT, table_id=TEXT, version=COUNT, rows=st.none() | COUNT),
+        _made(FilesPin, location=TEXT, files=STAMPS, rows=st.none() | COUNT),
+    ),
+    max_size=2,
+)
+OWNER = _made(Owner, host=TEXT, boot_id=TEXT, pid=COUNT, started=st.floats(0, 2e9), label=TEXT)
+SPLIT = _made(Split, number=COUNT, files=st.lists(TEXT, max_size=2).map(tuple))
+CHUNK = _made(
+    Chunk,
+    number=COUNT,
+    way=st.sampled_from(Way),
+    by_vnode=st.dictionaries(st.integers(0, 1023), COUNTS, max_size=3),
+    keys=st.none() | _made(HashRange, low=HASH, high=HASH),
+    split=st.none() | SPLIT,
+)
+UNIT = _made(Unit, slot=st.integers(0, 31), chunks=st.lists(CHUNK, max_size=2).map(tuple))
+STAGED = _made(StagedTable, location=TEXT, version=COUNT)
+ROUND = _made(Round, base=COUNT, changes=st.none() | STAGED, units=st.lists(UNIT, max_size=2).map(tuple))
+FROZEN = _made(Frozen, rounds=st.lists(ROUND, min_size=1, max_size=2).map(tuple), source_rows=COUNT, unchanged=COUNT)
+COLUMNS = st.lists(_made(Column, name=TEXT, type=TEXT), max_size=2).map(tuple)
+TARGET = _made(Target, location=TEXT, table_id=TEXT, columns=COLUMNS, vnodes=COUNT, deletion_vectors=st.booleans())
+PLAN = _made(
+    Plan,
+    pins=PINS,
+    moment=MOMENT,
+    query=TEXT,
+    staging=TEXT,
+    force=st.booleans(),
+    target=st.none() | TARGET,
+    row_splits=st.lists(SPLIT, max_size=2).map(tuple),
+)
+LEASE = _made(
+    Lease,
+    generation=COUNT,
+    owner=st.none() | OWNER,
+    session=st.none() | TEXT,
+    taken_at=MOMENT,
+    parked_until=st.none() | MOMENT,
+)
+RUN = _made(
+    Run,
+    run_id=TEXT,
+    definition=DEFINITION,
+    started_at=MOMENT,
+    lease=LEASE,
+    generations=st.lists(COUNT, max_size=3).map(tuple),
+    plan=PLAN,
+    attempts=COUNT,
+    claims=st.dictionaries(st.integers(0, 31), _made(Claim, generation=COUNT, owner=OWNER, session=TEXT), max_size=2),
+    frozen=st.none() | FROZEN,
+    counts=COUNTS,
+    published=st.booleans(),
+)
+PUBLISHED = _made(
+    Published,
+    run_id=TEXT,
+    target_id=TEXT,
+    version=COUNT,
+    seal_version=COUNT,
+    pins=PINS,
+    definition_hash=TEXT,
+    clocked=st.booleans(),
+    at=MOMENT,
+)
+RECORDS = _made(
+    Record,
+    name=st.just("orders"),
+    definition=DEFINITION,
+    state=st.sampled_from(State),
+    generation=COUNT,
+    suspended=st.none() | TEXT,
+    dropped=st.booleans(),
+    run=st.none() | RUN,
+    published=st.none() | PUBLISHED,
+)
+
+
+@settings(max_examples=60)
+@given(RECORDS)
+def test_a_record_survives_json(written: Record) -> None:
+    assert Record.model_validate_json(written.model_dump_json()) == written
+
+
+@settings(max_examples=15)
+@given(written=RECORDS, event=st.sampled_from(Event), at=MOMENT)
+def test_a_record_survives_the_control_tables(
+    tmp_path_factory: pytest.TempPathFactory, written: Record, event: Event, at: datetime
+) -> None:
+    folder = tmp_path_factory.mktemp("control")
+    store = DeltaControlStore(str(folder))
+    store.commit(store.read("orders"), written, event, at)
+    assert store.read("orders").record == written

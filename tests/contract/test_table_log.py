@@ -1,0 +1,138 @@
+"""What the table log promises, on real tables."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from deltalake import DeltaTable
+
+from airflow_refresh_provider.core.marker import Marker, seal_app_id, slot_app_id
+from airflow_refresh_provider.delta.log import DeltaTableLog
+from airflow_refresh_provider.errors import Failed
+from airflow_refresh_provider.ports.log import LogGap
+from tests.contract.tables import rows, write
+
+LOG = DeltaTableLog()
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    return tmp_path / "a target with 'quotes' # and ünïcode"
+
+
+def test_a_place_without_a_table_has_no_facts(tmp_path: Path) -> None:
+    assert LOG.facts(str(tmp_path / "nowhere")) is None
+    assert LOG.facts(str(tmp_path)) is None
+    (tmp_path / "cut_short" / "_delta_log").mkdir(parents=True)
+    (tmp_path / "cut_short" / "part-0.parquet").write_bytes(b"left behind")
+    assert LOG.facts(str(tmp_path / "cut_short")) is None
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["cut_short"]
+
+
+def test_a_place_that_holds_something_else_is_named(tmp_path: Path) -> None:
+    (tmp_path / "letter.txt").write_text("dear reader")
+    for place in (tmp_path, tmp_path / "letter.txt"):
+        with pytest.raises(Failed) as caught:
+            LOG.facts(str(place))
+        assert caught.value.code == "not_a_table" and str(place) in caught.value.message
+
+
+def test_facts_tell_identity_shape_and_size(table: Path) -> None:
+    write(table, rows(1, 2, 3))
+    write(table, rows(4))
+    DeltaTable(table).alter.set_table_properties({"airflow_refresh.control": "me"}, raise_if_not_exists=False)
+    facts = LOG.facts(str(table))
+    assert facts is not None
+    assert (facts.location, facts.version, facts.rows) == (str(table), 2, 4)
+    assert facts.table_id == str(DeltaTable(table).metadata().id)
+    assert facts.properties["airflow_refresh.control"] == "me"
+    assert (facts.columns, facts.partitioned_by, facts.clustered) == (("id", "_vnode"), (), False)
+    assert facts.bytes == sum(p.stat().st_size for p in table.glob("*.parquet"))
+
+
+def test_newest_and_oldest_follow_the_log(table: Path) -> None:
+    for n in range(4):
+        write(table, rows(n))
+    assert (LOG.newest(str(table)), LOG.oldest(str(table))) == (3, 0)
+    (table / "_delta_log" / f"{1:020}.json").unlink()
+    assert (LOG.newest(str(table)), LOG.oldest(str(table))) == (3, 2)
+
+
+def test_asking_a_table_that_is_gone_fails_with_its_place(tmp_path: Path) -> None:
+    for ask in (LOG.newest, LOG.oldest, LOG.markers, lambda place: LOG.commits(place, 0)):
+        with pytest.raises(Failed, match="gone_table"):
+            ask(str(tmp_path / "gone_table"))
+
+
+def test_the_newest_marker_of_every_app_id_is_found(table: Path) -> None:
+    write(table, rows(1), markers={"a": 1, "b": 7})
+    write(table, rows(2), markers={"a": 2})
+    write(table, rows(3))
+    assert LOG.markers(str(table)) == {"a": 2, "b": 7}
+
+
+def test_markers_survive_a_cleaned_log(table: Path) -> None:
+    write(table, rows(1))
+    target_id = str(DeltaTable(table).metadata().id)
+    slot, seal = slot_app_id(target_id, 31), seal_app_id(target_id)
+    old, new = Marker(1, 1).version, Marker(2, 1).version
+    write(table, rows(2), markers={slot: old, seal: old})
+    DeltaTable(table).create_checkpoint()
+    write(table, rows(3))
+    for version in (0, 1):
+        (table / "_delta_log" / f"{version:020}.json").unlink()
+    assert LOG.markers(str(table)) == {slot: old, seal: old}
+    write(table, rows(4), markers={slot: new, "rows-1": 5})
+    assert LOG.markers(str(table)) == {slot: new, seal: old, "rows-1": 5}
+
+
+def test_markers_are_taken_from_a_checksum_that_lists_them(table: Path) -> None:
+    write(table, rows(1), markers={"a": 1})
+    write(table, rows(2), markers={"b": 1})
+    write(table, rows(3), markers={"a": 2})
+    sums = {"setTransactions": [{"appId": "a", "version": 1}, {"appId": "old", "version": 9}]}
+    (table / "_delta_log" / f"{1:020}.crc").write_text(json.dumps(sums))
+    assert LOG.markers(str(table)) == {"a": 2, "old": 9}
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"numFiles": 1}'])
+def test_a_checksum_that_says_nothing_is_passed_over(table: Path, text: str) -> None:
+    write(table, rows(1), markers={"a": 1})
+    write(table, rows(2), markers={"b": 1})
+    (table / "_delta_log" / f"{1:020}.crc").write_text(text)
+    assert LOG.markers(str(table)) == {"a": 1, "b": 1}
+
+
+def test_commits_come_oldest_first_between_the_versions_asked(table: Path) -> None:
+    for n in range(4):
+        write(table, rows(n, n + 10), note=f"note {n}", markers={"app": n + 1})
+    found = LOG.commits(str(table), after=0, upto=2)
+    assert [(c.version, c.net_rows, c.note, c.txns) for c in found] == [
+        (1, 2, "note 1", {"app": 2}),
+        (2, 2, "note 2", {"app": 3}),
+    ]
+    assert [c.version for c in LOG.commits(str(table), after=-1)] == [0, 1, 2, 3]
+    assert LOG.commits(str(table), after=3) == ()
+
+
+def test_commits_of_a_cleaned_log_are_a_gap(table: Path) -> None:
+    for n in range(3):
+        write(table, rows(n))
+    (table / "_delta_log" / f"{1:020}.json").unlink()
+    with pytest.raises(LogGap):
+        LOG.commits(str(table), after=0)
+    with pytest.raises(LogGap):
+        LOG.commits(str(table), after=2, upto=5)
+    assert [c.version for c in LOG.commits(str(table), after=1)] == [2]
+
+
+def test_merging_files_changes_no_data_and_restoring_says_its_name(table: Path) -> None:
+    for n in range(3):
+        write(table, rows(n))
+    DeltaTable(table).optimize.compact()
+    DeltaTable(table).restore(1)
+    merged, restored = LOG.commits(str(table), after=2)
+    assert (merged.data_change, merged.net_rows, merged.bytes_added, merged.vnodes) == (False, 0, 0, ())
+    assert restored.operation.upper().startswith("RESTORE")

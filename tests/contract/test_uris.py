@@ -1,0 +1,71 @@
+"""Places given as URIs go through object stores; a `file:` URI stands in for a bucket here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
+import pytest
+
+from airflow_refresh_provider.core.pins import FilesPin
+from airflow_refresh_provider.delta.files import count_rows, is_parquet, list_files, stamp
+from airflow_refresh_provider.delta.inputs import DeltaInputProbe
+from airflow_refresh_provider.delta.log import DeltaTableLog
+from airflow_refresh_provider.delta.staging import StagingFolders
+from airflow_refresh_provider.delta.store import DeltaControlStore
+from tests.contract.samples import REGISTER, moment, progress_row, record
+from tests.contract.tables import rows, write
+
+
+@pytest.fixture
+def bucket(tmp_path: Path) -> Path:
+    (tmp_path / "bucket").mkdir()
+    return tmp_path / "bucket"
+
+
+def test_control_tables_can_be_kept_at_a_uri(bucket: Path) -> None:
+    store = DeltaControlStore(bucket.as_uri())
+    view = store.commit(store.read("orders"), record("orders", 1), REGISTER, moment(0))
+    store.commit(view, record("orders", 2), REGISTER, moment(1))
+    store.add_progress([progress_row("orders", "r1", 1, 1)])
+    again = DeltaControlStore(bucket.as_uri())
+    assert again.records() == [record("orders", 2)] and len(again.progress("orders", "r1")) == 1
+    assert again.control_id == store.control_id
+
+
+def test_the_log_of_a_table_at_a_uri_is_read(bucket: Path) -> None:
+    write(bucket / "t", rows(1, 2), markers={"a": 1})
+    write(bucket / "t", rows(3), markers={"a": 2})
+    log, place = DeltaTableLog(), (bucket / "t").as_uri()
+    facts = log.facts(place)
+    assert facts is not None and (facts.location, facts.version, facts.rows) == (place, 1, 3)
+    assert (log.newest(place), log.oldest(place), log.markers(place)) == (1, 0, {"a": 2})
+    assert [c.net_rows for c in log.commits(place, after=-1)] == [2, 1]
+
+
+def test_files_at_a_uri_are_listed_judged_and_counted(bucket: Path) -> None:
+    for name in ("a.parquet", "deep/b.parquet", "_hidden/c.parquet"):
+        (bucket / "in" / name).parent.mkdir(parents=True, exist_ok=True)
+        pq.write_table(pa.table({"id": [1, 2]}), bucket / "in" / name)
+    place = (bucket / "in").as_uri()
+    found = list_files(place)
+    assert found is not None and [f.path for f in found] == [f"{place}/a.parquet", f"{place}/deep/b.parquet"]
+    assert all(is_parquet(f) for f in found) and count_rows(found) == 4
+    pin = FilesPin(location=place, files=found)
+    assert [stamp(f.path) for f in found] == list(found) and DeltaInputProbe().unreadable(pin) is None
+    (bucket / "in" / "a.parquet").write_bytes(b"something else, and longer than before" * 50)
+    assert "a.parquet" in (DeltaInputProbe().unreadable(pin) or "")
+    changed = stamp(found[0].path)
+    assert changed is not None and not is_parquet(changed)
+    assert list_files(f"{place}/deep/b.parquet") == (found[1],)
+
+
+def test_staging_at_a_uri_is_listed_and_dropped(bucket: Path) -> None:
+    for name in ("r1/rows/x", "r2/rows/x"):
+        (bucket / name).parent.mkdir(parents=True)
+        (bucket / name).touch()
+    folders = StagingFolders()
+    assert folders.runs(bucket.as_uri()) == (f"{bucket.as_uri()}/r1", f"{bucket.as_uri()}/r2")
+    folders.drop(f"{bucket.as_uri()}/r1")
+    assert not (bucket / "r1" / "rows" / "x").exists() and (bucket / "r2" / "rows" / "x").exists()

@@ -1,0 +1,209 @@
+"""The words scenarios are written in. Each gives directions to be followed in a row."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import time
+from enum import StrEnum
+from typing import Any
+
+from pyspark.errors import PySparkException
+
+from airflow_refresh_provider.core.results import Outcome
+from tests.crash.holds import Point
+from tests.crash.lake import NAME
+from tests.crash.stage import Direction, Ended, Stage
+
+CONFLICTS = 30
+"""How often somebody who is no client tries a statement that loses against another commit."""
+
+FIRST = "first"
+SECOND = "second"
+
+Directions = tuple[Direction, ...]
+
+
+class Victim(StrEnum):
+    """Who is killed."""
+
+    CLIENT = "client"
+    SERVER = "server"
+    BOTH = "both"
+
+
+def hold(name: str, point: Point) -> Direction:
+    """Whoever comes to the point first is stopped there."""
+    return lambda stage: stage.hold(name).arm(point)
+
+
+def start(client: str, *words: str, instead_of: str | None = None) -> Direction:
+    """Start a client; `instead_of` another, who is taken for gone."""
+
+    def act(stage: Stage) -> None:
+        gone = (stage.clients[instead_of].pid,) if instead_of else ()
+        stage.start(client, gone, words)
+
+    return act
+
+
+def reached(name: str) -> Direction:
+    """Wait until somebody is stopped by the hold."""
+    return lambda stage: stage.hold(name).wait_until_held()
+
+
+def let_go(name: str) -> Direction:
+    """Let him go on who is stopped by the hold."""
+    return lambda stage: stage.hold(name).let_go()
+
+
+def over(name: str) -> Direction:
+    """Wait until the statement has ended that was stopped by the hold."""
+    return lambda stage: stage.hold(name).wait_until_over()
+
+
+def withdraw() -> Direction:
+    """Let everybody go, and forget all holds."""
+    return lambda stage: stage.clear_holds()
+
+
+def kill(client: str) -> Direction:
+    """SIGKILL a client."""
+    return lambda stage: stage.clients.pop(client).kill()
+
+
+def asked_to_stop(client: str) -> Direction:
+    """Ctrl-C for a client."""
+    return lambda stage: stage.clients[client].send(signal.SIGINT)
+
+
+def freeze(client: str) -> Direction:
+    """SIGSTOP a client."""
+    return lambda stage: stage.clients[client].send(signal.SIGSTOP)
+
+
+def thaw(client: str) -> Direction:
+    """SIGCONT a client."""
+    return lambda stage: stage.clients[client].send(signal.SIGCONT)
+
+
+def kill_server() -> Direction:
+    """SIGKILL the Spark server. The next client finds a new one."""
+    return lambda stage: stage.server.kill()
+
+
+def ended(client: str, code: int = 0, *errors: str) -> Direction:
+    """Wait until a client has ended as said: with this exit code, and one of the errors if any are named."""
+
+    def act(stage: Stage) -> None:
+        found = stage.clients.pop(client).ended()
+        assert found.code == code, f"{client} ended with {found.code}: {found.out}{found.err}"
+        assert not errors or found.error in errors, f"{client} ended with {found.out}"
+        if code == 0:
+            _remember(stage, found)
+
+    return act
+
+
+def cut_off(client: str) -> Direction:
+    """Wait until a client has ended whose server was killed, too early or just too late to keep it from finishing."""
+
+    def act(stage: Stage) -> None:
+        found = stage.clients.pop(client).ended()
+        assert found.code in (0, 1), found
+        if found.code == 0:
+            _remember(stage, found)
+
+    return act
+
+
+def _remember(stage: Stage, ended: Ended) -> None:
+    if ended.result["state"] == Outcome.SUCCEEDED:
+        stage.last = ended
+
+
+def by_others(*statements: str) -> Direction:
+    """Somebody who is no client runs SQL; `{target}` stands for the target, `{published}` for its published version."""
+
+    def act(stage: Stage) -> None:
+        published = stage.refreshes().show(NAME).published_version
+        for statement in statements:
+            _until_it_wins(stage, statement.format(target=f"delta.`{stage.lake.target}`", published=published))
+
+    return act
+
+
+def _until_it_wins(stage: Stage, statement: str) -> None:
+    """The statement of a killed client may still be running and win first."""
+    for left in reversed(range(CONFLICTS)):
+        try:
+            stage.sql(statement)
+            return
+        except PySparkException as error:
+            if "CONCURRENT" not in (error.getCondition() or str(error)) or not left:
+                raise
+            time.sleep(1)
+
+
+def changed_input(files: int = 1) -> Direction:
+    """The input moves on."""
+    return lambda stage: stage.lake.change(files)
+
+
+def registered(**changes: Any) -> Direction:
+    """The definition is registered once more, with some fields changed."""
+
+    def act(stage: Stage) -> None:
+        stage.refreshes().register(stage.lake.definition(**changes))
+
+    return act
+
+
+def recovered() -> Direction:
+    """Somebody asks for interrupted runs to be looked after."""
+
+    def act(stage: Stage) -> None:
+        stage.refreshes().recover(NAME)
+
+    return act
+
+
+def lost_control() -> Direction:
+    """The control root is gone, staging and all."""
+    return lambda stage: shutil.rmtree(stage.control)
+
+
+def dies(victim: Victim, at: Point) -> Directions:
+    """A client comes to the point, and there the victim is killed."""
+    coming = (hold("point", at), start(FIRST), reached("point"))
+    match victim:
+        case Victim.CLIENT:
+            return (*coming, kill(FIRST), withdraw())
+        case Victim.SERVER:
+            return (*coming, kill_server(), withdraw(), cut_off(FIRST))
+        case Victim.BOTH:
+            return (*coming, kill(FIRST), kill_server(), withdraw())
+
+
+def another_finishes(*words: str) -> Directions:
+    """A second client runs to the end."""
+    return (start(SECOND, *words), ended(SECOND))
+
+
+def stopped_and_replaced(at: Point) -> Directions:
+    """A client is stopped at the point, another takes over and finishes, then the first wakes up and has lost."""
+    return (
+        *(hold("point", at), start(FIRST), reached("point"), freeze(FIRST)),
+        *(start(SECOND, instead_of=FIRST), ended(SECOND)),
+        *((let_go("point"), over("point")) if at.in_spark else (let_go("point"),)),
+        *(thaw(FIRST), ended(FIRST, 1, "lost_lease")),
+    )
+
+
+def left_behind(at: Point) -> Directions:
+    """A client is killed while its statement is held in Spark; another finishes before the statement may go on."""
+    return (
+        *(hold("point", at), start(FIRST), reached("point"), kill(FIRST)),
+        *another_finishes(),
+        *(let_go("point"), over("point")),
+    )

@@ -1,0 +1,94 @@
+import java.io.File;
+import java.io.FileInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.util.Properties;
+
+/**
+ * Stops the thread that comes to a point which a test has named, until the test lets it go.
+ *
+ * Points are named by files in one folder: `<hold>.rule` says what to stop at, `<hold>.held` appears when a thread has
+ * come there, it goes on when `<hold>.rule` is removed, and `<hold>.over` appears when it has ended. Whoever is stopped
+ * hears no interrupt: an order to cancel comes too late for a statement that is already in its commit.
+ */
+public final class Holds {
+    public static final String FOLDER = "crash.holds";
+    private static final long LONGEST_MILLIS = 600000L;
+
+    private Holds() {}
+
+    /** Stop here if a rule names this point: its kind, where it is, and a part of what is being done. */
+    public static void at(String folder, String point, String place, String content) {
+        File[] rules = folder == null ? null : new File(folder).listFiles();
+        for (int i = 0; rules != null && i < rules.length; i++) {
+            if (rules[i].getName().endsWith(".rule") && names(rules[i], point, place, content)) {
+                hold(rules[i]);
+            }
+        }
+    }
+
+    private static boolean names(File rule, String point, String place, String content) {
+        Properties wanted = new Properties();
+        try {
+            InputStream in = new FileInputStream(rule);
+            try {
+                wanted.load(in);
+            } finally {
+                in.close();
+            }
+        } catch (IOException withdrawn) {
+            return false;
+        }
+        return point.equals(wanted.getProperty("point"))
+            && place.contains(wanted.getProperty("place"))
+            && content.contains(wanted.getProperty("content"));
+    }
+
+    private static void hold(File rule) {
+        if (!made(beside(rule, ".held"))) {
+            return;
+        }
+        new Watcher(Thread.currentThread(), beside(rule, ".over")).start();
+        long end = System.currentTimeMillis() + LONGEST_MILLIS;
+        while (rule.exists() && System.currentTimeMillis() < end) {
+            try {
+                Thread.sleep(20L);
+            } catch (InterruptedException tooLate) {
+                continue;
+            }
+        }
+    }
+
+    private static File beside(File rule, String suffix) {
+        return new File(rule.getPath().replace(".rule", suffix));
+    }
+
+    private static boolean made(File file) {
+        try {
+            return file.createNewFile();
+        } catch (IOException unwritable) {
+            throw new RuntimeException(unwritable);
+        }
+    }
+
+    /** Tells when a thread that was stopped has ended, however that came. */
+    private static class Watcher extends Thread {
+        private final Thread watched;
+        private final File over;
+
+        Watcher(Thread watched, File over) {
+            this.watched = watched;
+            this.over = over;
+            this.setDaemon(true);
+        }
+
+        public void run() {
+            try {
+                this.watched.join();
+            } catch (InterruptedException shutdown) {
+                return;
+            }
+            made(this.over);
+        }
+    }
+}

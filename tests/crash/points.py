@@ -1,0 +1,60 @@
+"""The points that matter, by what is about to happen or has just happened there.
+
+In Spark's process a point is a commit, known by its table and the note it carries, or a MERGE that is understood but
+not begun. In the client's it is a call of a port.
+"""
+
+from __future__ import annotations
+
+from airflow_refresh_provider.core.lifecycle import Event
+from tests.crash.holds import Point
+
+_TARGET = "/gold/items/_delta_log/"
+_STAGING = "/staging/items/"
+BEFORE = "before"
+AFTER = "after"
+
+
+def target_made(when: str) -> Point:
+    """The first version of the target."""
+    return Point(f"{when}_commit", f"{_TARGET}{0:020}.json")
+
+
+def staged(when: str) -> Point:
+    """A commit of staged data: a split of rows, or a change set."""
+    return Point(f"{when}_commit", _STAGING)
+
+
+def chunk(number: int, when: str) -> Point:
+    """The commit of a chunk; a fence at that chunk has no way of applying and does not count."""
+    return Point(f"{when}_commit", _TARGET, f'"chunk":{number},"way"')
+
+
+def fence(when: str) -> Point:
+    """The first fence."""
+    return Point(f"{when}_commit", _TARGET, '"kind":"fence"')
+
+
+def seal(when: str) -> Point:
+    """The seal."""
+    return Point(f"{when}_commit", _TARGET, '"kind":"seal"')
+
+
+def merge_begins() -> Point:
+    """A MERGE into the target before its transaction is open."""
+    return Point("before_merge", "/gold/items")
+
+
+def stored(event: Event, when: str) -> Point:
+    """A transition in the control tables."""
+    return Point(f"{when}_store.commit", content=event.value)
+
+
+def progress(when: str) -> Point:
+    """The progress rows of a chunk, written after its commit."""
+    return Point(f"{when}_store.add_progress")
+
+
+def staging_dropped(when: str) -> Point:
+    """The removal of the run's staging."""
+    return Point(f"{when}_staging.drop", _STAGING)

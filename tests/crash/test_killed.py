@@ -1,0 +1,139 @@
+"""Client, server or both are killed at a chosen point; another client goes on and finishes."""
+
+from __future__ import annotations
+
+import pytest
+
+from airflow_refresh_provider.core.lifecycle import Event
+from tests.crash import points
+from tests.crash.checks import check_all
+from tests.crash.conftest import SetUp
+from tests.crash.directions import (
+    FIRST,
+    Victim,
+    another_finishes,
+    asked_to_stop,
+    changed_input,
+    dies,
+    ended,
+    hold,
+    let_go,
+    reached,
+    start,
+)
+from tests.crash.holds import Point
+from tests.crash.lake import PLAIN, VNODE, Kind, in_turn
+from tests.crash.points import AFTER, BEFORE
+from tests.crash.stage import play
+
+IN_SPARK = {
+    "before the change set is staged": points.staged(BEFORE),
+    "after the change set is staged": points.staged(AFTER),
+    "before the first chunk": points.chunk(1, BEFORE),
+    "before a later chunk": points.chunk(2, BEFORE),
+    "after a chunk": points.chunk(2, AFTER),
+    "before the seal": points.seal(BEFORE),
+    "after the seal": points.seal(AFTER),
+}
+IN_CONTROL = {
+    "before the start is stored": points.stored(Event.START, BEFORE),
+    "after the start is stored": points.stored(Event.START, AFTER),
+    "after the target is ready": points.stored(Event.PREPARE, AFTER),
+    "before staging is frozen": points.stored(Event.FREEZE, BEFORE),
+    "after staging is frozen": points.stored(Event.FREEZE, AFTER),
+    "after units are claimed": points.stored(Event.CLAIM, AFTER),
+    "between commit and progress": points.progress(BEFORE),
+    "after progress": points.progress(AFTER),
+    "before publishing is stored": points.stored(Event.PUBLISH, BEFORE),
+    "after publishing is stored": points.stored(Event.PUBLISH, AFTER),
+    "before staging is dropped": points.staging_dropped(BEFORE),
+    "after staging is dropped": points.staging_dropped(AFTER),
+}
+KINDS = pytest.mark.parametrize("kind", [PLAIN, VNODE], ids=str)
+
+
+def test_a_refresh_that_dies_again_and_again_on_its_way_is_finished(stage_of: SetUp) -> None:
+    stage = stage_of(PLAIN)
+    play(
+        stage,
+        *dies(Victim.CLIENT, points.staged(AFTER)),
+        *dies(Victim.CLIENT, points.chunk(1, BEFORE)),
+        *dies(Victim.SERVER, points.chunk(2, AFTER)),
+        *dies(Victim.CLIENT, points.fence(AFTER)),
+        *dies(Victim.CLIENT, points.progress(BEFORE)),
+        *dies(Victim.CLIENT, points.seal(BEFORE)),
+        *dies(Victim.CLIENT, points.stored(Event.PUBLISH, BEFORE)),
+        *dies(Victim.CLIENT, points.staging_dropped(BEFORE)),
+        *another_finishes(),
+    )
+    check_all(stage)
+
+
+@pytest.mark.slow
+@KINDS
+@pytest.mark.parametrize("at", IN_SPARK.values(), ids=IN_SPARK)
+def test_a_client_is_killed_while_spark_is_at_work(stage_of: SetUp, kind: Kind, at: Point) -> None:
+    stage = stage_of(kind)
+    play(stage, *dies(Victim.CLIENT, at), *another_finishes())
+    check_all(stage)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "at"), in_turn(*IN_CONTROL.values()), ids=IN_CONTROL)
+def test_a_client_is_killed_between_two_statements(stage_of: SetUp, kind: Kind, at: Point) -> None:
+    stage = stage_of(kind)
+    play(stage, *dies(Victim.CLIENT, at), *another_finishes())
+    check_all(stage)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "at"), in_turn(*IN_SPARK.values()), ids=IN_SPARK)
+def test_a_server_is_killed(stage_of: SetUp, kind: Kind, at: Point) -> None:
+    stage = stage_of(kind)
+    play(stage, *dies(Victim.SERVER, at), *another_finishes())
+    check_all(stage)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("kind", "at"), in_turn(points.seal(AFTER), points.chunk(2, BEFORE)), ids=["after the seal", "before a chunk"]
+)
+def test_client_and_server_are_killed(stage_of: SetUp, kind: Kind, at: Point) -> None:
+    stage = stage_of(kind)
+    play(stage, *dies(Victim.BOTH, at), *another_finishes())
+    check_all(stage)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("kind", "at"), in_turn(points.stored(Event.FREEZE, BEFORE), points.progress(AFTER)), ids=["load", "merge"]
+)
+def test_a_client_that_is_asked_to_stop_leaves_the_run_to_the_next(stage_of: SetUp, kind: Kind, at: Point) -> None:
+    stage = stage_of(kind)
+    play(
+        stage,
+        *(hold("point", at), start(FIRST), reached("point"), asked_to_stop(FIRST), let_go("point")),
+        ended(FIRST, 130, "interrupted"),
+        *another_finishes(),
+    )
+    check_all(stage)
+
+
+def test_a_first_load_in_splits_goes_on_where_it_was_cut(new_stage: SetUp) -> None:
+    stage = new_stage(VNODE)
+    play(
+        stage,
+        *dies(Victim.CLIENT, points.target_made(AFTER)),
+        *dies(Victim.BOTH, points.chunk(2, AFTER)),
+        *dies(Victim.CLIENT, points.chunk(3, BEFORE)),
+        *another_finishes(),
+    )
+    check_all(stage)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "victim"), in_turn(*Victim), ids=list(Victim))
+def test_rows_staged_in_splits_are_not_staged_again(stage_of: SetUp, kind: Kind, victim: Victim) -> None:
+    stage = stage_of(kind)
+    play(stage, changed_input(files=4), *dies(victim, points.staged(AFTER)), *another_finishes())
+    check_all(stage)

@@ -1,0 +1,171 @@
+"""A lake of tiny tables on real Spark, and the acts of one engine session on it."""
+
+from __future__ import annotations
+
+import itertools
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from airflow_refresh_provider.core.columns import HIDDEN, ROW_HASH, VNODE, Column, visible
+from airflow_refresh_provider.core.log import Commit
+from airflow_refresh_provider.core.marker import Marker, slot_app_id
+from airflow_refresh_provider.core.note import Note, NoteKind
+from airflow_refresh_provider.core.pins import DeltaPin
+from airflow_refresh_provider.core.plan import ChangeCounts, Chunk, Target, Way
+from airflow_refresh_provider.delta.log import DeltaTableLog
+from airflow_refresh_provider.ports.engine import ApplyTask, CompareTask, Comparison, Source, Stamp, TargetSpec
+from airflow_refresh_provider.spark import sql
+from airflow_refresh_provider.spark.endpoint import Endpoint
+from airflow_refresh_provider.spark.engine import SparkEngineSession
+from airflow_refresh_provider.spark.sessions import close, connect
+
+VECTORS = {"delta.enableDeletionVectors": "true"}
+
+
+class Lake:
+    """Tables below a folder. Acts go through `session`, the look at what they did through `spark` and `log`."""
+
+    def __init__(self, spark: SparkSession, folder: Path) -> None:
+        self.spark = spark
+        self.log = DeltaTableLog()
+        self._folder = folder
+        self._numbers = itertools.count(1)
+
+    @property
+    def session(self) -> SparkEngineSession:
+        """Acts on the one Spark session, whatever an act before has raised."""
+        return SparkEngineSession(self.spark)
+
+    def place(self, name: str = "table") -> str:
+        """A location where nothing is yet."""
+        return str(self._folder / f"{name} {next(self._numbers)}")
+
+    def input(self, query: str) -> DeltaPin:
+        """The rows of a query as a pinned Delta table."""
+        location = self.place("input")
+        self.spark.sql(query).write.format("delta").save(location)
+        facts = self.log.facts(location)
+        assert facts is not None
+        return DeltaPin(location=location, table_id=facts.table_id, version=facts.version)
+
+    def target(self, source: Source, *, by_vnode: bool = False, vnodes: int = 4, **looks: Any) -> Target:
+        """An empty target that fits the source."""
+        columns = self.session.describe(source)
+        if by_vnode:
+            columns += (Column(name=VNODE, type="int"), Column(name=ROW_HASH, type="bigint"))
+            looks["partition_by"] = (VNODE,)
+        spec = TargetSpec(location=self.place("target"), columns=columns, **({"properties": VECTORS} | looks))
+        self.session.prepare(spec)
+        return self.found(spec.location, vnodes)
+
+    def found(self, location: str, vnodes: int = 4) -> Target:
+        """The target at a location, as it is."""
+        facts = self.log.facts(location)
+        assert facts is not None
+        return Target(
+            location=location,
+            table_id=facts.table_id,
+            columns=self.session.columns(location),
+            vnodes=vnodes,
+            deletion_vectors=facts.properties.get("delta.enableDeletionVectors") == "true",
+        )
+
+    def stamp(self, target: Target, kind: NoteKind = NoteKind.CHUNK) -> Stamp:
+        """A stamp younger than all before it."""
+        marker = Marker(1, next(self._numbers))
+        note = Note(kind=kind, definition="it's", run="r", generation=1, chunk=marker.chunk)
+        return Stamp(app_id=slot_app_id(target.table_id, 0), marker=marker, note=note)
+
+    def load(self, target: Target, source: Source, chunk: Chunk | None = None) -> ApplyTask:
+        """Append the source to an empty target."""
+        task = ApplyTask(
+            target=target,
+            source=source,
+            base=self.log.newest(target.location),
+            changes=None,
+            chunk=chunk or Chunk(number=1, way=Way.APPEND),
+            stamp=self.stamp(target),
+        )
+        self.session.apply(task)
+        return task
+
+    def compare(self, target: Target, source: Source, **choices: Any) -> Comparison:
+        """Stage the differences between source and target."""
+        task: dict[str, Any] = {
+            "source": source,
+            "rows": None,
+            "target": target,
+            "base": self.log.newest(target.location),
+            "location": self.place("changes"),
+            "stamp": self.stamp(target),
+            "deletes": True,
+            "vnodes": None,
+            "partitioned": False,
+        }
+        return self.session.compare(CompareTask(**(task | choices)))
+
+    def apply(self, target: Target, source: Source, compared: Comparison, way: Way, **chunk: Any) -> ApplyTask:
+        """Apply all of a change set as one chunk."""
+        task = ApplyTask(
+            target=target,
+            source=source,
+            base=self.log.newest(target.location),
+            changes=compared.changes,
+            chunk=Chunk(number=1, way=way, **({"by_vnode": compared.counts} | chunk)),
+            stamp=self.stamp(target),
+        )
+        self.session.apply(task)
+        return task
+
+    def refresh(self, target: Target, source: Source, way: Way) -> ChangeCounts:
+        """Compare, apply, apply again; the target then equals the source, in one commit that carries the stamp."""
+        compared = self.compare(target, source, partitioned=way is Way.REPLACE_VNODES)
+        before = self.log.newest(target.location)
+        task = self.apply(target, source, compared, way)
+        self.session.apply(task)
+        [commit] = self.commits(target, before)
+        assert commit.txns == {task.stamp.app_id: task.stamp.marker.version}
+        assert commit.note == task.stamp.note.text()
+        # The log does not say how many rows a file had that was taken away whole.
+        assert commit.net_rows in (None, compared.total.net)
+        self.assert_equal(target, source)
+        return compared.total
+
+    def commits(self, target: Target, after: int) -> tuple[Commit, ...]:
+        """What was committed to a target after a version."""
+        return self.log.commits(target.location, after)
+
+    def assert_equal(self, target: Target, source: Source) -> None:
+        """Target and source have the same rows, and hidden columns are what the rows say."""
+        found = self.spark.read.format("delta").load(target.location)
+        names = [sql.name(c.name) for c in visible(target.columns)]
+        wanted = self.spark.sql(source.query).selectExpr(*names)
+        shown = found.selectExpr(*names)
+        extra = shown.exceptAll(wanted).selectExpr("'only in the target' AS where_", "*")
+        missing = wanted.exceptAll(shown).selectExpr("'only in the query' AS where_", "*")
+        assert extra.unionAll(missing).collect() == []
+        if HIDDEN[0] in found.columns:
+            keys = sql.key_columns(target.columns, source.keys)
+            right = f"{VNODE} = {sql.vnode(keys, target.vnodes)} AND {ROW_HASH} = {sql.row_hash(target.columns)}"
+            assert found.where(f"NOT ({right})").collect() == []
+
+
+def source(query: str, *keys: str, **more: Any) -> Source:
+    """A query over no inputs, or over those given as pins."""
+    return Source(**({"query": query, "pins": {}, "keys": keys} | more))
+
+
+@contextmanager
+def opened(endpoint: Endpoint, folder: Path) -> Iterator[Lake]:
+    """A lake with a session of its own, in a folder whose name needs quoting everywhere."""
+    spark = connect(endpoint, str(uuid.uuid4()))
+    spark.conf.set("spark.sql.shuffle.partitions", "2")
+    try:
+        yield Lake(spark, folder / "l'a`k e ü")
+    finally:
+        close(spark)

@@ -1,0 +1,74 @@
+"""A program for spark-submit's side of the engine: the same acts in a classic session, told as JSON.
+
+Arguments: a scratch folder, and the jars that Delta needs, joined as a class path.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from airflow_refresh_provider.core.plan import Way
+from airflow_refresh_provider.errors import Invalid
+from airflow_refresh_provider.spark.engine import ClassicEngine
+from airflow_refresh_provider.spark.sessions import open_classic
+from tests.engine.acts import Lake, source
+
+_QUERY = (
+    "SELECT id AS v, concat('k''', id) AS k, array(named_struct('a b', {}, 'n', CAST(NULL AS INT)), NULL) AS a "
+    "FROM range({})"
+)
+_FIRST = source(_QUERY.format("id", "0, 10"), "k")
+_UPSERTED = source(_QUERY.format("if(id < 3, 9, id)", "0, 12"), "k")
+_THEN = source(_QUERY.format("if(id < 6, 8, id)", "5, 15"), "k")
+
+
+def _application(folder: Path, class_path: str) -> SparkSession:
+    builder: SparkSession.Builder = SparkSession.builder
+    confs = {
+        "spark.driver.extraClassPath": class_path,
+        "spark.driver.memory": "1g",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.ui.enabled": "false",
+        "spark.local.dir": str(folder / "scratch"),
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+        "spark.sql.shuffle.partitions": "2",
+    }
+    for name, value in confs.items():
+        builder = builder.config(name, value)
+    return builder.master("local[2]").getOrCreate()
+
+
+def _acts(lake: Lake) -> dict[str, object]:
+    told: dict[str, object] = {}
+    for by_vnode, ways in ((False, (Way.REPLACE_ON, Way.MERGE)), (True, (Way.KEYED_REPLACE, Way.REPLACE_VNODES))):
+        target = lake.target(_FIRST, by_vnode=by_vnode)
+        lake.load(target, _FIRST)
+        lake.session.mark(target.location, lake.stamp(target))
+        for way, content in zip(ways, (_UPSERTED, _THEN), strict=True):
+            told[way] = lake.refresh(target, content, way).model_dump()
+    told["duplicates"] = lake.session.check_keys(source("SELECT 1 AS k FROM range(2)", "k")).duplicate_keys
+    try:
+        lake.session.describe(source("SELECT nope", "k"))
+    except Invalid as error:
+        told["refusal"] = error.message
+    return told
+
+
+def main(folder: Path, class_path: str) -> None:
+    """Run the acts in a session beside the application's own."""
+    spark = _application(folder, class_path)
+    told = _acts(Lake(open_classic(spark), folder / "lake"))
+    told["columns"] = [c.name for c in ClassicEngine(spark).open("any").describe(_FIRST)]
+    (folder / "told.json").write_text(json.dumps(told), encoding="utf-8")
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2])

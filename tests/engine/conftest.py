@@ -1,0 +1,34 @@
+"""One embedded server for all tests of the engine; tests that harm a server start their own."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator
+
+import pytest
+from pyspark.sql import SparkSession
+
+from airflow_refresh_provider.spark.endpoint import Endpoint
+from airflow_refresh_provider.spark.server import EmbeddedServer, ServerOptions
+from airflow_refresh_provider.spark.sessions import close, connect
+
+
+@pytest.fixture(scope="session")
+def spark_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
+    server = EmbeddedServer(tmp_path_factory.mktemp("spark"), ServerOptions(memory="2g"))
+    yield server.ensure()
+    server.stop()
+
+
+@pytest.fixture
+def open_session(spark_server: Endpoint) -> Iterator[Callable[[], SparkSession]]:
+    """Opens sessions that are closed after the test."""
+    opened: list[SparkSession] = []
+
+    def open_one() -> SparkSession:
+        opened.append(connect(spark_server, str(uuid.uuid4())))
+        return opened[-1]
+
+    yield open_one
+    for session in opened:
+        close(session)

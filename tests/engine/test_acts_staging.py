@@ -1,0 +1,145 @@
+"""Staging: rows in splits, newest rows, change sets in chunks, and what is believed of a target."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from airflow_refresh_provider.core.pins import FilesPin, FileStamp
+from airflow_refresh_provider.core.plan import ChangeCounts, Chunk, HashRange, Split, StagedTable, Way
+from airflow_refresh_provider.ports.engine import Source
+from airflow_refresh_provider.spark.endpoint import Endpoint
+from tests.engine.acts import Lake, opened, source
+
+_LOW = HashRange(low=-(1 << 63), high=0)
+_HIGH = HashRange(low=1, high=(1 << 63) - 1)
+
+
+@pytest.fixture(scope="module")
+def lake(spark_server: Endpoint, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
+    with opened(spark_server, tmp_path_factory.mktemp("staging")) as lake:
+        yield lake
+
+
+def _files(lake: Lake) -> Source:
+    """A row-wise query over two parquet files, the first without the second's rows."""
+    folder = Path(lake.place("fi[l]es {1}"))
+    rows = lake.spark.sql("SELECT id AS k, concat('v ', id) AS `a b` FROM range(0, 20, 1, 2)")
+    rows.write.parquet(str(folder.with_name("plain")), mode="overwrite")
+    folder.mkdir(parents=True)
+    for number, file in enumerate(sorted(folder.with_name("plain").glob("*.parquet"))):
+        (folder / f"f*{number}.parquet").write_bytes(file.read_bytes())
+    stamps = tuple(FileStamp(path=str(f), size=1, modified=1) for f in sorted(folder.glob("*.parquet")))
+    pin = FilesPin(location=str(folder), files=stamps, rows=20)
+    return source("SELECT k, upper(`a b`) AS `a b` FROM x WHERE k <> 3", "k", pins={"x": pin})
+
+
+def _splits(files: Source) -> list[Split]:
+    pin = files.pins["x"]
+    assert isinstance(pin, FilesPin)
+    return [Split(number=n, files=(f.path,)) for n, f in enumerate(pin.files, start=1)]
+
+
+def _staged(lake: Lake, location: str) -> StagedTable:
+    return StagedTable(location=location, version=lake.log.newest(location))
+
+
+def test_rows_staged_in_splits_are_staged_once_and_compared_like_the_query(lake: Lake) -> None:
+    files = _files(lake)
+    target = lake.target(files, by_vnode=True)
+    location = lake.place("rows")
+    stamps = [lake.stamp(target) for _ in _splits(files)]
+
+    for split, stamp in [*zip(_splits(files), stamps, strict=True), (_splits(files)[1], stamps[1])]:
+        lake.session.stage_rows(files, target, split, location, stamp)
+    rows = _staged(lake, location)
+    compared = lake.compare(target, files, rows=rows, partitioned=True)
+    lake.apply(target, files, compared, Way.APPEND)
+
+    assert rows.version == 1
+    assert (compared.total, compared.source_rows) == (ChangeCounts(inserted=19), 19)
+    lake.session.describe(files)
+    lake.assert_equal(target, files)
+
+
+def test_splits_loaded_straight_into_an_empty_target_make_up_the_query(lake: Lake) -> None:
+    files = _files(lake)
+    target = lake.target(files)
+
+    for split in _splits(files):
+        task = lake.load(target, files, Chunk(number=split.number, way=Way.APPEND, split=split))
+        lake.session.apply(task)
+
+    assert lake.log.newest(target.location) == 2
+    lake.session.describe(files)
+    lake.assert_equal(target, files)
+
+
+@pytest.mark.parametrize("way", [Way.MERGE, Way.KEYED_REPLACE])
+def test_a_vnode_is_applied_in_hash_ranges_that_leave_each_other_alone(lake: Lake, way: Way) -> None:
+    first = source("SELECT id AS k, 1 AS v FROM range(20)", "k")
+    then = source("SELECT id AS k, 2 AS v FROM range(5, 25)", "k")
+    target = lake.target(first, by_vnode=True, vnodes=1)
+    lake.load(target, first)
+    compared = lake.compare(target, then)
+    before = lake.log.newest(target.location)
+
+    for hashes in (_LOW, _HIGH):
+        task = lake.apply(target, then, compared, way, keys=hashes)
+        lake.session.apply(task)
+
+    commits = lake.commits(target, before)
+    assert [c.vnodes for c in commits] == [(0,), (0,)]
+    assert all(c.bytes_added for c in commits)
+    lake.assert_equal(target, then)
+
+
+def test_a_chunk_without_changes_commits_its_marker_in_every_way(lake: Lake) -> None:
+    first = source("SELECT id AS k, 1 AS v FROM range(3)", "k")
+    target = lake.target(first)
+    lake.load(target, first)
+    compared = lake.compare(target, first)
+    before = lake.log.newest(target.location)
+
+    ways = (Way.APPEND, Way.KEYED_REPLACE, Way.REPLACE_ON, Way.MERGE)
+    stamps = [lake.apply(target, first, compared, way).stamp for way in ways]
+
+    assert [c.txns for c in lake.commits(target, before)] == [{s.app_id: s.marker.version} for s in stamps]
+    lake.assert_equal(target, first)
+
+
+def test_the_newest_row_of_each_key_counts_and_ties_are_broken_the_same_way(lake: Lake) -> None:
+    query = "SELECT k, at, v FROM VALUES (1, 1, 'old'), (1, 2, 'new'), (2, NULL, 'x'), (2, 0, 'y'), {} t(k, at, v)"
+    tied = ["(3, 5, 'a'), (3, 5, 'b')", "(3, 5, 'b'), (3, 5, 'a')"]
+    first, turned = (source(query.format(rows), "k", latest_by="at") for rows in tied)
+    target = lake.target(first)
+    report = lake.session.check_keys(first)
+    lake.load(target, first)
+
+    assert (report.rows, report.duplicate_keys) == (3, 0)
+    kept = {r.k: r.v for r in lake.spark.read.format("delta").load(target.location).collect()}
+    assert (kept[1], kept[2]) == ("new", "y")
+    assert lake.compare(target, turned).total == ChangeCounts()
+
+
+def test_rows_that_left_the_query_stay_when_deletes_are_not_wanted(lake: Lake) -> None:
+    first = source("SELECT id AS k, 1 AS v FROM range(5)", "k")
+    target = lake.target(first)
+    lake.load(target, first)
+
+    compared = lake.compare(target, source("SELECT id AS k, 2 AS v FROM range(3, 7)", "k"), deletes=False)
+
+    assert compared.total == ChangeCounts(inserted=2, updated=2)
+    assert compared.target_rows == 5
+
+
+def test_stored_hashes_hide_foreign_changes_until_they_are_not_believed(lake: Lake) -> None:
+    first = source("SELECT id AS k, 1 AS v FROM range(5)", "k")
+    target = lake.target(first, by_vnode=True)
+    lake.load(target, first)
+    lake.spark.sql(f"UPDATE delta.`{target.location.replace('`', '``')}` SET v = 9 WHERE k = 2").collect()
+
+    assert lake.compare(target, first).total == ChangeCounts()
+    assert lake.compare(target, first, stored_hashes=False).total == ChangeCounts(updated=1)

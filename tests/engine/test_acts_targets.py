@@ -1,0 +1,140 @@
+"""Targets: made, extended, marked and shown; what belongs to the user stays as it was."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+
+import pytest
+
+from airflow_refresh_provider.core.columns import Column
+from airflow_refresh_provider.core.note import NoteKind
+from airflow_refresh_provider.core.plan import ChangeCounts, Way
+from airflow_refresh_provider.errors import Failed
+from airflow_refresh_provider.ports.engine import TargetSpec
+from airflow_refresh_provider.spark.endpoint import Endpoint
+from tests.engine.acts import VECTORS, Lake, opened, source
+
+
+@pytest.fixture(scope="module")
+def lake(spark_server: Endpoint, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
+    with opened(spark_server, tmp_path_factory.mktemp("targets")) as lake:
+        yield lake
+
+
+def test_a_target_is_made_once_and_its_properties_follow_the_definition(lake: Lake) -> None:
+    columns = (Column(name="k", type="bigint"), Column(name="a b", type="struct<`x y`:int>"))
+    spec = TargetSpec(location=lake.place(), columns=columns, properties={"own.note": 'it\'s \\ "it"\nü'})
+
+    lake.session.prepare(spec)
+    lake.session.prepare(spec)
+    made = lake.log.facts(spec.location)
+    lake.session.prepare(spec.model_copy(update={"properties": {"own.note": "other"}}))
+    changed = lake.log.facts(spec.location)
+
+    assert made is not None
+    assert changed is not None
+    assert (made.version, changed.version, changed.table_id) == (0, 1, made.table_id)
+    assert (made.properties["own.note"], changed.properties["own.note"]) == ('it\'s \\ "it"\nü', "other")
+    assert lake.session.columns(spec.location) == columns
+
+
+def test_missing_columns_are_added_at_the_end_and_only_once(lake: Lake) -> None:
+    first = source("SELECT id AS k, 1 AS v FROM range(3)", "k")
+    then = source("SELECT id AS k, 1 AS v, if(id = 1, NULL, 'x') AS `new one`, array(id) AS a FROM range(3)", "k")
+    target = lake.target(first)
+    lake.load(target, first)
+
+    lake.session.add_columns(target.location, lake.session.describe(then))
+    version = lake.log.newest(target.location)
+    lake.session.add_columns(target.location, lake.session.describe(then))
+
+    assert lake.log.newest(target.location) == version
+    extended = lake.found(target.location)
+    assert extended.columns == lake.session.describe(then)
+    assert lake.refresh(extended, then, Way.MERGE) == ChangeCounts(updated=3)
+
+
+@pytest.mark.parametrize("way", [Way.MERGE, Way.KEYED_REPLACE, Way.REPLACE_TABLE, Way.REPLACE_ON])
+def test_a_row_moves_between_the_user_s_own_partitions(lake: Lake, way: Way) -> None:
+    query = "SELECT id AS v, {p} AS `p q`, id AS k FROM range(8)"
+    first = source(query.format(p="if(id = 7, NULL, concat('a/', id % 3))"), "k")
+    then = source(query.format(p="if(id = 6, NULL, concat('a/', id % 2))"), "k")
+    target = lake.target(first, partition_by=("p q",), properties=VECTORS | {"own.note": "kept"})
+    lake.load(target, first)
+
+    assert lake.refresh(target, then, way).deleted == 0
+    facts = lake.log.facts(target.location)
+    assert facts is not None
+    assert (facts.table_id, facts.partitioned_by) == (target.table_id, ("p q",))
+    assert facts.properties["own.note"] == "kept"
+    assert lake.session.columns(target.location) == target.columns
+
+
+def test_a_replaced_table_stays_clustered(lake: Lake) -> None:
+    first = source("SELECT id AS k, id % 3 AS c FROM range(8)", "k")
+    target = lake.target(first, cluster_by=("c",))
+    lake.load(target, first)
+
+    for way, changed in ((Way.REPLACE_TABLE, 2), (Way.KEYED_REPLACE, 1)):
+        then = source(f"SELECT id AS k, if(id < {changed}, 9, id % 3) AS c FROM range(8)", "k")
+        lake.refresh(target, then, way)
+    facts = lake.log.facts(target.location)
+    assert facts is not None
+    assert (facts.clustered, facts.table_id) == (True, target.table_id)
+
+
+def test_a_mark_is_one_empty_commit_with_its_stamp_even_where_columns_may_not_be_null(lake: Lake) -> None:
+    location = lake.place()
+    lake.spark.sql(
+        f"CREATE TABLE delta.`{location.replace('`', '``')}` "
+        "(k BIGINT NOT NULL, s STRUCT<a: INT NOT NULL> NOT NULL, m MAP<STRING, ARRAY<INT>>, p DATE) "
+        "USING delta PARTITIONED BY (p)"
+    )
+    target = lake.found(location)
+    stamp = lake.stamp(target, NoteKind.FENCE)
+
+    lake.session.mark(location, stamp)
+    lake.session.mark(location, stamp)
+
+    [commit] = lake.commits(target, after=0)
+    assert commit.txns == {stamp.app_id: stamp.marker.version}
+    assert commit.note == stamp.note.text()
+    assert (commit.net_rows or 0, commit.bytes_added, commit.reshaped) == (0, 0, False)
+    assert lake.log.markers(location) == commit.txns
+
+
+def test_a_mark_leaves_nothing_behind_in_the_session(lake: Lake) -> None:
+    target = lake.target(source("SELECT 1L AS k", "k"))
+    lake.session.mark(target.location, lake.stamp(target, NoteKind.SEAL))
+
+    lake.spark.sql(f"INSERT INTO delta.`{target.location.replace('`', '``')}` VALUES (1)").collect()
+
+    plain = lake.commits(target, after=1)[0]
+    assert (plain.txns, plain.note) == ({}, None)
+
+
+def test_a_target_made_anew_by_somebody_else_is_not_written(lake: Lake) -> None:
+    first = source("SELECT id AS k, 1 AS v FROM range(3)", "k")
+    target = lake.target(first).model_copy(update={"table_id": str(uuid.uuid4())})
+
+    with pytest.raises(Failed) as refused:
+        lake.load(target, first)
+
+    assert refused.value.code == "target_replaced"
+    assert lake.log.newest(target.location) == 0
+
+
+def test_a_view_shows_one_version_without_hidden_columns(lake: Lake) -> None:
+    first = source("SELECT id AS k, 'x' AS `a b` FROM range(3)", "k")
+    target = lake.target(first, by_vnode=True)
+    lake.load(target, first)
+    then = source("SELECT id AS k, 'y' AS `a b` FROM range(5)", "k")
+    lake.refresh(target, then, Way.MERGE)
+    view = f"shown_{uuid.uuid4().hex}"
+
+    for version, rows in ((1, 3), (2, 5)):
+        lake.session.show_version(f"default.{view}", target.location, version, target.columns)
+        shown = lake.spark.table(view)
+        assert (shown.columns, shown.count()) == (["k", "a b"], rows)
+    lake.spark.sql(f"DROP VIEW {view}")

@@ -1,0 +1,163 @@
+"""The embedded server with real JVMs that are started, killed and stopped."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from airflow_refresh_provider.errors import Failed, Refused
+from airflow_refresh_provider.spark.os_lock import try_lock
+from airflow_refresh_provider.spark.server import EmbeddedServer, ServerOptions
+from airflow_refresh_provider.spark.sessions import close, connect, interrupt, release
+
+_OPTIONS = ServerOptions(memory="1g")
+_ENSURE = """
+import sys
+from pathlib import Path
+from airflow_refresh_provider.spark.server import EmbeddedServer, ServerOptions
+print(EmbeddedServer(Path(sys.argv[1]), ServerOptions(memory="1g")).ensure().url)
+"""
+_OPEN_AND_LEAVE = """
+import os, signal, sys
+from airflow_refresh_provider.spark.sessions import Endpoint, connect
+session = connect(Endpoint(sys.argv[1]), sys.argv[2])
+assert session.sql("SELECT 1").collect()
+if len(sys.argv) > 3:
+    os.kill(int(sys.argv[3]), signal.SIGKILL)
+"""
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    home = tmp_path_factory.mktemp("server") / 'a "home" with blanks'
+    yield home
+    EmbeddedServer(home).stop()
+
+
+@pytest.fixture
+def server(home: Path) -> EmbeddedServer:
+    """The server of this module, running; whatever an earlier test did to it."""
+    server = EmbeddedServer(home, _OPTIONS)
+    server.ensure()
+    return server
+
+
+def _pid(server: EmbeddedServer) -> int:
+    pid = server.status().pid
+    assert pid is not None
+    return pid
+
+
+def _python(code: str, *arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def test_of_two_processes_at_once_one_starts_the_server_and_both_find_it(home: Path) -> None:
+    assert not EmbeddedServer(home).status().running
+
+    starters = [_python(_ENSURE, str(home)) for _ in range(2)]
+    answers = [starter.communicate(timeout=180) for starter in starters]
+
+    assert [starter.returncode for starter in starters] == [0, 0], answers
+    status = EmbeddedServer(home).status()
+    assert {out.strip() for out, _ in answers} == {status.url}
+    assert [err for _, err in answers] == ["", ""]
+    assert status.running
+
+
+def test_the_server_listens_on_the_loopback_address_only(server: EmbeddedServer) -> None:
+    listening = [c.laddr.ip for c in psutil.Process(_pid(server)).net_connections("tcp") if c.status == "LISTEN"]
+
+    assert listening
+    assert all(address.endswith("127.0.0.1") for address in listening)
+
+
+def test_a_server_whose_record_is_lost_is_found_all_the_same(server: EmbeddedServer, home: Path) -> None:
+    before = server.status()
+    (home / "server.json").unlink()
+
+    assert server.ensure().url == before.url
+    assert server.status() == before
+
+
+def test_a_stopped_jvm_keeps_the_lock_and_a_second_start_is_refused(server: EmbeddedServer, home: Path) -> None:
+    pid = _pid(server)
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        with pytest.raises(Refused) as refusal:
+            EmbeddedServer(home, _OPTIONS).ensure()
+        assert refusal.value.code == "spark_held"
+        assert str(pid) in refusal.value.message
+        assert try_lock(home / "writer.lock") is None
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+    server.ensure()
+    assert _pid(server) == pid
+
+
+def test_a_process_that_never_closed_its_session_still_ends(server: EmbeddedServer) -> None:
+    client = _python(_OPEN_AND_LEAVE, str(server.status().url), str(uuid.uuid4()))
+
+    out, err = client.communicate(timeout=60)
+
+    assert (client.returncode, out, err) == (0, "", "")
+
+
+def test_a_killed_server_frees_its_lock_hangs_nobody_and_is_followed_by_another(
+    server: EmbeddedServer, home: Path
+) -> None:
+    endpoint, pid, session_id = server.ensure(), _pid(server), str(uuid.uuid4())
+    session = connect(endpoint, session_id)
+
+    killer = _python(_OPEN_AND_LEAVE, endpoint.url, str(uuid.uuid4()), str(pid))
+    out, err = killer.communicate(timeout=60)
+    assert (killer.returncode, out, err) == (0, "", "")
+
+    close(session)
+    interrupt(endpoint, session_id)
+    release(endpoint, session_id)
+    assert not server.status().running
+    lock = try_lock(home / "writer.lock")
+    assert lock is not None
+    os.close(lock)
+
+    server.ensure()
+    assert server.status().running
+    assert _pid(server) != pid
+
+
+def test_stopping_ends_the_server_once_and_frees_its_lock(server: EmbeddedServer, home: Path) -> None:
+    assert server.stop()
+    assert not server.stop()
+    assert not server.status().running
+    lock = try_lock(home / "writer.lock")
+    assert lock is not None
+    os.close(lock)
+
+
+def test_a_heap_that_is_too_small_is_named_as_the_cause(tmp_path: Path) -> None:
+    server = EmbeddedServer(tmp_path, ServerOptions(memory="100m"))
+
+    with pytest.raises(Failed) as failure:
+        server.ensure()
+
+    assert failure.value.code == "spark_memory"
+    assert not server.status().running
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+
+    with pytest.raises(Failed, match="cannot be used"):
+        EmbeddedServer(tmp_path / "file" / "home").ensure()

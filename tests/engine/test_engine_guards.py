@@ -1,0 +1,82 @@
+"""What a comparison and a chunk refuse, and names that must not get in the way of their statements."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+
+import pytest
+
+from airflow_refresh_provider.core.plan import ChangeCounts, Way
+from airflow_refresh_provider.errors import Failed
+from airflow_refresh_provider.spark import sql
+from airflow_refresh_provider.spark.endpoint import Endpoint
+from tests.engine.acts import Lake, opened, source
+
+
+@pytest.fixture(scope="module")
+def lake(spark_server: Endpoint, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
+    with opened(spark_server, tmp_path_factory.mktemp("guards")) as lake:
+        yield lake
+
+
+_ALIASES = (
+    "SELECT id AS k, named_struct('k', {v}, '_op', {v}) AS s, named_struct('k', {v}, '_row_hash', {v}) AS t, "
+    "array(map(id, {v})) AS e0, {v} AS _here, id AS _rank, {v} AS `count`, {v} AS h FROM range({n})"
+)
+
+
+@pytest.mark.parametrize(("way", "by_vnode"), [(Way.KEYED_REPLACE, False), (Way.MERGE, True)])
+def test_columns_may_be_named_like_the_aliases_of_a_statement(lake: Lake, way: Way, by_vnode: bool) -> None:
+    first = source(_ALIASES.format(v=1, n=6), "k").model_copy(update={"latest_by": "_rank"})
+    then = source(_ALIASES.format(v="if(id = 2, 7, 1)", n=5), "k").model_copy(update={"latest_by": "_rank"})
+    target = lake.target(first, by_vnode=by_vnode)
+    lake.load(target, first)
+
+    compared = lake.compare(target, then, partitioned=by_vnode)
+    lake.apply(target, then, compared, way)
+
+    assert compared.total == ChangeCounts(updated=1, deleted=1)
+    assert lake.compare(target, then).total == ChangeCounts()
+
+
+@pytest.mark.parametrize("vnode", ["NULL", "({right} + 1) % 4"])
+def test_a_row_outside_its_vnode_is_refused_with_the_statement_that_removes_it(lake: Lake, vnode: str) -> None:
+    wanted = source("SELECT id AS k FROM range(4)", "k")
+    target = lake.target(wanted, by_vnode=True)
+    lake.load(target, wanted)
+    right = sql.vnode(sql.key_columns(target.columns, wanted.keys), target.vnodes)
+    table = sql.table(target.location)
+    lake.spark.sql(
+        f"INSERT INTO {table} SELECT k, CAST({vnode.format(right=right)} AS INT), 0L FROM (SELECT 77L AS k)"
+    ).collect()
+
+    with pytest.raises(Failed) as caught:
+        lake.compare(target, wanted, stored_hashes=False)
+    assert caught.value.code == "misplaced_target_rows"
+    lake.spark.sql(caught.value.next.partition("run again: ")[2]).collect()
+    assert lake.compare(target, wanted, stored_hashes=False).total == ChangeCounts()
+
+
+def test_a_target_that_was_dropped_is_not_made_again(lake: Lake) -> None:
+    wanted = source("SELECT id AS k FROM range(4)", "k")
+    target = lake.target(wanted)
+    task = lake.load(target, wanted)
+    shutil.rmtree(target.location)
+
+    with pytest.raises(Failed) as caught:
+        lake.session.apply(task)
+    assert caught.value.code == "target_replaced"
+    assert lake.log.facts(target.location) is None
+
+
+def test_keys_may_be_dates_that_python_does_not_know(lake: Lake) -> None:
+    dates = "SELECT date_add(date'9999-12-31', CAST(id AS INT)) AS k, {v} AS v FROM range({n})"
+    first = source(dates.format(v=1, n=4), "k")
+    then = source(dates.format(v="if(id = 2, 7, 1)", n=3), "k")
+    target = lake.target(first)
+    lake.load(target, first)
+
+    lake.apply(target, then, lake.compare(target, then), Way.KEYED_REPLACE)
+
+    assert lake.compare(target, then).total == ChangeCounts()

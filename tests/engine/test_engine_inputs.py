@@ -1,0 +1,128 @@
+"""Inputs are read at their pins, whatever their files are called; one that cannot be read is named."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from airflow_refresh_provider.core.columns import Column
+from airflow_refresh_provider.core.inputs import Format, Input
+from airflow_refresh_provider.core.pins import Pin
+from airflow_refresh_provider.core.plan import Chunk, Split, Way
+from airflow_refresh_provider.delta.inputs import DeltaInputProbe
+from airflow_refresh_provider.errors import Failed, Invalid
+from airflow_refresh_provider.ports.engine import Source
+from airflow_refresh_provider.spark.endpoint import Endpoint
+from tests.engine.acts import Lake, opened, source
+
+
+@pytest.fixture(scope="module")
+def lake(spark_server: Endpoint, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
+    with opened(spark_server, tmp_path_factory.mktemp("inputs")) as lake:
+        yield lake
+
+
+def _parquet(lake: Lake, query: str, *partition_by: str) -> Path:
+    """The rows of a query as a folder of parquet files."""
+    folder = Path(lake.place("files"))
+    lake.spark.sql(query).coalesce(1).write.partitionBy(*partition_by).parquet(str(folder))
+    return folder
+
+
+def _pin(place: Path | str, kind: Format = Format.PARQUET) -> Pin:
+    return DeltaInputProbe().pin("x", Input(path=str(place), format=kind))
+
+
+def _of(pin: Pin, query: str = "SELECT * FROM x") -> Source:
+    return source(query, "k", pins={"x": pin})
+
+
+def _damaged(file: Path) -> None:
+    """Spoil the pages of a parquet file, its footer stays."""
+    content = file.read_bytes()
+    file.write_bytes(content[:4] + bytes(len(content) // 3) + content[4 + len(content) // 3 :])
+
+
+@pytest.mark.parametrize(
+    "name", ["a b.parquet", "p[1]{x,y}.parquet", "what?*.parquet", "it's`ü%20=.parquet", "back\\slash.parquet"]
+)
+def test_a_file_is_read_by_its_very_name(lake: Lake, name: str) -> None:
+    folder = _parquet(lake, "SELECT id AS k FROM range(3)")
+    (file,) = folder.glob("*.parquet")
+    shutil.copy(file, folder / name)
+
+    assert lake.session.check_keys(_of(_pin(folder / name))).rows == 3
+
+
+def test_only_pinned_files_are_read(lake: Lake) -> None:
+    folder = _parquet(lake, "SELECT id AS k FROM range(3)")
+    pinned = _pin(folder)
+    lake.spark.sql("SELECT id AS k FROM range(9)").write.mode("append").parquet(str(folder))
+
+    assert lake.session.check_keys(_of(pinned)).rows == 3
+    assert lake.session.check_keys(_of(_pin(folder))).rows == 12
+
+
+def test_only_the_pinned_version_is_read(lake: Lake) -> None:
+    pinned = lake.input("SELECT id AS k FROM range(3)")
+    lake.spark.sql("SELECT id AS k FROM range(9)").write.format("delta").mode("append").save(pinned.location)
+
+    assert lake.session.check_keys(_of(pinned)).rows == 3
+
+
+def test_subfolders_that_stand_for_columns_are_read_as_such(lake: Lake) -> None:
+    pinned = _pin(_parquet(lake, "SELECT id AS k, id % 2 AS day FROM range(4)", "day"))
+    all_rows = _of(pinned)
+    target = lake.target(all_rows)
+
+    assert lake.session.describe(all_rows) == (Column(name="k", type="bigint"), Column(name="day", type="int"))
+    assert pinned.kind == "files"
+    for number, file in enumerate(pinned.files, start=1):
+        lake.load(
+            target, all_rows, Chunk(number=number, way=Way.APPEND, split=Split(number=number, files=(file.path,)))
+        )
+    found = lake.spark.read.format("delta").load(target.location).collect()
+    assert sorted((row.k, row.day) for row in found) == [(0, 0), (1, 1), (2, 0), (3, 1)]
+
+
+def test_reader_options_of_an_input_reach_its_reader(lake: Lake) -> None:
+    folder = _parquet(lake, "SELECT 1 AS k")
+    lake.spark.sql("SELECT 2 AS k, 'new' AS v").write.mode("append").parquet(str(folder))
+    merged = _of(_pin(folder)).model_copy(update={"options": {"x": {"mergeSchema": "true"}}})
+
+    assert [column.name for column in lake.session.describe(merged)] == ["k", "v"]
+
+
+@pytest.mark.parametrize("kind", [Format.PARQUET, Format.DELTA])
+def test_a_file_that_is_gone_is_reported_with_its_input(lake: Lake, kind: Format) -> None:
+    place = _parquet(lake, "SELECT id AS k FROM range(3)") if kind is Format.PARQUET else None
+    folder = place or Path(lake.input("SELECT id AS k FROM range(3)").location)
+    pinned = _pin(folder, kind)
+    for file in folder.glob("*.parquet"):
+        file.unlink()
+
+    with pytest.raises(Failed, match="the input x: ") as caught:
+        lake.session.check_keys(_of(pinned))
+    assert caught.value.code == "input_missing"
+
+
+def test_a_damaged_file_is_reported_with_its_input(lake: Lake) -> None:
+    folder = _parquet(lake, "SELECT id AS k, uuid() AS v FROM range(500)")
+    pinned = _pin(folder)
+    for file in folder.glob("*.parquet"):
+        _damaged(file)
+
+    with pytest.raises(Failed, match="the input x: ") as caught:
+        lake.session.check_keys(_of(pinned))
+    assert caught.value.code == "input_unreadable"
+
+
+def test_a_query_that_spark_refuses_leaves_the_session_usable(lake: Lake) -> None:
+    pinned, session = lake.input("SELECT id AS k FROM range(3)"), lake.session
+
+    with pytest.raises(Invalid, match=r"line 2, column 3"):
+        session.describe(_of(pinned, "SELECT k,\n  nope FROM x"))
+    assert session.check_keys(_of(pinned)).rows == 3

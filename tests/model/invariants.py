@@ -1,0 +1,189 @@
+"""What must hold after every schedule, told from the record of what happened."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from airflow_refresh_provider.core.lifecycle import Event
+from airflow_refresh_provider.core.log import Commit
+from airflow_refresh_provider.core.marker import Marker
+from airflow_refresh_provider.core.note import NoteKind, read_note
+from airflow_refresh_provider.core.pins import DeltaPin
+from airflow_refresh_provider.core.plan import Plan
+from airflow_refresh_provider.core.record import Record, Run
+from airflow_refresh_provider.errors import Defect, RefreshError
+from airflow_refresh_provider.ports.memory_rows import shown
+from tests.model.actors import Actor
+from tests.model.world import WRITES_OF_OWNERS, ModelWorld
+from tests.unit.runner.world import INPUT, NAME, TARGET, ordered
+
+EXPECTED = {"SELECT * FROM x": lambda _row: True, "SELECT * FROM x WHERE v <> 'b'": lambda row: row["v"] != "b"}
+"""Which rows of the input each query of the model keeps."""
+
+
+def violations(world: ModelWorld, actors: list[Actor]) -> list[str]:
+    """Everything that is wrong, in words."""
+    return [
+        *_errors(actors),
+        *world.dropped_in_use,
+        *_final_state(world),
+        *_published(world),
+        *_seals(world),
+        *_generations(world),
+        *_plans(world),
+        *_losers(world),
+        *_applied_twice(world),
+        *_abandoned_and_sealed(world),
+        *_published_unsealed(world),
+        *_progress_ahead(world),
+    ]
+
+
+def _errors(actors: list[Actor]) -> Iterator[str]:
+    for actor in actors:
+        if isinstance(actor.error, Defect) or (actor.error and not isinstance(actor.error, RefreshError)):
+            yield f"{actor.name} failed with {actor.error!r}"
+
+
+def _final_state(world: ModelWorld) -> Iterator[str]:
+    record = _records(world)[-1]
+    if record.run is not None:
+        yield f"run {record.run.run_id} was never ended"
+    if record.published is None:
+        yield "nothing is published"
+        return
+    pin = world.lake.table(INPUT).newest.commit.version
+    wanted = _expected(world, record.definition.query_text, pin)
+    if (found := _target(world, record.published.version)) != wanted:
+        yield f"the published version {record.published.version} is {found}, the query gives {wanted}"
+    if (found := _target(world, None)) != wanted:
+        yield f"the target is {found}, the query gives {wanted}"
+    if left := [place for place in world.lake.tables if place.startswith("memory://staging")]:
+        yield f"staging was left: {left}"
+
+
+def _published(world: ModelWorld) -> Iterator[str]:
+    for written in world.store.written:
+        if written.event is Event.PUBLISH:
+            published = written.record.published
+            assert published is not None and written.record.run is not None
+            yield from _wrong_version(world, published.version, written.record.run, "published")
+
+
+def _seals(world: ModelWorld) -> Iterator[str]:
+    runs = {run.run_id: run for run in _runs(world)}
+    for commit in _commits(world):
+        note = read_note(commit.note)
+        if note and note.kind is NoteKind.SEAL and note.run in runs:
+            assert note.published_version is not None
+            yield from _wrong_version(world, note.published_version, runs[note.run], "sealed")
+
+
+def _wrong_version(world: ModelWorld, version: int, run: Run, how: str) -> Iterator[str]:
+    (pin,) = run.plan.pins.values()
+    assert isinstance(pin, DeltaPin)
+    wanted = _expected(world, run.plan.query, pin.version)
+    if (found := _target(world, version)) != wanted:
+        yield f"{how} by run {run.run_id}: version {version} is {found}, its query gave {wanted}"
+
+
+def _generations(world: ModelWorld) -> Iterator[str]:
+    owners: dict[int, str] = {}
+    counter = 0
+    for record in _records(world):
+        if record.generation < counter:
+            yield f"the counter went back from {counter} to {record.generation}"
+        counter = record.generation
+        for generation in record.run.generations if record.run else ():
+            run_id = record.run.run_id if record.run else ""
+            if owners.setdefault(generation, run_id) != run_id:
+                yield f"generation {generation} belongs to the runs {owners[generation]} and {run_id}"
+
+
+def _plans(world: ModelWorld) -> Iterator[str]:
+    first: dict[str, Plan] = {}
+    rounds: dict[str, tuple[object, ...]] = {}
+    for run in _runs(world):
+        plan = first.setdefault(run.run_id, run.plan)
+        if (run.plan.pins, run.plan.query, run.plan.staging) != (plan.pins, plan.query, plan.staging):
+            yield f"run {run.run_id} was planned again"
+        now = run.frozen.rounds if run.frozen else ()
+        before = rounds.setdefault(run.run_id, now)
+        if now[: len(before)] != before:
+            yield f"run {run.run_id} changed its frozen plan"
+        rounds[run.run_id] = now
+
+
+def _losers(world: ModelWorld) -> Iterator[str]:
+    for written in world.store.written:
+        run = written.before.run if written.before else None
+        if not run or not run.lease.owner or written.by == "nobody":
+            continue
+        if written.event in WRITES_OF_OWNERS and run.lease.owner.label != written.by:
+            yield f"{written.by} wrote {written.event.value} although {run.lease.owner.label} holds run {run.run_id}"
+
+
+def _applied_twice(world: ModelWorld) -> Iterator[str]:
+    owners = {g: run.run_id for run in _runs(world) for g in run.generations}
+    seen: dict[tuple[str, str, int], int] = {}
+    for commit in _commits(world):
+        for app_id, version in commit.txns.items():
+            marker = Marker.of(version)
+            if marker.fence or app_id.endswith("/seal") or marker.generation not in owners:
+                continue
+            chunk = (owners[marker.generation], app_id, marker.chunk)
+            if chunk in seen:
+                yield f"chunk {chunk} was committed in version {seen[chunk]} and again in {commit.version}"
+            seen[chunk] = commit.version
+
+
+def _abandoned_and_sealed(world: ModelWorld) -> Iterator[str]:
+    ended = [w for w in world.store.written if w.event is Event.ABANDON]
+    abandoned = {w.before.run.run_id for w in ended if w.before and w.before.run}
+    for commit in _commits(world)[world.lake.table(TARGET).oldest if TARGET in world.lake.tables else 0 :]:
+        note = read_note(commit.note)
+        if note and note.kind is NoteKind.SEAL and note.run in abandoned:
+            yield f"run {note.run} was abandoned, but version {commit.version} seals it"
+
+
+def _published_unsealed(world: ModelWorld) -> Iterator[str]:
+    seals = {c.version: read_note(c.note) for c in _commits(world)}
+    for written in world.store.written:
+        if written.event is not Event.PUBLISH:
+            continue
+        published = written.record.published
+        assert published is not None
+        note = seals.get(published.seal_version)
+        if not note or (note.kind, note.run) != (NoteKind.SEAL, published.run_id):
+            yield f"run {published.run_id} was published without a seal"
+        elif note.published_version != published.version:
+            yield f"run {published.run_id} sealed {note.published_version} and published {published.version}"
+
+
+def _progress_ahead(world: ModelWorld) -> Iterator[str]:
+    done = {(n.run, n.unit, n.chunk) for c in _commits(world) if (n := read_note(c.note)) and n.kind is NoteKind.CHUNK}
+    for run_id in {run.run_id for run in _runs(world)}:
+        for row in world.store.progress(NAME, run_id):
+            if (run_id, row.unit, row.chunk) not in done:
+                yield f"progress says that chunk {row.chunk} of unit {row.unit} is in, the log does not"
+
+
+def _records(world: ModelWorld) -> list[Record]:
+    return [written.record for written in world.store.written]
+
+
+def _runs(world: ModelWorld) -> list[Run]:
+    return [record.run for record in _records(world) if record.run]
+
+
+def _commits(world: ModelWorld) -> list[Commit]:
+    return [v.commit for v in world.lake.table(TARGET).versions] if TARGET in world.lake.tables else []
+
+
+def _target(world: ModelWorld, version: int | None) -> list[dict[str, Any]]:
+    return ordered(map(shown, world.lake.rows(TARGET, version)))
+
+
+def _expected(world: ModelWorld, query: str, version: int) -> list[dict[str, Any]]:
+    return ordered(row for row in world.lake.rows(INPUT, version) if EXPECTED[query](row))

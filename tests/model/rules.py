@@ -1,0 +1,289 @@
+"""The rules of the protocol, each with a way to switch it off and the situation in which that must show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from airflow_refresh_provider.core import log as core_log
+from airflow_refresh_provider.core import recovery
+from airflow_refresh_provider.core.log import Commit, Origin, chunks_done
+from airflow_refresh_provider.core.marker import Marker, slot_app_id
+from airflow_refresh_provider.core.plan import Frozen, Target
+from airflow_refresh_provider.core.record import Record, Run
+from airflow_refresh_provider.ports.bundle import Ports
+from airflow_refresh_provider.ports.engine import CompareTask, Comparison, EngineSession
+from airflow_refresh_provider.ports.memory_control import MemoryControlStore
+from airflow_refresh_provider.ports.memory_engine import MemorySession
+from airflow_refresh_provider.runner import ending, finish, inputs, journal, load, merge, start, takeover
+from airflow_refresh_provider.runner.tenure import Tenure, UnitTenure, lost
+
+Switch = Callable[[pytest.MonkeyPatch], None]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """`off` switches it off; `scenario` is where that must be noticed. `every_read`: only between two reads."""
+
+    name: str
+    scenario: str
+    off: Switch
+    every_read: bool = False
+
+
+def _instead(target: object, name: str, other: object) -> Switch:
+    return lambda patch: patch.setattr(target, name, other)
+
+
+def _no_fence(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(takeover, "fence", lambda *_: None)
+    patch.setattr(merge, "fence", lambda *_: None)
+
+
+def _fence_first_slot_only(patch: pytest.MonkeyPatch) -> None:
+    real = takeover.fence
+
+    def first_only(tenure: Tenure, session: EngineSession, target: Target, frozen: Frozen, slot: int, gen: int) -> None:
+        if slot == 0:
+            real(tenure, session, target, frozen, slot, gen)
+
+    patch.setattr(takeover, "fence", first_only)
+
+
+def _fence_once(patch: pytest.MonkeyPatch) -> None:
+    """The fence stands where it was first thought to belong."""
+
+    def once(tenure: Tenure, session: EngineSession, target: Target, frozen: Frozen, slot: int, gen: int) -> None:
+        log = tenure.ports.log
+        commits = log.commits(target.location, after=frozen.first_base)
+        done = chunks_done(commits, target.table_id, slot, tenure.run().generations)
+        app_id, marker = slot_app_id(target.table_id, slot), Marker(gen, done, fence=True)
+        while log.markers(target.location).get(app_id, 0) < marker.version:
+            takeover._mark_fence(tenure, session, target, app_id, marker, slot)
+
+    patch.setattr(takeover, "fence", once)
+
+
+def _same_generation(patch: pytest.MonkeyPatch) -> None:
+    """Whoever takes over works under the generation he found."""
+    real = takeover._draw
+
+    def drawn(ports: Ports, snapshot: Any, record: Record, event: Any) -> Tenure | None:
+        return real(ports, snapshot, record.model_copy(update={"generation": record.generation - 1}), event)
+
+    patch.setattr(takeover, "_draw", drawn)
+
+
+def _any_generation_counts(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(merge, "chunk_reached", lambda found, _generations: Marker.of(found).chunk if found else 0)
+
+
+def _applied_unseen(patch: pytest.MonkeyPatch) -> None:
+    """A statement that ended somehow is taken to be in."""
+    patch.setattr(merge, "_committed", lambda *_: Commit(version=0, operation="WRITE"))
+
+
+def _no_gate(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(finish, "gate", lambda tenure, *_: tenure.ports.log.newest(tenure.run().plan.target.location))
+
+
+def _gate_without_chunks(patch: pytest.MonkeyPatch) -> None:
+    """Chunks are believed to be in because their statements ended, and the gate does not look."""
+    _applied_unseen(patch)
+    patch.setattr(merge, "unfinished", lambda *_: ())
+    patch.setattr(finish, "_check_counts", lambda *_: None)
+    patch.setattr(journal, "chunk_done", lambda *_: None)
+
+
+def _gate_from_the_last_chunk(patch: pytest.MonkeyPatch) -> None:
+    """Only what came after our last commit is looked at."""
+    real = core_log.foreign
+
+    def late(commits: tuple[Commit, ...], target_id: str, generations: tuple[int, ...]) -> Any:
+        ours = [c.version for c in commits if core_log.origin(c, target_id, generations) is Origin.OURS]
+        return real([c for c in commits if c.version > max(ours, default=0)], target_id, generations)
+
+    patch.setattr(finish, "foreign", late)
+    patch.setattr(finish, "_check_counts", lambda *_: None)
+
+
+def _seal_first(patch: pytest.MonkeyPatch) -> None:
+    def sealed_first(tenure: Tenure, session: EngineSession, workers: int, stop: Any) -> None:
+        target = tenure.run().plan.target
+        assert target is not None
+        version = tenure.ports.log.newest(target.location)
+        seal = finish._seal(tenure, session, version)
+        finish.gate(tenure, session, workers, stop)
+        finish.publish(tenure, version, seal)
+
+    patch.setattr(finish, "finish", sealed_first)
+
+
+def _publish_first(patch: pytest.MonkeyPatch) -> None:
+    def published_first(tenure: Tenure, session: EngineSession, workers: int, stop: Any) -> None:
+        version = finish.gate(tenure, session, workers, stop)
+        finish.publish(tenure, version, version + 1)
+        finish._seal(tenure, session, version)
+
+    patch.setattr(finish, "finish", published_first)
+
+
+def _abandons(**overlooked: bool) -> Switch:
+    """The decision does not see that the run is sealed, or published."""
+
+    def switch(patch: pytest.MonkeyPatch) -> None:
+        real = recovery.next_step
+
+        def blind(record: Record, facts: Any) -> Any:
+            assert record.run is not None
+            seen = record.model_copy(update={"run": record.run.model_copy(update={"published": False})})
+            return real(seen if "published" in overlooked else record, facts.model_copy(update={"sealed": False}))
+
+        patch.setattr(takeover, "next_step", blind)
+
+    return switch
+
+
+def _cleanup_first(patch: pytest.MonkeyPatch) -> None:
+    real = finish.publish
+
+    def dropped_first(tenure: Tenure, version: int, seal_version: int) -> None:
+        tenure.ports.staging.drop(tenure.run().plan.staging)
+        real(tenure, version, seal_version)
+
+    patch.setattr(finish, "publish", dropped_first)
+
+
+def _no_compare_and_set(patch: pytest.MonkeyPatch) -> None:
+    real = MemoryControlStore.commit
+
+    def overwrite(store: MemoryControlStore, snapshot: Any, record: Record, event: Any, at: Any) -> Any:
+        return real(store, MemoryControlStore.read(store, snapshot.name), record, event, at)
+
+    patch.setattr(MemoryControlStore, "commit", overwrite)
+
+
+def _taken_with(**changes: Callable[[Ports, Run], object]) -> Switch:
+    """Whoever takes a run over changes what was planned."""
+
+    def switch(patch: pytest.MonkeyPatch) -> None:
+        real = takeover.held_anew
+
+        def replanned(ports: Ports, run: Run, generation: int, *, keep_claims: bool) -> Run:
+            made = {name: make(ports, run) for name, make in changes.items()}
+            return real(ports, run, generation, keep_claims=keep_claims).model_copy(update=made)
+
+        patch.setattr(takeover, "held_anew", replanned)
+
+    return switch
+
+
+def _pinned_again(ports: Ports, run: Run) -> object:
+    return run.plan.model_copy(update={"pins": inputs.pin(ports, run.definition)})
+
+
+def _one_folder_for_all_comparisons(patch: pytest.MonkeyPatch) -> None:
+    real = MemorySession.compare
+
+    def shared(session: MemorySession, task: CompareTask) -> Comparison:
+        folder = task.location.rpartition("/")[0]
+        stamp = task.stamp.model_copy(update={"app_id": f"{folder}/changes"})
+        return real(session, task.model_copy(update={"location": f"{folder}/changes", "stamp": stamp}))
+
+    patch.setattr(MemorySession, "compare", shared)
+
+
+def _losers_go_on(patch: pytest.MonkeyPatch) -> None:
+    def held(tenure: Tenure) -> Any:
+        snapshot = tenure.ports.store.read(tenure.name)
+        if snapshot.record is None or snapshot.record.run is None:
+            raise lost(tenure.name, tenure.run_id)
+        return snapshot, snapshot.record.run
+
+    patch.setattr(Tenure, "_held", held)
+
+
+def _markers_unseen(patch: pytest.MonkeyPatch) -> None:
+    real = start._new_run
+    patch.setattr(start, "_new_run", lambda ports, record, pins, _seen, request: real(ports, record, pins, 0, request))
+
+
+def _restores_are_nobodys(patch: pytest.MonkeyPatch) -> None:
+    real = core_log.origin
+    patch.setattr(core_log, "origin", lambda c, *rest: Origin.NEUTRAL if c.operation == "RESTORE" else real(c, *rest))
+
+
+def _stored_hashes_believed(patch: pytest.MonkeyPatch) -> None:
+    real = load.compare
+    patch.setattr(load, "compare", lambda *args, stored_hashes: real(*args, stored_hashes=True))  # noqa: ARG005
+
+
+def _orphans_from_an_old_view(patch: pytest.MonkeyPatch) -> None:
+    """Control is read before the folders are listed."""
+
+    def drop(ports: Ports, name: str) -> None:
+        record = ports.store.read(name).record
+        kept = record.run.plan.staging if record and record.run else None
+        for folder in ports.staging.runs(f"{ports.staging_root}/{name}"):
+            if folder != kept:
+                ports.staging.drop(folder)
+
+    patch.setattr(ending, "drop_orphans", drop)
+
+
+def _newest_definition(patch: pytest.MonkeyPatch) -> None:
+    """A run goes by the definition as it is registered now."""
+    real = Tenure._held
+
+    def held(tenure: Tenure) -> Any:
+        snapshot, run = real(tenure)
+        assert snapshot.record is not None
+        return snapshot, run.model_copy(update={"definition": snapshot.record.definition})
+
+    checked = UnitTenure.check
+
+    def check(unit: UnitTenure) -> Run:
+        run = checked(unit)
+        record = unit.whole.ports.store.read(unit.whole.name).record
+        assert record is not None
+        return run.model_copy(update={"definition": record.definition})
+
+    patch.setattr(Tenure, "_held", held)
+    patch.setattr(UnitTenure, "check", check)
+
+
+def _unfenced_seal(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(takeover, "_fence_seal", lambda *_: None)
+
+
+RULES = [
+    Rule("a take-over fences the slots", "first load", _no_fence),
+    Rule("a take-over fences every slot", "changes by vnode", _fence_first_slot_only),
+    Rule("a fence is moved up to a chunk that came just before it", "first load", _fence_once),
+    Rule("a take-over fences the seal", "redefined by the next owner", _unfenced_seal),
+    Rule("a take-over draws a generation", "changes", _same_generation),
+    Rule("only the run's own generations count as its progress", "changes", _any_generation_counts),
+    Rule("the marker says whether a chunk is in", "changes", _applied_unseen),
+    Rule("the gate wants every last chunk", "changes", _gate_without_chunks),
+    Rule("nothing is sealed before the gate", "foreign insert", _no_gate),
+    Rule("the gate looks back to the comparison", "foreign insert", _gate_from_the_last_chunk),
+    Rule("the seal comes after the gate", "foreign insert", _seal_first),
+    Rule("publishing comes after the seal", "changes", _publish_first),
+    Rule("a sealed run is not abandoned", "redefined by the next owner", _abandons(sealed=True)),
+    Rule("a published run is not abandoned", "redefined by the next owner", _abandons(sealed=True, published=True)),
+    Rule("staging goes after publishing", "changes", _cleanup_first),
+    Rule("control is written by compare-and-set", "changes", _no_compare_and_set),
+    Rule("a frozen plan is never made again", "changes", _taken_with(frozen=lambda *_: None)),
+    Rule("pins never move inside a run", "input moves", _taken_with(plan=_pinned_again)),
+    Rule("each owner compares into a folder of his own", "foreign insert", _one_folder_for_all_comparisons),
+    Rule("an owner who lost writes nothing", "changes", _losers_go_on),
+    Rule("a first generation is above the target's markers", "lost control root", _markers_unseen),
+    Rule("a restore is foreign", "restore", _restores_are_nobodys),
+    Rule("hashes beside which others wrote are not believed", "foreign update by vnode", _stored_hashes_believed),
+    Rule("orphans are dropped", "changes", _instead(ending, "drop_orphans", lambda *_: None)),
+    Rule("orphans are listed before control is read", "recover first", _orphans_from_an_old_view, every_read=True),
+    Rule("a run keeps the definition it began with", "other keys", _newest_definition),
+]

@@ -1,0 +1,161 @@
+"""The situations that are searched: a world as it is before, and who acts in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from airflow_refresh_provider.core.results import Outcome
+from airflow_refresh_provider.ports.memory_lake import MemoryQuery
+from tests.model.actors import Actor, Schedule, Stage
+from tests.model.invariants import EXPECTED, violations
+from tests.model.search import Played
+from tests.model.world import ModelWorld, SteppedStore
+from tests.unit.runner.world import COLUMNS, INPUT, NAME, ONE, TARGET, row
+
+CHUNKED = {"visibility": "live", "chunking": {"chunk_rows": 1, "one_commit_up_to": 1}}
+CHANGED = "SELECT * FROM x WHERE v <> 'b'"
+
+Prepare = Callable[[ModelWorld], None]
+Cast = Callable[[ModelWorld], list[Actor]]
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """`prepare` makes the world as it is before, `cast` names who acts, in the order in which they come."""
+
+    name: str
+    prepare: Prepare
+    cast: Cast
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def play(self, schedule: Schedule, *, every_read: bool = False) -> Played:
+        """One execution of the scenario, then a fresh owner who refreshes and recovers, then judgement."""
+        world = ModelWorld(**self.options)
+        world.lake.queries[CHANGED] = MemoryQuery(COLUMNS, lambda inputs: filter(EXPECTED[CHANGED], inputs["x"]))
+        self.prepare(world)
+        actors = self.cast(world)
+        world.stage = Stage(actors, schedule, every_read=every_read)
+        world.stage.play()
+        world.stage.end()
+        last = Actor("last", lambda: _settle(world), atomic=True)
+        stage, world.stage = world.stage, Stage([last], (), every_read=False)
+        world.stage.play()
+        if last.error:
+            return Played(stage.points, stage.trace + world.stage.trace, [f"the last refresh failed: {last.error!r}"])
+        return Played(stage.points, stage.trace + world.stage.trace, violations(world, [*actors, last]))
+
+
+def _settle(world: ModelWorld) -> None:
+    """Refresh until there is nothing to do; an interrupted run is finished at its own pins first."""
+    last = world.owner("last")
+    for _ in range(3):
+        if last.run(NAME, ONE).state is Outcome.NOTHING_TO_DO:
+            break
+    last.recover()
+
+
+def owner(world: ModelWorld, name: str) -> Actor:
+    return Actor(name, lambda: world.owner(name).run(NAME, ONE))
+
+
+def recoverer(world: ModelWorld, name: str) -> Actor:
+    return Actor(name, lambda: world.owner(name).recover())
+
+
+def once(name: str, act: Callable[[], object]) -> Actor:
+    """Somebody who does one thing at once."""
+    return Actor(name, act, atomic=True)
+
+
+def first_load(world: ModelWorld) -> None:
+    """Nothing is there but an input of two files."""
+    world.lake.append(INPUT, [row(1)])
+    world.lake.append(INPUT, [row(2)])
+    world.register()
+
+
+def created(world: ModelWorld) -> None:
+    """As before a first load, but the target is there, empty."""
+    world.register()
+    world.owner("earlier").run(NAME, ONE)
+    world.lake.append(INPUT, [row(1)])
+    world.lake.append(INPUT, [row(2)])
+
+
+def changes(world: ModelWorld) -> None:
+    """A published target, and an input of which one row was changed, one added and one removed."""
+    world.lake.append(INPUT, [row(1), row(2), row(3)])
+    world.register()
+    world.owner("earlier").run(NAME, ONE)
+    world.lake.rewrite(INPUT, lambda r: None if r["k"] == 1 else r | {"v": "b"} if r["k"] == 2 else r)
+    world.lake.append(INPUT, [row(4)])
+
+
+def lost_root(world: ModelWorld) -> None:
+    """A target full of another control root's markers, adopted by this one."""
+    changes(world)
+    world.store = SteppedStore(world)
+    world.register()
+
+
+def _two(world: ModelWorld) -> list[Actor]:
+    return [owner(world, "A"), owner(world, "B")]
+
+
+def _with(*others: tuple[str, Callable[[ModelWorld], object]]) -> Cast:
+    def cast(world: ModelWorld) -> list[Actor]:
+        return [*_two(world), *(once(name, partial(act, world)) for name, act in others)]
+
+    return cast
+
+
+INSERTS = ("foreign insert", lambda w: w.lake.append(TARGET, [row(9, "foreign")]))
+UPDATES = ("foreign update", lambda w: w.lake.rewrite(TARGET, lambda r: r | {"v": "foreign"} if r["k"] == 3 else r))
+RESTORES = ("restore", lambda w: w.lake.restore(TARGET, 1))
+INPUT_MOVES = ("input", lambda w: w.lake.append(INPUT, [row(5)]))
+LOG_CLEANED = ("log cleaned", lambda w: setattr(w.lake.table(TARGET), "oldest", len(w.lake.table(TARGET).versions)))
+REDEFINES = ("redefinition", lambda w: w.register("redefinition", query=CHANGED))
+REKEYS = ("redefinition", lambda w: w.register("redefinition", keys=["k", "v"]))
+
+
+def _recovering(world: ModelWorld) -> list[Actor]:
+    return [owner(world, "A"), recoverer(world, "B")]
+
+
+def _recovering_first(world: ModelWorld) -> list[Actor]:
+    return [recoverer(world, "B"), owner(world, "A")]
+
+
+def _redefining(world: ModelWorld) -> list[Actor]:
+    """The next owner comes with another query, so that he abandons what he finds."""
+
+    def redefine_and_run() -> object:
+        world.register("B", query=CHANGED)
+        return world.owner("B").run(NAME, ONE)
+
+    return [owner(world, "A"), Actor("B", redefine_and_run)]
+
+
+VNODES = CHUNKED | {"layout": "vnode", "vnodes": 4}
+
+SCENARIOS = [
+    Scenario("first load", first_load, _two, CHUNKED),
+    Scenario("changes", changes, _two, CHUNKED),
+    Scenario("changes by vnode", changes, _two, VNODES),
+    Scenario("input moves", changes, _with(INPUT_MOVES)),
+    Scenario("recover", changes, _recovering),
+    Scenario("recover first", changes, _recovering_first),
+    Scenario("foreign insert", changes, _with(INSERTS), CHUNKED),
+    Scenario("foreign update", changes, _with(UPDATES), CHUNKED),
+    Scenario("foreign update by vnode", changes, _with(UPDATES), VNODES),
+    Scenario("foreign insert into a first load", first_load, _with(INSERTS), CHUNKED),
+    Scenario("restore", changes, _with(RESTORES), CHUNKED),
+    Scenario("redefined", changes, _with(REDEFINES), CHUNKED),
+    Scenario("redefined by the next owner", changes, _redefining, CHUNKED),
+    Scenario("log cleaned", created, _with(LOG_CLEANED), CHUNKED),
+    Scenario("lost control root", lost_root, _two, CHUNKED | {"adopt": True}),
+    Scenario("other keys", changes, _with(REKEYS), CHUNKED),
+]

@@ -1,0 +1,18 @@
+"""Each rule of the protocol, switched off alone, must lead some schedule to a violation."""
+
+from functools import partial
+
+import pytest
+
+from tests.model.rules import RULES, Rule
+from tests.model.scenarios import SCENARIOS
+from tests.model.search import search
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda r: r.name)
+def test_without_this_rule_some_schedule_goes_wrong(rule: Rule, monkeypatch: pytest.MonkeyPatch) -> None:
+    scenario = next(s for s in SCENARIOS if s.name == rule.scenario)
+    rule.off(monkeypatch)
+    found = search(partial(scenario.play, every_read=rule.every_read), deviations=2, at_most=2500)
+    assert found.played, f"nobody notices after {found}"
+    assert len(found.schedule) <= 2

@@ -1,0 +1,146 @@
+"""The world of the model: the real runner on twins, several owners, and everything that happens on record.
+
+Every owner believes that all others are gone, so whoever starts takes over at once: liveness is never what protects.
+Releasing a session does nothing here, for it may come too late in reality.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from airflow_refresh_provider.core.lifecycle import Event
+from airflow_refresh_provider.core.owner import Beat, Owner
+from airflow_refresh_provider.core.record import Record
+from airflow_refresh_provider.ports.bundle import Ports
+from airflow_refresh_provider.ports.control import EventRow, ProgressRow, Snapshot
+from airflow_refresh_provider.ports.memory_control import MemoryControlStore
+from airflow_refresh_provider.ports.memory_engine import MemoryEngine
+from airflow_refresh_provider.ports.memory_lake import MemoryLake
+from airflow_refresh_provider.ports.twins import memory_ports
+from airflow_refresh_provider.runner.refreshes import Refreshes
+from tests.model.actors import Stage
+from tests.unit.runner.world import COLUMNS, INPUT, definition
+
+WRITES_OF_OWNERS = frozenset(Event) - {Event.REGISTER, Event.START, Event.TAKE_OVER, Event.ADOPT, Event.DROP}
+"""Transitions that only the owner of the run may store."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """One transition as stored, and by whom."""
+
+    by: str
+    event: Event
+    before: Record | None
+    record: Record
+
+
+class SteppedStore(MemoryControlStore):
+    """The control store, stopping before each access; what the dead would write does not arrive."""
+
+    def __init__(self, world: ModelWorld) -> None:
+        super().__init__()
+        self.world = world
+        self.written: list[Written] = []
+
+    def read(self, name: str) -> Snapshot:
+        self.world.step("read control")
+        return super().read(name)
+
+    def commit(self, snapshot: Snapshot, record: Record, event: Event, at: datetime) -> Snapshot:
+        self.world.step(f"control {event.value}")
+        before = super().read(record.name).record
+        after = super().commit(snapshot, record, event, at)
+        self.written.append(Written(self.world.acting, event, before, record))
+        return after
+
+    def beat(self, name: str, run_id: str, unit: int | None, beat: Beat) -> None:
+        self.world.check_alive()
+        super().beat(name, run_id, unit, beat)
+
+    def clear_beats(self, name: str, run_id: str) -> None:
+        self.world.check_alive()
+        super().clear_beats(name, run_id)
+
+    def add_progress(self, rows: Iterable[ProgressRow]) -> None:
+        self.world.check_alive()
+        super().add_progress(rows)
+
+    def add_event(self, row: EventRow) -> None:
+        self.world.check_alive()
+        super().add_event(row)
+
+
+class HeedlessEngine(MemoryEngine):
+    """Releasing a session comes too late."""
+
+    def release(self, session_id: str) -> None:
+        self.lake.step(f"release {session_id}")
+
+
+class Loner:
+    """A process to whom all others are gone."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.numbers = 0
+
+    def this(self) -> Owner:
+        return Owner(host="memory", boot_id="one", pid=1, started=0.0, label=self.name)
+
+    def alive(self, owner: Owner) -> bool | None:
+        return owner.label == self.name
+
+    def new_id(self) -> str:
+        self.numbers += 1
+        return f"{self.name}-{self.numbers}"
+
+
+class ModelWorld:
+    """One definition, its input and target, and the means to act on them."""
+
+    def __init__(self, **changes: Any) -> None:
+        self.stage: Stage | None = None
+        self.lake = MemoryLake()
+        self.lake.step = self.step
+        self.store = SteppedStore(self)
+        self.dropped_in_use: list[str] = []
+        self.lake.create(INPUT, COLUMNS)
+        self.changes = changes
+
+    @property
+    def acting(self) -> str:
+        actor = self.stage.acting if self.stage else None
+        return actor.name if actor else "nobody"
+
+    def step(self, what: str) -> None:
+        if self.stage:
+            self.stage.step(what)
+            if what.startswith("drop "):
+                self._note_drop(what.removeprefix("drop "))
+
+    def check_alive(self) -> None:
+        if self.stage:
+            self.stage.check_alive()
+
+    def owner(self, name: str) -> Refreshes:
+        """The refreshes as seen by an owner of this name."""
+        return Refreshes(self.ports(name))
+
+    def ports(self, name: str) -> Ports:
+        ports = memory_ports(self.lake, self.store)
+        return replace(ports, engine=HeedlessEngine(self.lake), processes=Loner(name))
+
+    def register(self, by: str = "nobody", **changes: Any) -> None:
+        given = definition(**(self.changes | changes))
+        self.owner(by).register(given)
+
+    def _note_drop(self, location: str) -> None:
+        """Staging may only go once its run is published or over."""
+        for record in self.store.records():
+            run = record.run
+            if run and run.plan.staging == location and not run.published:
+                self.dropped_in_use.append(f"{self.acting} dropped the staging of run {run.run_id}, which needs it")

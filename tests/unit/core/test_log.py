@@ -1,0 +1,101 @@
+"""What commits mean for a run."""
+
+from typing import Any
+
+import pytest
+
+from airflow_refresh_provider.core.log import (
+    Commit,
+    Foreign,
+    Origin,
+    Standing,
+    chunk_reached,
+    chunks_done,
+    find_seal,
+    foreign,
+    origin,
+    standing,
+)
+from airflow_refresh_provider.core.marker import Marker, seal_app_id, slot_app_id
+from airflow_refresh_provider.core.note import Note, NoteKind
+
+SLOT = slot_app_id("t", 0)
+
+
+def commit(version: int = 1, marker: Marker | None = None, app_id: str = SLOT, **facts: Any) -> Commit:
+    txns = {app_id: marker.version} if marker else {}
+    given: dict[str, Any] = {"version": version, "operation": "WRITE", "txns": txns}
+    return Commit(**(given | facts))
+
+
+def seal(run: str, published: int) -> str:
+    return Note(kind=NoteKind.SEAL, definition="d", run=run, generation=3, published_version=published).text()
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        (None, Standing.OLDER),
+        (Marker(2, 9).version, Standing.OLDER),
+        (Marker(3, 1, fence=True).version, Standing.OLDER),
+        (Marker(3, 1).version, Standing.MINE),
+        (Marker(3, 2).version, Standing.YOUNGER),
+        (Marker(4, 0, fence=True).version, Standing.YOUNGER),
+    ],
+)
+def test_the_newest_marker_is_older_mine_or_younger(found: int | None, expected: Standing) -> None:
+    assert standing(found, Marker(3, 1)) is expected
+
+
+def test_only_chunks_of_the_runs_own_generations_are_done() -> None:
+    commits = [commit(1, Marker(2, 7)), commit(2, Marker(3, 1)), commit(3, Marker(4, 2, fence=True))]
+    assert chunks_done(commits, "t", 0, (3, 4)) == 2
+    assert chunks_done(commits, "t", 0, (3,)) == 1
+    assert chunks_done(commits, "t", 1, (3, 4)) == 0
+    assert chunks_done(commits, "other", 0, (3, 4)) == 0
+
+
+def test_chunks_behind_a_fence_that_stands_too_low_are_found_in_the_commits() -> None:
+    assert chunks_done([commit(1, Marker(3, 2)), commit(2, Marker(4, 1, fence=True))], "t", 0, (3, 4)) == 2
+
+
+def test_the_newest_marker_alone_tells_the_chunk_reached_when_it_is_the_runs() -> None:
+    assert chunk_reached(Marker(3, 5).version, (3,)) == 5
+    assert chunk_reached(Marker(3, 5).version, (4,)) == 0
+    assert chunk_reached(None, (3,)) == 0
+
+
+def test_a_seal_is_found_by_its_run_and_only_under_the_seals_app_id() -> None:
+    sealed = commit(6, Marker(3, 1), seal_app_id("t"), note=seal("r", 5), data_change=False)
+    assert find_seal([commit(), sealed], "t", "r") == (5, 6)
+    assert find_seal([sealed], "t", "other") is None
+    assert find_seal([commit(6, note=seal("r", 5))], "t", "r") is None
+    fence = Note(kind=NoteKind.FENCE, definition="d", run="r", generation=3).text()
+    assert find_seal([commit(6, Marker(3, 0), seal_app_id("t"), note=fence)], "t", "r") is None
+
+
+@pytest.mark.parametrize(
+    ("facts", "expected"),
+    [
+        ({"marker": Marker(3, 1)}, Origin.OURS),
+        ({"marker": Marker(2, 1)}, Origin.FOREIGN),
+        ({"marker": Marker(3, 1), "app_id": "other/s0"}, Origin.FOREIGN),
+        ({}, Origin.FOREIGN),
+        ({"data_change": False, "operation": "OPTIMIZE"}, Origin.NEUTRAL),
+        ({"marker": Marker(2, 1, fence=True), "data_change": False}, Origin.NEUTRAL),
+        ({"data_change": False, "reshaped": True}, Origin.FOREIGN),
+        ({"operation": "RESTORE", "data_change": False}, Origin.FOREIGN),
+        ({"operation": "RESTORE", "marker": Marker(3, 1)}, Origin.FOREIGN),
+    ],
+)
+def test_a_commit_is_ours_neutral_or_foreign(facts: dict[str, Any], expected: Origin) -> None:
+    assert origin(commit(**facts), "t", (3,)) is expected
+
+
+def test_foreign_commits_name_the_vnodes_they_touched_unless_one_of_them_cannot_tell() -> None:
+    ours = commit(1, Marker(3, 1), vnodes=(9,))
+    two = [ours, commit(2, vnodes=(4, 1)), commit(3, vnodes=(1,))]
+    assert foreign(two, "t", (3,)) == Foreign(versions=(2, 3), vnodes=(1, 4))
+    assert foreign([*two, commit(4)], "t", (3,)) == Foreign(versions=(2, 3, 4), vnodes=None)
+    assert foreign([*two, commit(4, vnodes=(), reshaped=True)], "t", (3,)).vnodes is None
+    assert not foreign([ours], "t", (3,)).found

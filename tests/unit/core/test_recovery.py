@@ -1,0 +1,111 @@
+"""What may be done with a run that was found, and what is to be done with it."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from airflow_refresh_provider.core.definition import Definition
+from airflow_refresh_provider.core.lifecycle import State
+from airflow_refresh_provider.core.owner import STALE_AFTER, Beat, Liveness, Owner, liveness
+from airflow_refresh_provider.core.plan import Plan
+from airflow_refresh_provider.core.record import Lease, Record, Run
+from airflow_refresh_provider.core.recovery import Admission, Facts, OnInterrupted, Step, admit, next_step
+
+NOW = datetime(2024, 1, 1, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+SOMEBODY = Owner(host="h", boot_id="b", pid=1, started=0.0, label="somebody")
+DEFINITION = Definition.build(name="d", target="/t", query="SELECT * FROM x", inputs={"x": {"path": "/x"}}, keys=["k"])
+
+
+def record(owner: Owner | None = SOMEBODY, parked: datetime | None = None, **run: Any) -> Record:
+    lease = Lease(generation=1, owner=owner, session="s", taken_at=NOW, parked_until=parked)
+    plan = Plan(pins={}, moment=NOW, query="", staging="/s")
+    found = Run(run_id="r", definition=DEFINITION, started_at=NOW, lease=lease, generations=(1,), plan=plan, **run)
+    return Record(name="d", definition=DEFINITION, state=State.FINISHING, generation=1, run=found)
+
+
+def facts(**changes: Any) -> Facts:
+    given: dict[str, Any] = {
+        "sealed": False,
+        "definition_changed": False,
+        "target_replaced": False,
+        "unreadable": None,
+        "wish": OnInterrupted.RESUME,
+    }
+    return Facts(**(given | changes))
+
+
+@pytest.mark.parametrize(
+    ("found", "live", "mine", "expected"),
+    [
+        (Record(name="d", definition=DEFINITION), Liveness.FREE, None, Admission.START),
+        (Record(name="d", definition=DEFINITION, state=State.RESETTING), Liveness.FREE, None, Admission.RESETTING),
+        (record(), Liveness.LIVE, None, Admission.BUSY),
+        (record(), Liveness.LIVE, "r", Admission.BUSY),
+        (record(), Liveness.STALE, None, Admission.TAKE_OVER),
+        (record(None), Liveness.FREE, None, Admission.TAKE_OVER),
+        (record(None, NOW + HOUR), Liveness.FREE, None, Admission.BUSY),
+        (record(None, NOW + HOUR), Liveness.FREE, "other", Admission.BUSY),
+        (record(None, NOW + HOUR), Liveness.FREE, "r", Admission.ATTACH),
+        (record(None, NOW - HOUR), Liveness.FREE, None, Admission.TAKE_OVER),
+        (record(None, NOW - HOUR), Liveness.FREE, "r", Admission.TAKE_OVER),
+    ],
+)
+def test_who_may_do_what(found: Record, live: Liveness, mine: str | None, expected: Admission) -> None:
+    assert admit(found, live, NOW, mine) is expected
+
+
+def test_a_released_run_is_never_attached_to_for_its_last_statement_may_still_come() -> None:
+    assert admit(record(None), Liveness.FREE, NOW, "r") is Admission.TAKE_OVER
+
+
+EVERYTHING = {
+    "sealed": True,
+    "target_replaced": True,
+    "definition_changed": True,
+    "wish": OnInterrupted.RESTART,
+    "unreadable": "x: gone",
+}
+
+
+def test_facts_outrank_each_other_in_a_fixed_order() -> None:
+    assert next_step(record(published=True), facts(**EVERYTHING)).step is Step.CLEAN_UP
+    assert next_step(record(), facts(**EVERYTHING)).step is Step.PUBLISH
+    left = dict(EVERYTHING, sealed=False)
+    reasons = []
+    for name, neutral in (
+        ("target_replaced", False),
+        ("definition_changed", False),
+        ("wish", OnInterrupted.RESUME),
+        ("unreadable", None),
+    ):
+        decision = next_step(record(), facts(**left))
+        assert decision.step is Step.ABANDON
+        reasons.append(decision.reason)
+        left[name] = neutral
+    assert len(set(reasons)) == 4
+    assert "x: gone" in reasons[-1]
+    assert next_step(record(), facts(**left)).step is Step.RESUME
+
+
+@pytest.mark.parametrize(
+    ("ago", "alive", "expected"),
+    [
+        (timedelta(0), True, Liveness.LIVE),
+        (timedelta(0), None, Liveness.LIVE),
+        (timedelta(0), False, Liveness.STALE),
+        (STALE_AFTER, True, Liveness.LIVE),
+        (STALE_AFTER * 2, True, Liveness.STALE),
+        (STALE_AFTER * 2, None, Liveness.STALE),
+    ],
+)
+def test_a_lease_is_stale_without_beats_or_at_once_without_its_process(
+    ago: timedelta, alive: bool | None, expected: Liveness
+) -> None:
+    beats = (Beat(generation=1, at=NOW - HOUR), Beat(generation=1, at=NOW - ago))
+    assert liveness(NOW, SOMEBODY, NOW - HOUR, beats, alive) is expected
+
+
+def test_a_lease_without_owner_is_free_whatever_beats() -> None:
+    assert liveness(NOW, None, NOW, (Beat(generation=1, at=NOW),), None) is Liveness.FREE

@@ -1,0 +1,171 @@
+"""What is refused, and whether the words say enough to act on."""
+
+from typing import Any
+
+import pytest
+
+from airflow_refresh_provider.core.columns import (
+    Column,
+    SchemaChange,
+    check_change,
+    check_result,
+    schema_change,
+    visible,
+)
+from airflow_refresh_provider.core.definition import Definition
+from airflow_refresh_provider.core.ownership import (
+    CONTROL,
+    DEFINITION,
+    LAYOUT,
+    VNODES,
+    check_layout,
+    check_ownership,
+    check_storage,
+    wanted_properties,
+)
+from airflow_refresh_provider.core.policy import check_deletes, check_keys
+from airflow_refresh_provider.errors import Failed, Invalid, Refused
+
+
+def columns(*pairs: str) -> tuple[Column, ...]:
+    return tuple(Column(name=p.split(":")[0], type=p.split(":")[1]) for p in pairs)
+
+
+def definition(**changes: Any) -> Definition:
+    given: dict[str, Any] = {
+        "name": "d",
+        "target": "/t",
+        "query": "SELECT * FROM x",
+        "inputs": {"x": {"path": "/x"}},
+        "keys": ["k"],
+    }
+    return Definition.build(**(given | changes))
+
+
+MINE = {CONTROL: "c", DEFINITION: "d"}
+
+
+def test_a_schema_change_names_what_is_added_dropped_and_retyped_whatever_the_case() -> None:
+    change = schema_change(columns("K:int", "a:int", "b:int", "_vnode:int"), columns("k:int", "B:bigint", "c:date"))
+    assert change == SchemaChange(
+        added=columns("c:date"), dropped=columns("a:int"), retyped=((columns("b:int")[0], columns("B:bigint")[0]),)
+    )
+    assert schema_change(columns("a:int"), columns("A:int")).empty
+
+
+def test_hidden_columns_are_not_visible() -> None:
+    assert visible(columns("k:int", "_VNODE:int", "_row_hash:bigint")) == columns("k:int")
+
+
+def test_added_columns_pass_only_where_they_may_be_added() -> None:
+    change = SchemaChange(added=columns("c:date"))
+    check_change(change, "/t", add=True)
+    with pytest.raises(Refused, match=r"c \(date\) is new"):
+        check_change(change, "/t", add=False)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (SchemaChange(dropped=columns("a:int")), r"a \(int\) is in the target and no longer"),
+        (SchemaChange(retyped=((columns("b:int")[0], columns("b:date")[0]),)), "b was int and would become date"),
+    ],
+)
+def test_dropped_and_retyped_columns_are_refused_by_name(change: SchemaChange, words: str) -> None:
+    with pytest.raises(Refused, match=words):
+        check_change(change, "/t", add=True)
+
+
+@pytest.mark.parametrize(
+    ("result", "code"),
+    [
+        (columns("k:int", "_Op:int"), "reserved_column"),
+        (columns("k:int", "a:int", "A:int"), "duplicate_column"),
+        (columns("a:int"), "key_not_in_result"),
+    ],
+)
+def test_results_that_cannot_be_kept_are_invalid(result: tuple[Column, ...], code: str) -> None:
+    with pytest.raises(Invalid) as raised:
+        check_result(result, ("K",))
+    assert raised.value.code == code
+
+
+def test_keys_are_refused_with_counts_and_examples() -> None:
+    check_keys(0, 0, (), ())
+    with pytest.raises(Failed, match="2 rows of the query's result have NULL in the key, such as k=None"):
+        check_keys(2, 5, ("k=None",), ("k=1",))
+    with pytest.raises(Failed, match="5 keys occur more than once in the query's result, such as k=1; k=2"):
+        check_keys(0, 5, (), ("k=1", "k=2"))
+
+
+@pytest.mark.parametrize(("deleted", "rows", "force"), [(5, 10, False), (10, 10, True), (3, 0, False), (0, 10, False)])
+def test_deletes_within_the_ratio_or_forced_pass(deleted: int, rows: int, force: bool) -> None:
+    check_deletes(deleted, rows, 0.5, force=force)
+
+
+def test_deletes_beyond_the_ratio_are_refused_with_figures() -> None:
+    with pytest.raises(Refused, match=r"delete 6 of 10 rows \(60%\), more than max_delete_ratio 0.5") as raised:
+        check_deletes(6, 10, 0.5, force=False)
+    assert raised.value.code == "mass_delete"
+
+
+@pytest.mark.parametrize(
+    ("properties", "code"),
+    [
+        ({}, "foreign_target"),
+        ({CONTROL: "other", DEFINITION: "d"}, "foreign_target"),
+        ({CONTROL: "c", DEFINITION: "e"}, "target_taken"),
+    ],
+)
+def test_a_target_of_somebody_else_is_refused(properties: dict[str, str], code: str) -> None:
+    with pytest.raises(Refused) as raised:
+        check_ownership(definition(), properties, "c")
+    assert raised.value.code == code
+
+
+def test_ones_own_target_passes_and_a_strangers_when_it_is_adopted() -> None:
+    check_ownership(definition(), MINE, "c")
+    check_ownership(definition(adopt=True), {}, "c")
+    check_ownership(definition(adopt=True), {CONTROL: "other"}, "c")
+    with pytest.raises(Refused):
+        check_ownership(definition(adopt=True), {CONTROL: "c", DEFINITION: "e"}, "c")
+
+
+@pytest.mark.parametrize(
+    ("given", "properties", "partitioned", "code"),
+    [
+        ({"layout": "vnode"}, {}, (), "layout_changed"),
+        ({}, {}, ("_vnode",), "layout_changed"),
+        ({"layout": "vnode", "vnodes": 8}, {VNODES: "4"}, ("_vnode",), "vnodes_changed"),
+        ({"partition_by": ["a"]}, {}, ("b",), "partitioning_changed"),
+    ],
+)
+def test_a_target_laid_out_otherwise_is_refused(
+    given: dict[str, Any], properties: dict[str, str], partitioned: tuple[str, ...], code: str
+) -> None:
+    with pytest.raises(Refused) as raised:
+        check_layout(definition(**given), properties, partitioned)
+    assert raised.value.code == code
+
+
+def test_a_target_laid_out_as_wanted_passes() -> None:
+    check_layout(definition(layout="vnode"), {VNODES: "4"}, ("_vnode",))
+    check_layout(definition(), {}, ("a",))
+    check_layout(definition(partition_by=["a"]), {}, ("a",))
+
+
+def test_properties_say_whose_a_target_is_and_an_adopted_one_keeps_its_deletion_vectors() -> None:
+    made = wanted_properties(definition(layout="vnode"), "c", 8, created=True)
+    assert (made[CONTROL], made[DEFINITION], made[LAYOUT], made[VNODES]) == ("c", "d", "vnode", "8")
+    assert made["delta.enableDeletionVectors"] == "true"
+    adopted = wanted_properties(definition(), "c", 8, created=False)
+    assert adopted.keys() == {CONTROL, DEFINITION, LAYOUT}
+    stated = wanted_properties(definition(deletion_vectors=False), "c", 8, created=False)
+    assert stated["delta.enableDeletionVectors"] == "false"
+
+
+def test_storage_without_atomic_commits_needs_a_declared_single_writer() -> None:
+    check_storage(definition())
+    check_storage(definition(target="s3://b/t", single_writer=True))
+    with pytest.raises(Refused, match="not atomic"):
+        check_storage(definition(target="s3://b/t"))

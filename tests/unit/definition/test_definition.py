@@ -1,0 +1,272 @@
+"""Definitions: stored and read back unchanged, hashed by what decides the result, refused with field and fix."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from airflow_refresh_provider.core.definition import Chunking, Definition, Layout, OnSchemaChange
+from airflow_refresh_provider.core.stored import Stored
+from airflow_refresh_provider.errors import Invalid
+
+GOOD: dict[str, object] = {
+    "name": "open_orders",
+    "target": "/data/gold/open_orders",
+    "query": "SELECT o.id, c.name FROM orders o JOIN customer c ON o.customer = c.id",
+    "inputs": {"orders": {"path": "/data/orders"}, "customer": {"path": "/data/customer", "format": "parquet"}},
+    "keys": ["id"],
+}
+
+
+class Envelope(Stored):
+    """Something stored that holds a definition."""
+
+    definition: Definition
+
+
+def build(**changes: object) -> Definition:
+    return Definition.build(**(GOOD | changes))
+
+
+def problems_of(**changes: object) -> list[str]:
+    with pytest.raises(Invalid) as caught:
+        build(**changes)
+    assert caught.value.code == "definition_invalid"
+    return caught.value.message.splitlines()
+
+
+columns = st.lists(
+    st.text(min_size=1).filter(lambda c: c.strip() and not c.startswith("_")), min_size=1, unique_by=str.lower
+)
+options = st.fixed_dictionaries(
+    {},
+    optional={
+        "keys": columns,
+        "partition_by": columns,
+        "vnodes": st.just("auto") | st.integers(1, 1024),
+        "visibility": st.sampled_from(["whole", "live"]),
+        "deletes": st.sampled_from(["apply", "ignore"]),
+        "max_delete_ratio": st.floats(0, 1),
+        "deletion_vectors": st.booleans(),
+        "adopt": st.booleans(),
+        "owner": st.text(),
+        "tags": st.lists(st.text()),
+        "chunking": st.fixed_dictionaries({"chunk_rows": st.integers(1, 1 << 40)}),
+    },
+)
+
+
+@given(options)
+def test_a_stored_definition_comes_back_equal_with_what_was_given(given_options: dict[str, object]) -> None:
+    definition = build(**given_options)
+    back = Envelope.model_validate_json(Envelope(definition=definition).model_dump_json()).definition
+    assert back == definition
+    assert back.hash == definition.hash
+    was_given = "deletion_vectors" in given_options
+    assert ("deletion_vectors" in definition.model_fields_set) is was_given
+    assert ("deletion_vectors" in back.model_fields_set) is was_given
+
+
+def test_a_copy_of_an_input_comes_back_equal_too() -> None:
+    definition = Definition.build(
+        name="copy",
+        target="/t",
+        from_="Orders",
+        inputs={"orders": {"path": "/o"}},
+        keys=["id"],
+        columns={"exclude": ["a"]},
+    )
+    assert json.loads(definition.model_dump_json())["from"] == "Orders"
+    assert Definition.model_validate_json(definition.model_dump_json()) == definition
+
+
+def test_the_hash_is_the_one_earlier_releases_computed() -> None:
+    assert build().hash == "sha256:38eddeffeceda8a1f99e3d9e8fc42b4cad162a6fedeaebb57b8468f204ea8ac1"
+
+
+@given(st.randoms(use_true_random=False))
+def test_the_order_of_fields_and_inputs_does_not_change_the_hash(order: random.Random) -> None:
+    fields = list((GOOD | {"inputs": dict(shuffled(GOOD["inputs"], order))}).items())
+    order.shuffle(fields)
+    assert Definition.build(**dict(fields)).hash == build().hash
+
+
+def shuffled(mapping: object, order: random.Random) -> list[tuple[str, object]]:
+    assert isinstance(mapping, dict)
+    items = list(mapping.items())
+    order.shuffle(items)
+    return items
+
+
+DECIDES: list[dict[str, object]] = [
+    {"target": "/data/gold/other"},
+    {"query": f"{GOOD['query']} WHERE o.id > 1"},
+    {"inputs": {"orders": {"path": "/data/other"}, "customer": {"path": "/data/customer", "format": "parquet"}}},
+    {"inputs": {"orders": {"path": "/data/orders"}, "customer": {"path": "/data/customer"}}},
+    {"inputs": {"orders": {"path": "/data/orders", "options": {"a": "b"}}, "customer": {"path": "/c"}}},
+    {"keys": ["id", "name"]},
+    {"layout": "vnode"},
+    {"vnodes": 16},
+    {"partition_by": ["name"]},
+    {"cluster_by": ["name"]},
+    {"deletes": "ignore"},
+    {"on_duplicate": "latest", "latest_by": "name"},
+]
+
+DECIDES_NOT: list[dict[str, object]] = [
+    {"name": "other"},
+    {"visibility": "live"},
+    {"view": "gold.orders"},
+    {"chunking": {"chunk_rows": 10}},
+    {"on_schema_change": {"added": "refuse"}},
+    {"max_delete_ratio": 1},
+    {"adopt": True},
+    {"deletion_vectors": False},
+    {"single_writer": True},
+    {"owner": "us"},
+    {"description": "for them"},
+    {"tags": ["a"]},
+    {"mode": "full"},
+]
+
+
+@pytest.mark.parametrize("change", DECIDES, ids=str)
+def test_what_decides_the_result_changes_the_hash(change: dict[str, object]) -> None:
+    assert build(**change).hash != build().hash
+
+
+@pytest.mark.parametrize("change", DECIDES_NOT, ids=str)
+def test_what_does_not_decide_the_result_leaves_the_hash(change: dict[str, object]) -> None:
+    assert build(**change).hash == build().hash
+
+
+def test_every_field_is_known_to_decide_or_not() -> None:
+    listed = {field for change in DECIDES + DECIDES_NOT for field in change}
+    assert listed == set(Definition.model_fields) - {"from_", "columns"}, "these two make the text of the query"
+
+
+def test_the_latest_column_decides_too() -> None:
+    latest = [build(on_duplicate="latest", latest_by=column) for column in ("id", "name")]
+    assert latest[0].hash != latest[1].hash
+
+
+@pytest.mark.parametrize(
+    ("choice", "query"),
+    [
+        (None, "SELECT * FROM `orders`"),
+        ({"include": ["a", "odd `name`"]}, "SELECT `a`, `odd ``name``` FROM `orders`"),
+        ({"exclude": ["a b"]}, "SELECT * EXCEPT (`a b`) FROM `orders`"),
+    ],
+)
+def test_a_copy_of_an_input_stands_for_a_query(choice: object, query: str) -> None:
+    one_input = {"orders": {"path": "/o"}}
+    copy = build(query=None, from_="orders", columns=choice, inputs=one_input)
+    assert copy.query_text == query
+    assert copy.hash == build(query=query, inputs=one_input).hash
+
+
+def test_defaults_are_those_that_are_documented() -> None:
+    definition = build()
+    assert definition.layout is Layout.PLAIN
+    assert definition.vnodes == "auto"
+    assert definition.chunking == Chunking(one_commit_up_to=5_000_000, chunk_rows=1_000_000)
+    assert definition.on_schema_change == OnSchemaChange()
+    assert definition.max_delete_ratio == 0.5
+    assert definition.deletion_vectors
+    assert not definition.adopt
+
+
+WRONG: list[tuple[dict[str, object], str]] = [
+    ({"name": "Open Orders"}, 'name: must be lower-case words of letters, digits and _, joined by dots, such as '
+     'sales.open_orders (it is "Open Orders")'),
+    ({"name": "a" * 121}, "name: must not be longer than 120"),
+    ({"name": 5}, "name: must be text: put it in quotes if it is meant as such (it is 5)"),
+    ({"target": "gold/x"}, "target: must be an absolute path, or a URI such as s3://bucket/folder"),
+    ({"target": "/data/${X}"}, "target: must not have variables"),
+    ({"query": "  "}, "query: must not be empty"),
+    ({"query": None}, "give exactly one of query, query_file and from"),
+    ({"from": "orders"}, "give exactly one of query, query_file and from"),
+    ({"query": None, "from": "order"}, "from: order is not among the inputs orders, customer"),
+    ({"columns": {"include": ["a"]}}, "columns goes with from"),
+    ({"query": None, "from": "orders", "columns": {}}, "columns: must have either include or exclude"),
+    ({"inputs": {}}, "inputs: must not be empty"),
+    ({"inputs": {"orders": "/data"}}, 'inputs.orders: must be a mapping of fields to values (it is "/data")'),
+    ({"inputs": {"or ders": {"path": "/x"}}}, "inputs.or ders: must be a plain name of letters, digits and _"),
+    ({"inputs": {"a": {"path": "/x"}, "A": {"path": "/y"}}}, "inputs: names A more than once"),
+    ({"inputs": {"a": {}}}, "inputs.a.path: is required: add it"),
+    ({"inputs": {"a": {"path": "/x", "format": "csv"}}}, 'inputs.a.format: must be delta or parquet (it is "csv")'),
+    ({"inputs": {"a": {"path": "/x", "table": "x.y"}}}, "inputs.a.table: is not supported yet: give the table's "
+     "location as path"),
+    ({"inputs": {"a": {"path": "/x", "fromat": "x"}}}, "inputs.a.fromat: unknown field. Did you mean format?"),
+    ({"inputs": {"a": {"path": "/data/gold/open_orders"}}}, "inputs.a: is the target itself"),
+    ({"keys": []}, "keys: must not be empty"),
+    ({"keys": "id"}, 'keys: must be a list, such as [a, b] (it is "id")'),
+    ({"keys": ["id", "ID"]}, "keys: names ID more than once"),
+    ({"keys": ["_VNode"]}, "keys.0: is a reserved name"),
+    ({"partition_by": ["_op"]}, "partition_by.0: is a reserved name"),
+    ({"cluster_by": ["_row_hash"]}, "cluster_by.0: is a reserved name"),
+    ({"cluster_by": list("abcde")}, "cluster_by: must not be longer than 4"),
+    ({"partition_by": ["a"], "cluster_by": ["b"]}, "give partition_by or cluster_by"),
+    ({"layout": "vnode", "partition_by": ["a"]}, "partition_by and cluster_by need layout plain"),
+    ({"mode": "incremental"}, 'mode: must be full (it is "incremental")'),
+    ({"vnodes": 0}, "vnodes: must be auto or a whole number from 1 to 1024 (it is 0)"),
+    ({"vnodes": 1025}, "vnodes: must be auto or a whole number"),
+    ({"vnodes": True}, "vnodes: must be auto or a whole number"),
+    ({"chunking": {"chunk_rows": 0}}, "chunking.chunk_rows: must be 1 or more (it is 0)"),
+    ({"chunking": {"chunk_row": 1}}, "chunking.chunk_row: unknown field. Did you mean chunk_rows?"),
+    ({"max_delete_ratio": 1.5}, "max_delete_ratio: must be 1.0 or less (it is 1.5)"),
+    ({"max_delete_ratio": "0.5"}, 'max_delete_ratio: must be a number (it is "0.5")'),
+    ({"max_delete_ratio": float("nan")}, "max_delete_ratio: "),
+    ({"adopt": "yes"}, 'adopt: must be true or false (it is "yes")'),
+    ({"on_schema_change": {"dropped": "drop"}}, 'on_schema_change.dropped: must be refuse (it is "drop")'),
+    ({"on_duplicate": "latest"}, "on_duplicate: latest needs latest_by"),
+    ({"latest_by": "at"}, "latest_by needs on_duplicate: latest"),
+    ({"view": "a.b.c.d"}, "view: must be a view name such as gold.open_orders"),
+    ({"tagret": "/x"}, "tagret: unknown field. Did you mean target?"),
+    ({"zzz": 1}, "zzz: unknown field."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("change", "line"), WRONG, ids=[str(change) for change, _ in WRONG])
+def test_a_wrong_field_is_named_with_its_value_and_the_fix(change: dict[str, object], line: str) -> None:
+    (found,) = problems_of(**change)
+    assert found.startswith(line)
+
+
+def test_several_problems_are_told_at_once_one_a_line() -> None:
+    assert len(problems_of(name="X", keys=[], adopt=1, typo=2)) == 4
+    assert len(problems_of(partition_by=["a"], cluster_by=["b"], latest_by="c")) == 2
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"password": "hunter2"},
+        {"target": "s3://key:hunter2@bucket/x"},
+        {"target": "ftp://key:hunter2@bucket/x"},
+        {"inputs": {"a": {"path": "/x", "options": {"secret": "hunter2"}}}},
+        {"inputs": {"a": {"path": "/x", "options": {"secret": ["hunter2"]}}}},
+        {"inputs": [{"password": "hunter2"}]},
+    ],
+    ids=str,
+)
+def test_a_secret_is_never_repeated_in_a_message(change: dict[str, object]) -> None:
+    assert not [line for line in problems_of(**change) if "hunter2" in line]
+
+
+def test_columns_with_names_that_only_look_special_are_allowed() -> None:
+    assert build(keys=["path", "filePath", "order by", "`;--"]).keys == ("path", "filePath", "order by", "`;--")
+
+
+def test_what_is_wrong_with_the_query_is_told_when_the_fields_are_right() -> None:
+    with pytest.raises(Invalid, match=r"unknown table orderz.*Did you mean orders\?"):
+        build(query="SELECT * FROM orderz, customer")
+
+
+def test_a_definition_cannot_be_changed() -> None:
+    with pytest.raises(ValueError, match="frozen"):
+        build().name = "other"

@@ -1,0 +1,167 @@
+"""Definitions from files: relative places, query files, and everything that is wrong told in one error."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from airflow_refresh_provider.definition_files import load_definitions
+from airflow_refresh_provider.errors import Invalid
+
+GOOD = """
+name: {name}
+target: /data/gold/{name}
+query: SELECT id FROM orders
+inputs:
+  orders: {{path: /data/orders}}
+keys: [id]
+"""
+
+
+def write(folder: Path, text: str, name: str = "a.yaml") -> Path:
+    file = folder / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+    return file
+
+
+def refusal(path: Path) -> str:
+    with pytest.raises(Invalid) as caught:
+        load_definitions(path)
+    assert caught.value.code == "definition_invalid"
+    assert caught.value.exit_code == 2
+    return caught.value.message
+
+
+def test_a_file_holds_one_or_several_definitions(tmp_path: Path) -> None:
+    file = write(tmp_path, "---".join(["", GOOD.format(name="b"), GOOD.format(name="a"), "\n"]))
+    assert [d.name for d in load_definitions(file)] == ["b", "a"]
+
+
+def test_a_folder_is_read_in_order_of_file_names(tmp_path: Path) -> None:
+    write(tmp_path, GOOD.format(name="second"), "b.yaml")
+    write(tmp_path, GOOD.format(name="first"), "a.yml")
+    write(tmp_path, "not a definition", "c.txt")
+    write(tmp_path, "not a definition", "d.yaml/e.yaml")
+    assert [d.name for d in load_definitions(str(tmp_path))] == ["first", "second"]
+
+
+def test_relative_places_are_relative_to_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = GOOD.format(name="a").replace("/data/gold/a", "../gold/a/").replace("/data/orders", "silver/two words")
+    write(tmp_path / "definitions", text)
+    monkeypatch.chdir(tmp_path)
+    for path in (Path("definitions/a.yaml"), tmp_path / "definitions", Path("definitions")):
+        (definition,) = load_definitions(path)
+        assert definition.target == str(tmp_path / "gold/a")
+        assert definition.inputs["orders"].path == str(tmp_path / "definitions/silver/two words")
+
+
+def test_places_that_have_a_beginning_stay_as_they_are(tmp_path: Path) -> None:
+    text = GOOD.format(name="a").replace("/data/gold/a", "s3://gold/a").replace("/data/orders", '"${ROOT}/orders"')
+    (definition,) = load_definitions(write(tmp_path, text))
+    assert definition.target == "s3://gold/a"
+    assert definition.inputs["orders"].path == "${ROOT}/orders"
+
+
+def test_a_target_that_could_be_a_table_name_is_refused_with_the_way_to_write_a_folder(tmp_path: Path) -> None:
+    message = refusal(write(tmp_path, GOOD.format(name="a").replace("/data/gold/a", "gold.orders")))
+    assert "target: gold.orders could be a table of a catalog" in message
+    assert "write ./gold.orders" in message
+
+
+def test_a_query_file_becomes_the_text_of_the_query(tmp_path: Path) -> None:
+    write(tmp_path, "-- all of them\nSELECT id FROM orders\n", "sql/q.sql")
+    text = GOOD.format(name="a").replace("query: SELECT id FROM orders", "query_file: sql/q.sql")
+    (definition,) = load_definitions(write(tmp_path, text))
+    assert definition.query == "-- all of them\nSELECT id FROM orders"
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("query_file: missing.sql", "query_file: missing.sql cannot be read: No such file or directory"),
+        ("query_file: [a]", "query_file: must be the path of a file"),
+        ("query: SELECT id FROM orders\nquery_file: q.sql", "give exactly one of query, query_file and from"),
+        ("query_file: bytes.sql", "query_file: bytes.sql is not UTF-8 text (byte 1)"),
+    ],
+)
+def test_a_query_file_that_does_not_help_is_refused(tmp_path: Path, line: str, message: str) -> None:
+    (tmp_path / "bytes.sql").write_bytes(b"a\xff")
+    file = write(tmp_path, GOOD.format(name="a").replace("query: SELECT id FROM orders", line))
+    assert refusal(file) == f"{file}: {message}"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("name: [a", "line 1, column 9: malformed YAML: expected ',' or ']'"),
+        ("a: 1\n\tb: 2", "line 2, column 1: malformed YAML: found character '\\t' that cannot start any token"),
+        ("name: a\nname: b", "line 2, column 1: malformed YAML: name stands twice"),
+        ("x: !!python/object:os.system {}", "line 1, column 4: malformed YAML: could not determine a constructor"),
+        ("x: 2026-13-45", "malformed YAML: month must be in 1..12"),
+        ("x: \x00", "malformed YAML: "),
+        ("", "holds no definition"),
+        ("---\n---\n", "holds no definition"),
+        ("- a\n- b", "a definition must be a mapping of field names to values"),
+        ("just words", "a definition must be a mapping of field names to values"),
+        ("on: x", "a definition must be a mapping of field names to values"),
+    ],
+)
+def test_a_malformed_file_is_refused_with_the_place(tmp_path: Path, text: str, message: str) -> None:
+    file = write(tmp_path, text)
+    assert refusal(file).startswith(f"{file}: {message}")
+
+
+def test_what_is_not_there_or_not_text_is_refused(tmp_path: Path) -> None:
+    assert "cannot be read: No such file" in refusal(tmp_path / "missing.yaml")
+    assert "has no *.yaml or *.yml file" in refusal(tmp_path)
+    (tmp_path / "bytes.yaml").write_bytes(b"\xff\xfe")
+    assert "is not UTF-8 text" in refusal(tmp_path / "bytes.yaml")
+
+
+def test_problems_of_all_files_are_told_together_each_with_its_file(tmp_path: Path) -> None:
+    first = write(tmp_path, GOOD.format(name="a").replace("keys: [id]", "kees: [id]"), "a.yaml")
+    second = write(tmp_path, "name: [a", "b.yaml")
+    write(tmp_path, GOOD.format(name="c"), "c.yaml")
+    third = write(tmp_path, GOOD.format(name="d").replace("FROM orders", "FROM order"), "d.yaml")
+    lines = refusal(tmp_path).splitlines()
+    assert lines[0] == f"{first}: keys: is required: add it"
+    assert lines[1] == f"{first}: kees: unknown field. Did you mean keys?"
+    assert lines[2].startswith(f"{second}: line 1")
+    assert lines[3].startswith(f"{third}: query, line 1, column 16: unknown table order;")
+    assert len(lines) == 4
+
+
+def test_a_query_that_is_wrong_keeps_its_own_code_and_advice(tmp_path: Path) -> None:
+    file = write(tmp_path, GOOD.format(name="a").replace("SELECT id FROM orders", "SELECT id FROM"))
+    with pytest.raises(Invalid, match="cannot be understood near 'FROM'") as caught:
+        load_definitions(file)
+    assert caught.value.code == "query_invalid"
+    assert "Correct the SQL" in caught.value.next
+
+
+def test_a_name_used_twice_is_refused_with_both_files(tmp_path: Path) -> None:
+    first = write(tmp_path, GOOD.format(name="a"), "a.yaml")
+    second = write(tmp_path, GOOD.format(name="a"), "b.yaml")
+    assert refusal(tmp_path) == f"{second}: name: a is already used in {first}: rename one"
+
+
+def test_merge_keys_and_anchors_of_yaml_work(tmp_path: Path) -> None:
+    text = GOOD.format(name="a").replace("inputs:", "chunking: &c {chunk_rows: 5}\ninputs:")
+    (definition,) = load_definitions(
+        write(tmp_path, text.replace("keys:", "on_schema_change: {<<: {added: refuse}}\nkeys:"))
+    )
+    assert definition.chunking.chunk_rows == 5
+    assert definition.on_schema_change.added == "refuse"
+
+
+@given(text=st.text(st.characters(exclude_categories=["Cs"]), max_size=60))
+def test_any_text_that_is_no_definition_gives_one_refusal(text: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    file = tmp_path_factory.mktemp("any") / "a.yaml"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(Invalid, match=re.escape(str(file))):
+        load_definitions(file)

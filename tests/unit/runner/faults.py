@@ -1,0 +1,36 @@
+"""Interruptions at a named step: a process that dies there, or a statement that fails there."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from airflow_refresh_provider.errors import Retry
+from airflow_refresh_provider.ports.memory_lake import MemoryLake
+
+
+class Killed(BaseException):
+    """A process that is no more: nothing in the runner handles it."""
+
+
+def killed() -> BaseException:
+    return Killed()
+
+
+def disconnected() -> BaseException:
+    return Retry("connection_lost", "the connection to Spark broke", left="Nobody knows.", next="Run again.")
+
+
+@contextmanager
+def at(lake: MemoryLake, what: str, error: Callable[[], BaseException] = killed, nth: int = 1) -> Iterator[list[str]]:
+    """Raise when a step begins with these words for the n-th time. Yields all steps."""
+    steps: list[str] = []
+
+    def step(name: str) -> None:
+        steps.append(name)
+        if name.startswith(what) and sum(s.startswith(what) for s in steps) == nth:
+            raise error()
+
+    lake.step = step
+    try:
+        yield steps
+    finally:
+        lake.step = lambda _what: None

@@ -1,0 +1,296 @@
+"""Runs that are cut off anywhere, and who goes on with them."""
+
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from airflow_refresh_provider.core.owner import PARKED_FOR, STALE_AFTER
+from airflow_refresh_provider.core.request import IfRunning, Request
+from airflow_refresh_provider.core.results import Outcome, Rows, RunResult
+from airflow_refresh_provider.errors import Failed, Lost, Refused, Retry
+from airflow_refresh_provider.runner import start, takeover
+from airflow_refresh_provider.runner.refresh import carry_on
+from airflow_refresh_provider.runner.refreshes import Refreshes
+from airflow_refresh_provider.runner.stopwatch import Stopwatch
+from tests.unit.runner.faults import Killed, at, disconnected
+from tests.unit.runner.world import INPUT, NAME, ONE, RESTART, TARGET, World, definition, row
+
+LIVE = {"visibility": "live", "chunking": {"one_commit_up_to": 1, "chunk_rows": 1}}
+BY_VNODE = LIVE | {"layout": "vnode", "vnodes": 8}
+POINTS = [
+    "open session",
+    "create memory://staging",
+    "begin memory://staging",
+    "commit memory://staging",
+    "answer memory://staging",
+    "begin /gold",
+    "commit /gold",
+    "answer /gold",
+    "drop memory://staging",
+]
+
+
+def changed(**options: Any) -> World:
+    """A refreshed target whose input has moved since."""
+    world = World(*[row(i) for i in range(6)], **options)
+    world.run()
+    world.become(row(0), row(1, "b"), row(3), row(4, "c"), row(7), row(8))
+    return world
+
+
+@pytest.mark.parametrize("options", [{}, LIVE, BY_VNODE], ids=["one commit", "chunks", "vnodes"])
+@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize("nth", [1, 2])
+def test_a_run_killed_anywhere_is_finished_by_the_next_owner(options: dict[str, Any], point: str, nth: int) -> None:
+    world = changed(**options)
+    with at(world.lake, point, nth=nth) as steps:
+        cut_off = _killed(world)
+    if not cut_off:
+        assert sum(s.startswith(point) for s in steps) < nth
+        return
+    world.die(world.ports)
+    result = world.another()
+    assert world.fresh()
+    assert result.resumed == (result.reason is not None)
+    assert result.rows == Rows(inserted=2, updated=2, deleted=2, unchanged=2)
+
+
+def test_chunks_that_are_in_are_skipped_and_the_run_keeps_its_pins() -> None:
+    world = changed(**LIVE)
+    with at(world.lake, "begin /gold", nth=3):
+        assert _killed(world)
+    world.die(world.ports)
+    world.lake.append(INPUT, [row(50)])
+    result = world.another()
+    assert (result.resumed, result.chunks.skipped) == (True, 2)
+    assert row(50) not in world.target()
+    assert world.another().rows.inserted == 1
+    assert world.fresh()
+
+
+def test_a_statement_whose_outcome_is_unknown_is_read_from_the_log() -> None:
+    world = changed()
+    with at(world.lake, "answer /gold", disconnected):
+        assert world.run().state is Outcome.SUCCEEDED
+    assert world.fresh()
+
+
+def test_a_statement_that_failed_leaves_the_run_for_anyone_at_once() -> None:
+    world = changed()
+    with at(world.lake, "commit /gold", disconnected), pytest.raises(Retry):
+        world.run()
+    assert world.interrupted.lease.owner is None
+    assert world.another().resumed
+    assert world.fresh()
+
+
+def test_a_live_owner_is_not_disturbed() -> None:
+    world = changed()
+    with at(world.lake, "begin /gold"):
+        assert _killed(world)
+    with pytest.raises(Refused, match="is being refreshed by process") as raised:
+        world.another()
+    assert raised.value.code == "already_running"
+    skipped = world.another(Request(if_running=IfRunning.SKIP))
+    assert (skipped.state, "in progress" in (skipped.reason or "")) == (Outcome.NOTHING_TO_DO, True)
+
+
+def test_an_owner_without_signs_of_life_is_waited_for_and_then_replaced() -> None:
+    world = changed()
+    with at(world.lake, "begin /gold"):
+        assert _killed(world)
+    later = world.process()
+    later.clock.sleep(STALE_AFTER.total_seconds() - 10)
+    assert Refreshes(later).run(NAME, ONE).resumed
+    assert world.fresh()
+
+
+def test_an_owner_who_was_replaced_ends_and_writes_nothing() -> None:
+    world = changed(**LIVE)
+    rival: list[RunResult] = []
+
+    def overtaken(what: str) -> None:
+        if what.startswith("commit /gold") and not rival:
+            world.lake.step = lambda _what: None
+            world.die(world.ports)
+            rival.append(world.another())
+
+    world.lake.step = overtaken
+    with pytest.raises(Lost):
+        world.run()
+    assert rival[0].resumed
+    assert world.fresh()
+    assert [h.outcome for h in world.refreshes.history(NAME)] == [Outcome.SUCCEEDED, Outcome.SUCCEEDED]
+
+
+def test_of_two_who_start_at_once_one_wins() -> None:
+    world = changed()
+    late: list[RunResult] = []
+    world.lake.step = _then(world, "read markers", lambda: late.append(world.another()))
+    assert world.run().state is Outcome.NOTHING_TO_DO
+    assert late[0].state is Outcome.SUCCEEDED
+    assert world.fresh()
+
+
+def test_a_run_is_abandoned_when_its_definition_changed() -> None:
+    world = changed(**LIVE)
+    with at(world.lake, "begin /gold", nth=2):
+        assert _killed(world)
+    world.die(world.ports)
+    world.refreshes.register(definition(**LIVE, vnodes=16))
+    result = world.another()
+    assert not result.resumed
+    assert world.fresh()
+    newest, abandoned = world.refreshes.history(NAME)[:2]
+    assert (newest.outcome, abandoned.outcome) == (Outcome.SUCCEEDED, Outcome.ABANDONED)
+    assert "definition was changed" in (abandoned.reason or "")
+
+
+@pytest.mark.parametrize(
+    ("happens", "reason"),
+    [
+        (lambda w: w.lake.remove(TARGET), "no longer the table"),
+        (lambda w: setattr(w.lake.table(INPUT), "oldest", 9), "cannot be read any more"),
+        (lambda w: setattr(w.lake.table(TARGET), "oldest", len(w.commits)), "no longer reaches back"),
+    ],
+    ids=["target dropped", "input gone", "log cleaned"],
+)
+def test_a_run_that_cannot_go_on_is_abandoned_with_its_reason(happens: Any, reason: str) -> None:
+    world = changed(**LIVE)
+    with at(world.lake, "begin /gold", nth=3):
+        assert _killed(world)
+    world.die(world.ports)
+    happens(world)
+    world.lake.append(INPUT, [row(60)])
+    if "cannot be read" in reason:
+        world.lake.table(INPUT).oldest = len(world.lake.table(INPUT).versions) - 1
+    world.another()
+    assert world.fresh()
+    assert reason in (world.refreshes.history(NAME)[1].reason or "")
+
+
+def test_a_restart_gives_an_interrupted_run_up() -> None:
+    world = changed(**LIVE)
+    with at(world.lake, "begin /gold", nth=2):
+        assert _killed(world)
+    world.die(world.ports)
+    assert not world.another(RESTART).resumed
+    assert world.fresh()
+
+
+@pytest.mark.parametrize("nth", range(1, 30))
+def test_a_sealed_run_is_published_and_never_given_up(nth: int) -> None:
+    world = changed()
+    with at(world.lake, "read", nth=nth):
+        _killed(world)
+    sealed = any(a.endswith("/seal") and c.version > 2 for c in world.commits for a in c.txns)
+    unpublished = world.record.run is not None
+    world.die(world.ports)
+    world.another(RESTART)
+    assert world.fresh()
+    if sealed and unpublished:
+        assert Outcome.ABANDONED not in {h.outcome for h in world.refreshes.history(NAME)}
+
+
+@pytest.mark.parametrize("options", [LIVE, BY_VNODE], ids=["plain", "vnodes"])
+@pytest.mark.parametrize(
+    "meddles",
+    [
+        lambda w: w.lake.append(TARGET, [w.lake.rows(TARGET)[0] | {"k": 99}]),
+        lambda w: w.lake.rewrite(TARGET, lambda r: r | {"v": "foreign"}),
+        lambda w: w.lake.rewrite(TARGET, lambda _row: None),
+        lambda w: w.lake.restore(TARGET, 0),
+    ],
+    ids=["insert", "update", "delete", "restore"],
+)
+@pytest.mark.parametrize("before", ["begin /gold", "read newest /gold"])
+def test_what_others_write_during_a_run_is_put_right_before_it_is_published(
+    options: dict[str, Any], meddles: Any, before: str
+) -> None:
+    world = changed(**options)
+    world.lake.step = _then(world, before, lambda: meddles(world))
+    result = world.run()
+    assert world.fresh()
+    assert result.published_version is not None
+    assert world.target(result.published_version) == world.source()
+
+
+def test_others_who_never_stop_writing_make_the_run_fail_loudly_and_be_kept() -> None:
+    world = changed()
+    keys = iter(range(100, 999))
+
+    def step(what: str) -> None:
+        if what.startswith("read newest"):
+            world.lake.append(TARGET, [row(next(keys))])
+
+    world.lake.step = step
+    with pytest.raises(Failed, match="others kept writing"):
+        world.run()
+    world.lake.step = lambda _what: None
+    assert world.another().resumed
+    assert world.fresh()
+
+
+def test_a_key_that_others_inserted_twice_is_never_published() -> None:
+    world = changed()
+    published = world.record.published
+    world.lake.append(TARGET, [row(0)])
+    with pytest.raises(Failed, match="more than once in the target"):
+        world.run()
+    assert world.record.published == published
+
+
+def test_a_parked_run_is_adopted_by_its_own_task_and_by_nobody_else() -> None:
+    world = changed(**LIVE)
+    begun = start.begin(world.ports, NAME, ONE)
+    assert isinstance(begun, takeover.Taken)
+    takeover.park(begun.tenure)
+    with pytest.raises(Refused, match="refreshed by its own next task"):
+        world.another()
+    next_task = world.process()
+    adopted = start.begin(next_task, NAME, ONE, run_id=begun.tenure.run_id)
+    assert isinstance(adopted, takeover.Taken)
+    assert carry_on(adopted, ONE, Stopwatch(next_task.clock)).run_id == begun.tenure.run_id
+    assert world.fresh()
+    with pytest.raises(Lost):
+        begun.tenure.run()
+
+
+def test_a_parked_run_whose_deadline_has_passed_is_anyones() -> None:
+    world = changed()
+    begun = start.begin(world.ports, NAME, ONE)
+    assert isinstance(begun, takeover.Taken)
+    takeover.park(begun.tenure)
+    later = world.process()
+    later.clock.sleep(PARKED_FOR.total_seconds() + 1)
+    assert Refreshes(later).run(NAME, ONE).resumed
+    assert world.fresh()
+
+
+@pytest.mark.parametrize("point", POINTS[:-1])
+def test_units_side_by_side_are_resumed_after_a_failure(point: str) -> None:
+    world = changed(**BY_VNODE)
+    with at(world.lake, point, disconnected), suppress(Retry):  # an answer that is lost is read from the log
+        world.run(Request(workers=3))
+    world.another(Request(workers=3))
+    assert world.fresh()
+
+
+def _killed(world: World) -> bool:
+    try:
+        world.run()
+    except Killed:
+        return True
+    return False
+
+
+def _then(world: World, what: str, act: Any) -> Any:
+    """A listener that acts once, before the first step that begins with these words."""
+
+    def step(name: str) -> None:
+        if name.startswith(what):
+            world.lake.step = lambda _what: None
+            act()
+
+    return step

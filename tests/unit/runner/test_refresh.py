@@ -1,0 +1,242 @@
+"""Undisturbed refreshes: every way from an input to a target that equals the query."""
+
+from typing import Any
+
+import pytest
+
+from airflow_refresh_provider.core.columns import Column
+from airflow_refresh_provider.core.note import read_note
+from airflow_refresh_provider.core.plan import Way
+from airflow_refresh_provider.core.request import Request
+from airflow_refresh_provider.core.results import Outcome, Rows
+from airflow_refresh_provider.errors import Failed, Invalid, Refused
+from airflow_refresh_provider.ports.memory_lake import MemoryQuery
+from tests.unit.runner.world import COLUMNS, FORCE, INPUT, NAME, ONE, TARGET, World, definition, row
+
+LIVE = {"visibility": "live", "chunking": {"one_commit_up_to": 2, "chunk_rows": 2}}
+BY_VNODE = LIVE | {"layout": "vnode", "vnodes": 8}
+SIX = [row(i) for i in range(6)]
+CHANGED = [row(0), row(1, "b"), row(3), row(4, "c"), row(7), row(8)]
+BOTH_LAYOUTS = pytest.mark.parametrize("options", [{}, LIVE, BY_VNODE], ids=["one commit", "chunks", "vnodes"])
+
+
+def ways(world: World) -> list[str]:
+    notes = (read_note(c.note) for c in world.commits)
+    return [n.way for n in notes if n and n.way]
+
+
+@BOTH_LAYOUTS
+def test_a_first_load_fills_an_empty_target(options: dict[str, Any]) -> None:
+    world = World(*SIX, **options)
+    result = world.run()
+    assert world.fresh()
+    assert (result.state, result.rows) == (Outcome.SUCCEEDED, Rows(inserted=6))
+    assert set(ways(world)) == {Way.APPEND}
+    assert result.published_version == world.record.published.version  # type: ignore[union-attr]
+
+
+@BOTH_LAYOUTS
+def test_a_second_refresh_moves_only_what_changed(options: dict[str, Any]) -> None:
+    world = World(*SIX, **options)
+    world.run()
+    world.become(*CHANGED)
+    result = world.run()
+    assert world.fresh()
+    assert result.rows == Rows(inserted=2, updated=2, deleted=2, unchanged=2)
+    assert Way.APPEND not in ways(world)[-result.chunks.done :]
+
+
+def test_a_first_load_of_several_files_goes_file_by_file_without_staging() -> None:
+    world = World(row(0), row(1), **LIVE)
+    world.lake.append(INPUT, [row(2), row(3)])
+    world.lake.append(INPUT, [row(4), row(5)])
+    result = world.run()
+    assert world.fresh()
+    assert (result.chunks.done, result.rows) == (3, Rows(inserted=6))
+
+
+def test_an_input_far_larger_than_a_commit_is_staged_in_splits_before_it_is_compared() -> None:
+    world = World(*SIX, chunking={"one_commit_up_to": 1, "chunk_rows": 1})
+    world.run()
+    world.lake.append(INPUT, [row(i) for i in range(10, 30)])
+    result = world.run()
+    assert world.fresh()
+    assert result.rows == Rows(inserted=20, unchanged=6)
+
+
+def test_an_empty_result_makes_an_empty_target() -> None:
+    world = World()
+    assert world.run().chunks.done == 0
+    assert world.fresh()
+
+
+def test_a_target_can_be_emptied_again() -> None:
+    world = World(*SIX)
+    world.run()
+    world.become()
+    assert world.run().rows == Rows(deleted=6)
+    assert world.fresh()
+
+
+def test_moved_versions_without_a_difference_write_no_row() -> None:
+    world = World(*SIX)
+    world.run()
+    world.become(*SIX)
+    before = len(world.commits)
+    assert world.run().rows == Rows(unchanged=6)
+    assert world.fresh()
+    assert not any(c.data_change for c in world.commits[before:])
+
+
+def test_nothing_is_done_without_spark_when_no_input_moved() -> None:
+    world = World(*SIX)
+    first = world.run()
+    before = len(world.commits)
+    steps: list[str] = []
+    world.lake.step = steps.append
+    result = world.run()
+    assert (result.state, result.published_version) == (Outcome.NOTHING_TO_DO, first.published_version)
+    assert len(world.commits) == before
+    assert "open session" not in steps
+
+
+def test_force_runs_although_nothing_moved() -> None:
+    world = World(*SIX)
+    world.run()
+    assert world.run(FORCE).state is Outcome.SUCCEEDED
+
+
+def test_a_target_that_somebody_wrote_is_brought_back_although_no_input_moved() -> None:
+    world = World(*SIX)
+    world.run()
+    world.lake.append(TARGET, [row(9, "foreign")])
+    assert world.run().rows == Rows(deleted=1, unchanged=6)
+    assert world.fresh()
+
+
+def test_a_dropped_target_is_made_again() -> None:
+    world = World(*SIX)
+    world.run()
+    world.lake.remove(TARGET)
+    assert world.run().rows == Rows(inserted=6)
+    assert world.fresh()
+
+
+def test_a_changed_definition_compares_everything() -> None:
+    world = World(*SIX)
+    world.run()
+    query = "SELECT * FROM x WHERE k < 3"
+    world.lake.queries[query] = MemoryQuery(COLUMNS, lambda inputs: (r for r in inputs["x"] if r["k"] < 3))
+    assert world.refreshes.register(definition(query=query)).action == "changed"
+    assert world.run().rows == Rows(deleted=3, unchanged=3)
+    assert world.target() == [row(0), row(1), row(2)]
+
+
+def test_deletes_can_be_ignored() -> None:
+    world = World(*SIX, deletes="ignore")
+    world.run()
+    world.become(row(0, "b"))
+    assert world.run().rows == Rows(updated=1)
+    assert len(world.target()) == 6
+
+
+def test_of_rows_with_one_key_the_latest_is_kept_where_that_is_asked_for() -> None:
+    world = World(row(1, "a"), row(1, "c"), row(1, "b"), on_duplicate="latest", latest_by="v")
+    world.run()
+    assert world.target() == [row(1, "c")]
+
+
+def test_new_columns_are_added_and_filled() -> None:
+    world = World(*SIX)
+    world.run()
+    _widen(world)
+    world.run()
+    assert world.target() == [{"k": 1, "v": "a", "w": 5}]
+
+
+def test_new_columns_are_refused_where_the_definition_says_so() -> None:
+    world = World(*SIX, on_schema_change={"added": "refuse"})
+    world.run()
+    _widen(world)
+    with pytest.raises(Refused, match=r"w \(int\) is new"):
+        world.run()
+    assert world.record.run is None
+    assert not world.staged()
+
+
+@pytest.mark.parametrize(
+    ("rows", "code"), [([row(1), row(None)], "null_key"), ([row(1), row(1, "b")], "duplicate_key")]
+)
+@pytest.mark.parametrize("filled", [False, True])
+def test_bad_keys_fail_with_examples_and_leave_the_target_alone(rows: list[Any], code: str, filled: bool) -> None:
+    world = World(*(SIX if filled else []))
+    world.run()
+    world.become(*rows)
+    with pytest.raises(Failed, match="such as k=") as raised:
+        world.run()
+    assert raised.value.code == code
+    assert world.record.run is None
+    assert not world.staged()
+    assert len(world.target()) == (6 if filled else 0)
+    assert world.refreshes.history(NAME)[0].outcome is Outcome.FAILED
+
+
+def test_a_mass_delete_is_refused_before_any_chunk_and_done_by_force() -> None:
+    world = World(*SIX, max_delete_ratio=0.5)
+    world.run()
+    world.become(row(0), row(1))
+    before = len(world.commits)
+    with pytest.raises(Refused, match="delete 4 of 6 rows"):
+        world.run()
+    assert not any(c.data_change for c in world.commits[before:])
+    assert world.refreshes.history(NAME)[0].outcome is Outcome.REFUSED
+    assert world.run(FORCE).rows == Rows(deleted=4, unchanged=2)
+    assert world.fresh()
+
+
+def test_units_of_a_vnode_target_are_merged_side_by_side() -> None:
+    world = World(*SIX, **BY_VNODE)
+    world.run()
+    world.become(*[row(i, "b") for i in range(40)])
+    result = world.run(Request(workers=3))
+    assert world.fresh()
+    assert result.chunks.done > 3
+    assert len({r.unit for r in world.store.progress(NAME, result.run_id or "")}) > 1
+
+
+def test_a_view_shows_the_published_version_without_hidden_columns() -> None:
+    world = World(*SIX, view="gold.orders", **BY_VNODE)
+    result = world.run()
+    assert world.ports.engine.views == {"gold.orders": (TARGET, result.published_version, ("k", "v"))}  # type: ignore[attr-defined]
+
+
+def test_unknown_names_and_queries_are_invalid() -> None:
+    world = World()
+    with pytest.raises(Invalid, match="no definition named 'other'"):
+        world.refreshes.run("other", ONE)
+
+
+def test_a_table_of_a_stranger_is_refused_unless_it_is_adopted() -> None:
+    world = World(*SIX)
+    world.lake.create(TARGET, COLUMNS, [row(0), row(9)])
+    with pytest.raises(Refused, match="was not made by this tool"):
+        world.run()
+    adopting = World(*SIX, adopt=True)
+    adopting.lake.create(TARGET, COLUMNS, [row(0), row(9)])
+    assert adopting.run().rows == Rows(inserted=5, deleted=1, unchanged=1)
+    assert adopting.fresh()
+
+
+def test_a_lost_control_root_is_replaced_by_adopting_the_target_above_its_markers() -> None:
+    world = World(*SIX)
+    world.run()
+    world.become(*CHANGED)
+    again = World(adopt=True)
+    again.lake.tables |= world.lake.tables
+    assert again.run().generation > world.record.generation
+    assert again.fresh()
+
+
+def _widen(world: World) -> None:
+    world.lake.remove(INPUT)
+    world.lake.create(INPUT, (*COLUMNS, Column(name="w", type="int")), [{"k": 1, "v": "a", "w": 5}])

@@ -1,0 +1,186 @@
+"""Definitions come and go, interrupted runs are recovered, and people can see what happened."""
+
+import pytest
+
+from airflow_refresh_provider.core.lifecycle import State
+from airflow_refresh_provider.core.results import Outcome
+from airflow_refresh_provider.errors import Invalid, Refused
+from airflow_refresh_provider.runner.refreshes import Refreshes
+from tests.unit.runner.faults import Killed, at
+from tests.unit.runner.world import COLUMNS, INPUT, NAME, ONE, TARGET, World, definition, row
+
+LIVE = {"visibility": "live", "chunking": {"one_commit_up_to": 1, "chunk_rows": 1}}
+
+
+def interrupted(point: str = "begin /gold", nth: int = 2) -> World:
+    world = World(row(1), row(2), row(3), **LIVE)
+    world.run()
+    world.become(row(1, "b"), row(3), row(4))
+    with at(world.lake, point, nth=nth), pytest.raises(Killed):
+        world.run()
+    world.die(world.ports)
+    return world
+
+
+def test_registering_tells_new_changed_and_unchanged() -> None:
+    world = World()
+    assert world.refreshes.register(definition()).action == "unchanged"
+    assert world.refreshes.register(definition(owner="me")).action == "changed"
+    assert world.refreshes.show(NAME).definition.owner == "me"
+    assert [s.name for s in world.refreshes.statuses()] == [NAME]
+
+
+def test_a_second_definition_for_a_target_is_refused() -> None:
+    world = World()
+    with pytest.raises(Refused, match="already belongs to the definition orders"):
+        world.refreshes.register(definition(name="other"))
+
+
+def test_a_definition_whose_input_is_missing_is_not_registered() -> None:
+    world = World()
+    with pytest.raises(Invalid, match="the input x is not"):
+        world.refreshes.register(definition(name="other", target="/o", inputs={"x": {"path": "/nowhere"}}))
+    assert [s.name for s in world.refreshes.statuses()] == [NAME]
+
+
+@pytest.mark.parametrize("point", [None, "begin memory://staging", "begin /gold", "answer /gold", "drop memory"])
+def test_a_definition_is_dropped_in_any_state_and_its_target_stays(point: str | None) -> None:
+    world = interrupted(point, 1) if point else World(row(1))
+    before = world.store.read(NAME).record
+    dropped = Refreshes(world.process()).drop(NAME)
+    assert (dropped.target_deleted, dropped.run_abandoned is not None) == (False, point is not None)
+    assert not world.staged()
+    with pytest.raises(Invalid, match="no definition named"):
+        world.run()
+    world.refreshes.register(definition())
+    assert before is not None and world.record.generation > before.generation
+    if point:
+        assert Outcome.ABANDONED in {h.outcome for h in world.refreshes.history(NAME)}
+        world.run()
+        assert world.fresh()
+
+
+def test_dropping_deletes_the_target_only_when_asked_and_only_ones_own() -> None:
+    world = World(row(1))
+    world.run()
+    assert world.refreshes.drop(NAME, delete_target=True).target_deleted
+    assert TARGET not in world.lake.tables
+    other = World(row(1))
+    other.lake.create(TARGET, COLUMNS)
+    assert not other.refreshes.drop(NAME, delete_target=True).target_deleted
+    assert TARGET in other.lake.tables
+
+
+def test_a_live_run_is_not_dropped() -> None:
+    world = interrupted()
+    world.dead.clear()
+    with pytest.raises(Refused, match="is being refreshed"):
+        Refreshes(world.process()).drop(NAME)
+
+
+def test_a_drop_that_was_cut_off_is_finished_by_the_next_drop() -> None:
+    world = interrupted()
+    process = world.process()
+    with at(world.lake, "drop memory"), pytest.raises(Killed):
+        Refreshes(process).drop(NAME)
+    assert world.record.state is State.RESETTING
+    with pytest.raises(Refused, match="being dropped"):
+        world.another()
+    with pytest.raises(Refused, match="being dropped"):
+        world.refreshes.register(definition())
+    assert Refreshes(world.process()).drop(NAME).run_abandoned
+    assert not world.staged()
+
+
+@pytest.mark.parametrize(
+    ("point", "nth", "action"),
+    [("begin /gold", 2, "resumed"), ("answer /gold", 3, "published"), ("drop memory", 1, "cleaned_up")],
+)
+def test_recover_finishes_what_it_finds(point: str, nth: int, action: str) -> None:
+    world = interrupted(point, nth)
+    (found,) = Refreshes(world.process()).recover()
+    assert (found.action, found.result is not None) == (action, True)
+    assert world.fresh()
+
+
+def test_recover_abandons_what_cannot_go_on_and_says_why() -> None:
+    world = interrupted()
+    world.refreshes.register(definition(**LIVE, vnodes=2))
+    (found,) = Refreshes(world.process()).recover(NAME)
+    assert (found.action, "definition was changed" in found.reason) == ("abandoned", True)
+    assert world.record.run is None
+    assert not world.staged()
+
+
+def test_recover_leaves_the_living_and_the_idle_alone() -> None:
+    world = interrupted()
+    world.dead.clear()
+    assert [r.action for r in Refreshes(world.process()).recover()] == ["live"]
+    assert [r.action for r in World().refreshes.recover()] == ["clean"]
+
+
+def test_recover_drops_staging_that_no_run_names() -> None:
+    world = World(row(1))
+    world.lake.create(f"{world.ports.staging_root}/{NAME}/old/changes", COLUMNS)
+    world.refreshes.recover()
+    assert not world.staged()
+
+
+def test_a_start_drops_staging_that_no_run_names_even_when_nothing_is_to_do() -> None:
+    world = World(row(1))
+    world.run()
+    world.lake.create(f"{world.ports.staging_root}/{NAME}/old/changes", COLUMNS)
+    assert world.run().state is Outcome.NOTHING_TO_DO
+    assert not world.staged()
+
+
+def test_progress_shows_how_far_an_interrupted_run_is_and_can_be_rebuilt_from_the_log() -> None:
+    world = interrupted("begin /gold", 3)
+    progress = world.refreshes.progress(NAME)
+    assert (progress.stage, progress.chunks_done) == ("merging", 2)
+    known = world.store.progress(NAME, world.interrupted.run_id)
+    world.store.progress = lambda *_: []  # type: ignore[method-assign]
+    written: list[object] = []
+    world.store.add_progress = written.extend  # type: ignore[assignment]
+    world.refreshes.rebuild_progress(NAME)
+    assert written == known
+
+
+def test_history_keeps_every_run_newest_first_also_of_a_dropped_definition() -> None:
+    world = World(row(1))
+    world.run()
+    world.lake.append(INPUT, [row(2)])
+    second = world.run()
+    world.refreshes.drop(NAME)
+    history = world.refreshes.history(NAME)
+    assert history[0].run_id == second.run_id
+    assert [h.outcome for h in history] == [Outcome.SUCCEEDED, Outcome.SUCCEEDED]
+    with pytest.raises(Invalid):
+        world.refreshes.history("never")
+
+
+def test_comparing_only_tells_the_differences_and_writes_nothing() -> None:
+    world = World(row(1), row(2), row(3))
+    world.run()
+    before = len(world.commits)
+    assert world.refreshes.compare_only(NAME).equal
+    world.become(row(1), row(2, "b"), row(4))
+    found = world.refreshes.compare_only(NAME)
+    assert (found.rows.inserted, found.rows.updated, found.rows.deleted, found.rows.unchanged) == (1, 1, 1, 1)
+    assert {s.op: (s.desired, s.found) for s in found.samples} == {
+        "I": (row(4), None),
+        "U": (row(2, "b"), row(2)),
+        "D": (None, row(3)),
+    }
+    assert len(world.commits) == before
+    assert world.record.run is None
+    assert not world.staged()
+
+
+def test_a_run_shows_its_owner_and_whether_he_lives() -> None:
+    world = interrupted()
+    status = world.refreshes.show(NAME)
+    assert status.run is not None
+    assert (status.state, status.run.stage, status.run.live) == ("FINISHING", "merging", False)
+    assert world.another(ONE).resumed
+    assert world.refreshes.show(NAME).run is None

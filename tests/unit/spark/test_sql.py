@@ -1,0 +1,67 @@
+"""Spark SQL as text. Whether Spark reads it as meant is shown by the tests of the engine."""
+
+from __future__ import annotations
+
+import pytest
+
+from airflow_refresh_provider.core.columns import Column
+from airflow_refresh_provider.core.plan import HashRange
+from airflow_refresh_provider.spark import sql
+
+_KEYS = (Column(name="b", type="bigint"), Column(name="a", type="string"))
+
+
+def test_a_name_is_quoted_with_its_backticks_doubled() -> None:
+    assert sql.name("a`b") == "`a``b`"
+    assert sql.name("a b", "t") == "t.`a b`"
+    assert sql.names(["x", "y"], "t") == "t.`x`, t.`y`"
+    assert sql.table("/x `y`/z") == "delta.`/x ``y``/z`"
+
+
+def test_a_text_keeps_quotes_backslashes_and_line_ends() -> None:
+    assert sql.text("it's") == "'it\\'s'"
+    assert sql.text("a\\n") == "'a\\\\n'"
+    assert sql.text("a\nb\rc") == "'a\\nb\\rc'"
+    assert sql.text("ü%_") == "'ü%_'"
+
+
+@pytest.mark.parametrize(
+    ("value", "type_name", "expected"),
+    [
+        ("it's", "string", "'it\\'s'"),
+        ("true", "boolean", "CAST(true AS boolean)"),
+        ("-5", "tinyint", "CAST(-5 AS tinyint)"),
+        ("-7", "bigint", "-7L"),
+        (str(-(1 << 63)), "bigint", "(-9223372036854775807L - 1L)"),
+    ],
+)
+def test_a_key_is_a_literal_of_its_own_type(value: str, type_name: str, expected: str) -> None:
+    assert sql.literal(value, type_name) == expected
+
+
+def test_key_columns_come_in_key_order_with_the_target_s_spelling() -> None:
+    columns = (Column(name="A", type="string"), Column(name="v", type="int"), Column(name="b", type="bigint"))
+
+    assert sql.key_columns(columns, ("B", "a")) == (columns[2], columns[0])
+
+
+def test_the_vnode_is_a_hash_of_the_keys_as_their_declared_types() -> None:
+    hashed = "xxhash64(CAST(`b` AS bigint), CAST(`a` AS string))"
+
+    assert sql.key_hash(_KEYS) == hashed
+    assert sql.vnode(_KEYS, 16) == f"CAST(pmod({hashed}, 16L) AS INT)"
+
+
+def test_the_row_hash_leaves_hidden_columns_out_and_marks_nulls() -> None:
+    columns = (*_KEYS, Column(name="_vnode", type="int"), Column(name="_row_hash", type="bigint"))
+
+    assert sql.row_hash(columns, "t") == "xxhash64(t.`b`, t.`b` IS NULL, t.`a`, t.`a` IS NULL)"
+    assert sql.row_hash(columns[2:]) == "0L"
+
+
+def test_a_chunk_is_its_vnodes_and_within_one_its_hash_range() -> None:
+    assert sql.within("s._vnode", (), None, _KEYS, "s") == "true"
+    assert sql.within("s._vnode", (1, 3), None, _KEYS, "s") == "s._vnode IN (1, 3)"
+    assert sql.within("s._vnode", (1,), HashRange(low=-(1 << 63), high=-1), _KEYS[:1], "s") == (
+        "s._vnode IN (1) AND xxhash64(CAST(s.`b` AS bigint)) BETWEEN (-9223372036854775807L - 1L) AND -1L"
+    )
