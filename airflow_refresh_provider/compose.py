@@ -62,8 +62,10 @@ class LazyEngine:
         return self._found().open(session_id)
 
     def release(self, session_id: str) -> None:
-        """End somebody's session."""
-        self._found().release(session_id)
+        """End somebody's session. A server that does not run has none."""
+        embedded = self._engine is None and self._places.spark == EMBEDDED
+        if not embedded or embedded_server(self._places).status().running:
+            self._found().release(session_id)
 
     def _found(self) -> Engine:
         if self._engine is None:

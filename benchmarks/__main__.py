@@ -14,7 +14,7 @@ from pathlib import Path
 from airflow_refresh_provider.compose import embedded_server, refreshes
 from airflow_refresh_provider.places import Places
 from airflow_refresh_provider.spark.sessions import connect
-from benchmarks import lake, report, scenarios
+from benchmarks import control_store, lake, report, scenarios
 from benchmarks.contenders import overwrite, refresh
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -31,6 +31,8 @@ def main() -> int:
     server = embedded_server(places)
     try:
         raw = _measure(places, root, parquet, options)
+        _say("control tables")
+        raw["control"] = control_store.measure()
     finally:
         server.stop()
         shutil.rmtree(root, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""How long control writes take when the tables have grown: `python -m benchmarks.control_store`, JSON on stdout.
+"""How long control writes take when the tables have grown.
 
 Medians in milliseconds: a progress commit beside 10,000 rows, the listing of 1,000 definitions in a fresh store, and
 a transition (a read and the commit through it) beside them.
@@ -6,9 +6,7 @@ a transition (a read and the commit through it) beside them.
 
 from __future__ import annotations
 
-import json
 import statistics
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -29,20 +27,18 @@ TRIES = 25
 _START = datetime(2030, 1, 1, tzinfo=UTC)
 
 
-def main() -> None:
-    """Fill a store, measure it, print the figures."""
+def measure() -> dict[str, float]:
+    """Fill a store and time it."""
     with tempfile.TemporaryDirectory() as root:
         store = DeltaControlStore(root)
         _fill(store)
-        figures = {
+        return {
             "progress_commit_ms": _median(lambda n: store.add_progress(_rows(PROGRESS_ROWS + n))),
             "list_definitions_ms": _median(lambda _: _list(root)),
             "transition_ms": _median(lambda n: _transition(store, n)),
             "progress_rows": PROGRESS_ROWS,
             "definitions": DEFINITIONS,
         }
-    json.dump(figures, sys.stdout, indent=2)
-    sys.stdout.write("\n")
 
 
 def _fill(store: DeltaControlStore) -> None:
@@ -99,7 +95,3 @@ def _median(act: Callable[[int], None]) -> float:
         act(n)
         times.append(time.perf_counter() - start)
     return round(statistics.median(times) * 1000, 1)
-
-
-if __name__ == "__main__":
-    main()

@@ -53,7 +53,7 @@ def _stages(changed: dict[str, Figures]) -> str:
 
 
 def _others(raw: Figures) -> str:
-    first, unmoved, resumed = raw["first_load"], raw["unmoved"], raw["resumed"]
+    first, unmoved, resumed, control = raw["first_load"], raw["unmoved"], raw["resumed"], raw["control"]
     return "\n".join(
         [
             "## Other figures\n",
@@ -63,5 +63,7 @@ def _others(raw: Figures) -> str:
             f"| nothing moved, as a command, no Spark | {median(unmoved['command']):.2f} s |",
             f"| first load in chunks, client killed at half: the rest, of undisturbed | {resumed['ratio']:.2f} |",
             f"| peak memory of the client | {max(resumed['client_peak_mb'], unmoved['client_peak_mb']):.0f} MB |",
+            f"| progress commit beside {control['progress_rows']:,} rows | {control['progress_commit_ms']:.0f} ms |",
+            f"| listing {control['definitions']:,} definitions | {control['list_definitions_ms']:.0f} ms |",
         ]
     )

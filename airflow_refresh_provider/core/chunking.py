@@ -7,7 +7,7 @@ Vnodes without changes are not planned.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from airflow_refresh_provider.core.marker import MAX_SLOTS
 from airflow_refresh_provider.core.plan import ChangeCounts, Chunk, HashRange, Split, Unit, Way
@@ -15,6 +15,7 @@ from airflow_refresh_provider.core.stored import Stored
 
 _HASHES = 1 << 64
 _LOWEST = -(1 << 63)
+_DIRECT_UNITS = 4
 _OVERSIZE = 2  # a vnode this many times larger than a chunk is cut
 
 
@@ -87,10 +88,20 @@ def number(pieces: Iterable[Piece], ways: Iterable[Way], limits: Limits, after: 
     )
 
 
-def direct(splits: Iterable[Split | None]) -> tuple[Unit, ...]:
-    """The one unit of a first load that goes straight from the query into an empty target."""
-    chunks = tuple(Chunk(number=i, way=Way.APPEND, split=s) for i, s in enumerate(splits, start=1))
-    return (Unit(slot=0, chunks=chunks),)
+def direct(splits: Sequence[Split | None]) -> tuple[Unit, ...]:
+    """The units of a first load that goes straight from the query into an empty target, whatever its layout.
+
+    Appends do not conflict, so a few units may load side by side. Each has two chunks or more, as its fence costs a
+    commit too.
+    """
+    units = min(_DIRECT_UNITS, -(-len(splits) // 2))
+    return tuple(
+        Unit(
+            slot=slot,
+            chunks=tuple(Chunk(number=i, way=Way.APPEND, split=s) for i, s in enumerate(splits[slot::units], start=1)),
+        )
+        for slot in range(units)
+    )
 
 
 def split_files(files: Iterable[tuple[str, int]], parts: int) -> tuple[Split, ...]:

@@ -1,8 +1,8 @@
 """Picking the cheapest way to apply a chunk.
 
-Measured on 6 M rows: naming a few thousand keys as literals costs a third of a MERGE, replaceOn less than half of one,
-and past some ten percent of changed rows writing the whole table anew beats both. A way that locks out other writers
-(replaceOn, whole table) is only taken where commits follow each other anyway.
+Measured on 6 M rows: replaceOn costs less than half of a MERGE, naming up to a thousand keys as literals a little less
+than that and more with every key, and past some ten percent of changed rows writing the whole table anew beats all. A
+way that locks out other writers (replaceOn, whole table) is only taken where commits follow each other anyway.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from airflow_refresh_provider.core.columns import Columns
 from airflow_refresh_provider.core.plan import ChangeCounts, Way
 from airflow_refresh_provider.core.stored import Stored
 
+FEW_KEYS = 1_000
 LITERAL_KEYS = 10_000
-LITERAL_BYTES = 300_000
+LITERAL_BYTES = 200_000
 UPSERT_ROWS = 1_000_000
 REWRITE_TABLE_SHARE = 0.2
 REWRITE_VNODES_SHARE = 0.5
@@ -48,11 +49,12 @@ def choose(facts: ChunkFacts) -> Way:
         return Way.REPLACE_TABLE
     if not facts.deletion_vectors:
         return Way.MERGE
-    if fits_literals(facts.key_types, counts.total):
+    named = fits_literals(facts.key_types, counts.total)
+    if named and counts.total <= FEW_KEYS:
         return Way.KEYED_REPLACE
     if not facts.vnode_layout and not counts.deleted and counts.total <= UPSERT_ROWS:
         return Way.REPLACE_ON
-    return Way.MERGE
+    return Way.KEYED_REPLACE if named else Way.MERGE
 
 
 def fits_literals(key_types: tuple[str, ...], keys: int) -> bool:

@@ -1,1 +1,1 @@
-"""What the runner needs from the world, as protocols; in-memory twins live beside them in `twins`."""
+"""What the runner needs from the world, as protocols; `memory_*` are their twins in memory, bundled by `twins`."""

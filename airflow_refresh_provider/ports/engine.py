@@ -82,6 +82,8 @@ class CompareTask(Stored):
     The content is the source's, or `rows` when it was staged in splits. `vnodes` restricts both sides, None = all.
     `partitioned` lays the change set out by vnode, for change sets that will be applied in several chunks.
     `stored_hashes`: in layout vnode the target's own row hashes may be believed, because nobody else has written it.
+    `row_wise`: reading the content twice costs little, as each of its rows comes from one row that is stored.
+    `expected_rows`: about how many rows the larger side has.
 
     Raises Failed `duplicate_target_key` when the target itself has a key more than once.
     """
@@ -96,6 +98,8 @@ class CompareTask(Stored):
     vnodes: tuple[int, ...] | None
     partitioned: bool
     stored_hashes: bool = True
+    row_wise: bool = False
+    expected_rows: int = 0
 
 
 class ApplyTask(Stored):

@@ -17,7 +17,7 @@ from airflow_refresh_provider.core.record import Record
 from airflow_refresh_provider.core.results import Differences, DifferenceSample, Rows
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.engine import CompareTask, EngineSession, Stamp
-from airflow_refresh_provider.runner import inputs, queries, targets
+from airflow_refresh_provider.runner import inputs, queries, staged, targets
 from airflow_refresh_provider.runner.start import known
 from airflow_refresh_provider.runner.stopwatch import Stopwatch
 
@@ -28,12 +28,13 @@ def compare_only(ports: Ports, name: str, samples: int) -> Differences:
     record = known(name, ports.store.read(name).record)
     moment = ports.clock.now()
     comparison_id = ports.processes.new_id()
+    staged.drop_orphans(ports, name)
     definition = record.definition
     plan = Plan(
         pins=inputs.pin(ports, definition),
         moment=moment,
         query=queries.bound(definition, moment),
-        staging=f"{ports.staging_root}/_comparisons/{comparison_id}",
+        staging=staged.of_comparison(ports, name, comparison_id),
     )
     session = ports.engine.open(comparison_id)
     try:
@@ -52,6 +53,7 @@ def _differences(
     check_result(result, definition.keys)
     rows = max((ports.inputs.rows(p) or 0 for p in plan.pins.values()), default=0)
     ready = targets.read(ports, session, definition.target, auto_vnodes(rows, definition.chunking.chunk_rows))
+    row_wise = definition.latest_by is None and queries.row_wise(definition)
     check_change(schema_change(ready.target.columns, result), definition.target, add=False)
     note = Note(kind=NoteKind.CHUNK, definition=record.name, run=plan.staging, generation=1, inputs=digests(plan.pins))
     task = CompareTask(
@@ -64,6 +66,8 @@ def _differences(
         deletes=definition.deletes is Deletes.APPLY,
         vnodes=None,
         partitioned=False,
+        row_wise=row_wise,
+        expected_rows=max(rows, ready.rows or 0),
         stored_hashes=False,  # a stranger's update leaves them as they were, and showing it is the point here
     )
     compared = session.compare(task)

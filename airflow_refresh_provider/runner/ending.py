@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
 from airflow_refresh_provider.core.lifecycle import Event, State
 from airflow_refresh_provider.core.results import HistoryEntry, Outcome, RunResult
+from airflow_refresh_provider.errors import Lost, RefreshError
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.control import EventRow
+from airflow_refresh_provider.ports.log import LogGap
 from airflow_refresh_provider.runner.tenure import Tenure
 
 RUN_ENDED = "run_ended"
@@ -27,18 +32,22 @@ def release(tenure: Tenure) -> None:
     tenure.write(Event.RELEASE, lease=lease, claims={})
 
 
-def drop_orphans(ports: Ports, name: str) -> None:
-    """Drop staging that no run names; a late statement of an old owner can make it anew after it was dropped.
+def let_go(tenure: Tenure) -> None:
+    """Release the run if that is still possible; what went wrong before is what the caller has to hear."""
+    with suppress(RefreshError):
+        release(tenure)
 
-    Folders are listed before control is read: what a younger run has staged meanwhile is not among them.
-    """
-    if not (folders := ports.staging.runs(f"{ports.staging_root}/{name}")):
-        return
-    record = ports.store.read(name).record
-    kept = record.run.plan.staging if record and record.run else None
-    for folder in folders:
-        if folder != kept:
-            ports.staging.drop(folder)
+
+@contextmanager
+def let_go_on_failure(tenure: Tenure) -> Iterator[None]:
+    """Release the run when the work on it fails; one who has lost it touches nothing."""
+    try:
+        yield
+    except Lost:
+        raise
+    except (RefreshError, LogGap, KeyboardInterrupt):
+        let_go(tenure)
+        raise
 
 
 def must_be_kept(tenure: Tenure) -> bool:

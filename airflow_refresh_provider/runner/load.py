@@ -63,6 +63,8 @@ def compare(
         vnodes=vnodes,
         partitioned=_many_chunks(tenure.ports, run),
         stored_hashes=stored_hashes,
+        row_wise=run.definition.latest_by is None and (rows is not None or queries.row_wise(run.definition)),
+        expected_rows=max(_expected_rows(tenure.ports, run), targets.size(tenure.ports, run.plan.target)),
     )
     compared = session.compare(task)
     keys = compared.keys
@@ -116,8 +118,7 @@ def _first_load(
     splits = loading.direct_splits(keys.rows, allowed, None if source.latest_by else large)
     if splits is None:
         return None
-    units = chunking.direct(splits) if splits else ()
-    first = Round(base=ready.version, changes=None, units=units)
+    first = Round(base=ready.version, changes=None, units=chunking.direct(splits))
     return Frozen(rounds=(first,), source_rows=keys.rows, unchanged=0)
 
 

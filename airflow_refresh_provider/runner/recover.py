@@ -8,7 +8,7 @@ from airflow_refresh_provider.core.recovery import Admission, Step, admit
 from airflow_refresh_provider.core.request import Request
 from airflow_refresh_provider.core.results import Recovery
 from airflow_refresh_provider.ports.bundle import Ports
-from airflow_refresh_provider.runner import ending
+from airflow_refresh_provider.runner import staged
 from airflow_refresh_provider.runner.refresh import carry_on
 from airflow_refresh_provider.runner.start import judge, known
 from airflow_refresh_provider.runner.stopwatch import Stopwatch
@@ -30,7 +30,7 @@ def recover(ports: Ports, name: str | None) -> list[Recovery]:
 
 
 def _recover(ports: Ports, name: str) -> Recovery:
-    ending.drop_orphans(ports, name)
+    staged.drop_orphans(ports, name)
     snapshot = ports.store.read(name)
     record = known(name, snapshot.record)
     run = record.run

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 from airflow_refresh_provider.core.pins import digests
 from airflow_refresh_provider.core.record import Record, Run
@@ -91,23 +91,17 @@ def _kept_or_given_up(tenure: Tenure) -> Iterator[None]:
         raise
     except (Invalid, Refused, Failed) as error:
         if ending.must_be_kept(tenure):
-            _release(tenure)
+            ending.let_go(tenure)
         else:
             refused = isinstance(error, Refused)
             ending.abandon(tenure, error.message, Outcome.REFUSED if refused else Outcome.FAILED)
         raise
     except LogGap:
-        _release(tenure)
+        ending.let_go(tenure)
         raise _log_gap(tenure) from None
     except (RefreshError, KeyboardInterrupt):
-        _release(tenure)
+        ending.let_go(tenure)
         raise
-
-
-def _release(tenure: Tenure) -> None:
-    """Let go of the run if that is still possible; what went wrong before is what the caller has to hear."""
-    with suppress(RefreshError):
-        ending.release(tenure)
 
 
 def _log_gap(tenure: Tenure) -> Retry:

@@ -21,7 +21,7 @@ from airflow_refresh_provider.errors import Invalid, Refused, StaleSnapshot
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.control import Snapshot
 from airflow_refresh_provider.ports.log import LogGap
-from airflow_refresh_provider.runner import ending, inputs, queries, targets
+from airflow_refresh_provider.runner import inputs, queries, staged, targets
 from airflow_refresh_provider.runner.takeover import Taken, adopt, new_lease, take_over
 from airflow_refresh_provider.runner.tenure import Tenure, commit
 
@@ -105,7 +105,7 @@ def _start(ports: Ports, snapshot: Snapshot, record: Record, request: Request) -
             next="Mend the cause and register the definition again.",
         )
     definition = record.definition
-    ending.drop_orphans(ports, record.name)
+    staged.drop_orphans(ports, record.name)
     pins = inputs.pin(ports, definition)
     facts = ports.log.facts(definition.target)
     targets.check(ports, definition, facts)
@@ -136,7 +136,7 @@ def _new_run(ports: Ports, record: Record, pins: VersionVector, seen: int, reque
             pins=pins,
             moment=now,
             query=queries.bound(record.definition, now),
-            staging=f"{ports.staging_root}/{record.name}/{run_id}",
+            staging=staged.of_run(ports, record.name, run_id),
             force=request.force,
         ),
     )

@@ -6,7 +6,7 @@ or skipped by Delta itself. Releasing his sessions merely saves work.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
@@ -66,7 +66,7 @@ def take_over(ports: Ports, snapshot: Snapshot, record: Record, request: Request
     assert old is not None
     if not (tenure := _draw(ports, snapshot, record, Event.TAKE_OVER)):
         return None
-    with ports.heart.beating(record.name, old.run_id, None, tenure.generation):
+    with ports.heart.beating(record.name, old.run_id, None, tenure.generation), ending.let_go_on_failure(tenure):
         session, decision = _decide(tenure, old, request)
         ports.watch.note(f"run {old.run_id} was left unfinished: {decision.step.value}, {decision.reason}")
         if decision.step is Step.ABANDON:
@@ -82,18 +82,11 @@ def fence(tenure: Tenure, session: EngineSession, target: Target, frozen: Frozen
     The fence stands at the last chunk done. That is read from the log again after the fence is in: a chunk that came
     in between is counted, and the fence is moved up to it.
     """
-    app_id = slot_app_id(target.table_id, slot)
-    for _ in range(FENCE_TRIES):
-        done = _reached(tenure, target, frozen, slot)
-        marker = Marker(generation, done, fence=True)
-        match standing(tenure.ports.log.markers(target.location).get(app_id), marker):
-            case Standing.MINE:
-                return
-            case Standing.YOUNGER:
-                raise lost(tenure.name, tenure.run_id)
-            case Standing.OLDER:
-                _mark_fence(tenure, session, target, app_id, marker, slot)
-    raise _fence_failed(tenure, app_id)
+
+    def needed() -> Marker:
+        return Marker(generation, _reached(tenure, target, frozen, slot), fence=True)
+
+    _mark_until(tenure, session, target, _Fence(slot_app_id(target.table_id, slot), slot, needed))
 
 
 def replaced(ports: Ports, target: Target) -> bool:
@@ -229,35 +222,47 @@ def _sealed(tenure: Tenure, run: Run) -> bool:
     return False
 
 
+@dataclass(frozen=True)
+class _Fence:
+    """A marker that has to be in the log; `needed` says anew, each time, which one it is."""
+
+    app_id: str
+    slot: int | None
+    needed: Callable[[], Marker]
+
+
 def _fence_seal(tenure: Tenure, session: EngineSession, target: Target) -> None:
-    app_id = seal_app_id(target.table_id)
     marker = Marker(tenure.generation, 0, fence=True)
+    _mark_until(tenure, session, target, _Fence(seal_app_id(target.table_id), None, lambda: marker))
+
+
+def _mark_until(tenure: Tenure, session: EngineSession, target: Target, wanted: _Fence) -> None:
+    """Send a fence until the log shows it. Raises Lost when a younger one is there."""
     for _ in range(FENCE_TRIES):
-        match standing(tenure.ports.log.markers(target.location).get(app_id), marker):
+        marker = wanted.needed()
+        match standing(tenure.ports.log.markers(target.location).get(wanted.app_id), marker):
             case Standing.MINE:
                 return
             case Standing.YOUNGER:
                 raise lost(tenure.name, tenure.run_id)
             case Standing.OLDER:
-                _mark_fence(tenure, session, target, app_id, marker, None)
-    raise _fence_failed(tenure, app_id)
+                _mark(tenure, session, target, wanted, marker)
+    raise _fence_failed(tenure, wanted.app_id)
 
 
-def _mark_fence(
-    tenure: Tenure, session: EngineSession, target: Target, app_id: str, marker: Marker, slot: int | None
-) -> None:
+def _mark(tenure: Tenure, session: EngineSession, target: Target, wanted: _Fence, marker: Marker) -> None:
     """Send a fence; its outcome is read from the log by the caller, a lost race against a late commit included."""
     note = Note(
         kind=NoteKind.FENCE,
         definition=tenure.name,
         run=tenure.run_id,
         generation=marker.generation,
-        unit=slot,
+        unit=wanted.slot,
         chunk=marker.chunk,
         inputs=digests(tenure.run().plan.pins),
     )
     with suppress(Conflict):
-        session.mark(target.location, Stamp(app_id=app_id, marker=marker, note=note))
+        session.mark(target.location, Stamp(app_id=wanted.app_id, marker=marker, note=note))
 
 
 def _since(tenure: Tenure, target: Target, frozen: Frozen) -> tuple[Commit, ...]:

@@ -11,6 +11,9 @@ from airflow_refresh_provider.core.plan import Way
 from airflow_refresh_provider.ports.engine import ApplyTask
 from airflow_refresh_provider.spark import content, sql, writing
 
+_PARTITION_ROWS = 250_000
+_FEWEST_PARTITIONS = 2
+
 
 def apply(spark: SparkSession, task: ApplyTask) -> None:
     """Apply one chunk in its way. Without changes it is its stamp alone."""
@@ -84,8 +87,11 @@ def _keyed_replace(spark: SparkSession, task: ApplyTask) -> None:
 def _replace_on(spark: SparkSession, task: ApplyTask) -> None:
     keys = sql.key_columns(task.target.columns, task.source.keys)
     writer = _overwrite(_upserts(spark, task).alias("s"), task)
-    condition = sql.same_keys(keys, "t", "s")
-    writer.option("replaceOn", condition).option("targetAlias", "t").save(task.target.location)
+    writer = writer.option("replaceOn", sql.same_keys(keys, "t", "s")).option("targetAlias", "t")
+    # What is shuffled are the changes and the places of the rows that they replace.
+    partitions = max(_FEWEST_PARTITIONS, task.chunk.counts.total // _PARTITION_ROWS)
+    with writing.setting(spark, {"spark.sql.shuffle.partitions": str(partitions)}):
+        writer.save(task.target.location)
 
 
 def _replace_vnodes(spark: SparkSession, task: ApplyTask) -> None:

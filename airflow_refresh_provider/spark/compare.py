@@ -1,41 +1,64 @@
-"""The comparison: one job that finds every difference between desired content and target, and stages it.
+"""The comparison: finds every difference between desired content and target, stages it and counts it.
 
-A full outer join on the key, the target's side narrowed to key and hash. The rows of both sides are counted while they
-pass, so that repeated keys show without another look: each row of either side that has a partner must have exactly
-one. A row hash is never NULL, so one that is tells that its side has no row.
+Repeated keys show without another look at the data: each row of either side that has a partner must have exactly one.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
-from airflow_refresh_provider.core.columns import OP, ROW_HASH, VNODE, visible
+from airflow_refresh_provider.core.columns import OP, VNODE, visible
 from airflow_refresh_provider.core.plan import ChangeCounts, StagedTable, Target
 from airflow_refresh_provider.errors import Failed
 from airflow_refresh_provider.ports.engine import CompareTask, Comparison, KeyReport, Sample
-from airflow_refresh_provider.spark import content, ddl, keycheck, sql, writing
+from airflow_refresh_provider.spark import content, ddl, differences, keycheck, sql, writing
 
-_IN_PLACE = OP  # a reserved name, so that no column of a target can have it
 _PARTITION_ROWS = 750_000
 _FEWEST_PARTITIONS = 4
-
-
-@dataclass(frozen=True)
-class _Counted:
-    source: Observation
-    target: Observation
-    joined: Observation
+_SENT_KEYS = 1_000_000
+"""So many keys that differ are sent to every task that looks their rows up."""
 
 
 def compare(spark: SparkSession, task: CompareTask) -> Comparison:
     """Stage the differences and count them."""
-    counted = _Counted(Observation("source"), Observation("target"), Observation("joined"))
-    _stage(spark, task, counted)
-    changes = StagedTable(location=task.location, version=0)
-    counts, keys = _summary(spark, task, changes)
+    counted = differences.Counted()
+    partitions = max(_FEWEST_PARTITIONS, -(-task.expected_rows // _PARTITION_ROWS))
+    with writing.setting(spark, {"spark.sql.shuffle.partitions": str(partitions)}):
+        return (_by_keys if task.row_wise else _at_once)(spark, task, counted)
+
+
+def _at_once(spark: SparkSession, task: CompareTask, counted: differences.Counted) -> Comparison:
+    changes = _stage(differences.whole(spark, task, counted), task)
+    return _checked(spark, task, counted, content.staged(spark, changes))
+
+
+def _by_keys(spark: SparkSession, task: CompareTask, counted: differences.Counted) -> Comparison:
+    keys = differences.of_keys(spark, task, counted)
+    place = f"{task.location}-keys"
+    keys.write.mode("overwrite").parquet(place)
+    differing = spark.read.schema(keys.schema).parquet(place)
+    compared = _checked(spark, task, counted, differing)
+    total = compared.total.total
+    if total and not (compared.keys.null_keys or compared.keys.duplicate_keys):
+        _stage(differences.widened(spark, task, differing, few=total <= _SENT_KEYS), task)
+    return compared
+
+
+def _stage(rows: DataFrame, task: CompareTask) -> StagedTable:
+    rows = rows.repartition(VNODE) if task.partitioned else rows
+    writer = writing.stamped(rows.write, task.stamp).mode("overwrite").options(**ddl.naming(task.target.columns))
+    (writer.partitionBy(VNODE) if task.partitioned else writer).save(task.location)
+    return _changes(task)
+
+
+def _changes(task: CompareTask) -> StagedTable:
+    return StagedTable(location=task.location, version=0)
+
+
+def _checked(spark: SparkSession, task: CompareTask, counted: differences.Counted, found: DataFrame) -> Comparison:
+    """Counts of what was found, and whether the keys of both sides are sound."""
+    counts, keys = _summary(task, found)
     _check_places(task, counted.target)
     source_rows, target_rows, joined = _rows(counted.source), _rows(counted.target), counted.joined.get
     pairs, new, gone = joined.get("pairs", 0), joined.get("new", 0), joined.get("gone", 0)
@@ -44,24 +67,9 @@ def compare(spark: SparkSession, task: CompareTask) -> Comparison:
         keys = keycheck.check(content.desired(spark, task.source, task.target, task.rows), task.source.keys)
     if not (keys.duplicate_keys or keys.null_keys) and (doubtful or pairs != source_rows - new):
         _check_target(spark, task)
-    return Comparison(changes=changes, counts=counts, source_rows=source_rows, target_rows=target_rows, keys=keys)
-
-
-def _stage(spark: SparkSession, task: CompareTask, counted: _Counted) -> None:
-    rows = _expected_rows(spark, task)
-    partitions = max(_FEWEST_PARTITIONS, -(-rows // _PARTITION_ROWS))
-    differences = _differences(spark, task, counted)
-    if task.partitioned:
-        differences = differences.repartition(VNODE)
-    writer = writing.stamped(differences.write, task.stamp).mode("overwrite").options(**ddl.naming(task.target.columns))
-    with writing.setting(spark, {"spark.sql.shuffle.partitions": str(partitions)}):
-        (writer.partitionBy(VNODE) if task.partitioned else writer).save(task.location)
-
-
-def _expected_rows(spark: SparkSession, task: CompareTask) -> int:
-    """Rows of the larger side. The target's are counted, which its log answers; the source's as far as pins know."""
-    known = (pin.rows or 0 for pin in task.source.pins.values())
-    return max(content.at_version(spark, task.target.location, task.base).count(), *known, 0)
+    return Comparison(
+        changes=_changes(task), counts=counts, source_rows=source_rows, target_rows=target_rows, keys=keys
+    )
 
 
 def _rows(side: Observation) -> int:
@@ -94,57 +102,6 @@ def _bad_target(code: str, message: str) -> Failed:
     )
 
 
-def _differences(spark: SparkSession, task: CompareTask, counted: _Counted) -> DataFrame:
-    keys = sql.key_columns(task.target.columns, task.source.keys)
-    columns = visible(task.target.columns)
-    desired = _desired(spark, task, counted)
-    found = _found(spark, task, counted)
-    joined = desired.alias("s").join(
-        found.alias("t").hint("shuffle_hash"), F.expr(sql.same_keys(keys, "s", "t")), "full_outer"
-    )
-    joined = joined.observe(
-        counted.joined,
-        F.expr(f"count_if(s.{ROW_HASH} IS NOT NULL AND t.{ROW_HASH} IS NOT NULL)").alias("pairs"),
-        F.expr(f"count_if(s.{ROW_HASH} IS NULL)").alias("gone"),
-        F.expr(f"count_if(t.{ROW_HASH} IS NULL)").alias("new"),
-    )
-    gone = "'D'" if task.deletes else "NULL"
-    op = (
-        f"CASE WHEN s.{ROW_HASH} IS NULL THEN {gone} WHEN t.{ROW_HASH} IS NULL THEN 'I' "
-        f"WHEN s.{ROW_HASH} <> t.{ROW_HASH} THEN 'U' END"
-    )
-    key_names = {k.name.lower() for k in keys}
-    values = [
-        f"coalesce({sql.name(c.name, 's')}, {sql.name(c.name, 't')}) AS {sql.name(c.name)}"
-        if c.name.lower() in key_names
-        else f"{sql.name(c.name, 's')} AS {sql.name(c.name)}"
-        for c in columns
-    ]
-    changed = joined.selectExpr(*values, f"s.{ROW_HASH} AS {ROW_HASH}", f"{op} AS {OP}").where(f"{OP} IS NOT NULL")
-    return changed.selectExpr("*", f"{_vnode_of(task)} AS {VNODE}")
-
-
-def _desired(spark: SparkSession, task: CompareTask, counted: _Counted) -> DataFrame:
-    rows = content.desired(spark, task.source, task.target, task.rows)
-    rows = rows.where(_in_vnodes(task)) if task.vnodes is not None else rows
-    rows = rows.selectExpr("*", f"{sql.row_hash(task.target.columns)} AS {ROW_HASH}")
-    return rows.observe(counted.source, F.count(F.lit(1)).alias("rows"))
-
-
-def _found(spark: SparkSession, task: CompareTask, counted: _Counted) -> DataFrame:
-    rows = content.at_version(spark, task.target.location, task.base)
-    by_vnode = any(c.name == ROW_HASH for c in task.target.columns)
-    if task.vnodes is not None:
-        literals = ", ".join(map(str, task.vnodes))
-        rows = rows.where(f"{VNODE} IN ({literals})" if by_vnode else _in_vnodes(task))
-    believed = by_vnode and task.stored_hashes
-    hashed = f"coalesce({ROW_HASH}, 0L)" if believed else sql.row_hash(task.target.columns)
-    in_place = f"{VNODE} <=> {_vnode_of(task)}" if by_vnode and not believed else "true"
-    rows = rows.selectExpr(*map(sql.name, task.source.keys), f"{hashed} AS {ROW_HASH}", f"{in_place} AS {_IN_PLACE}")
-    misplaced = F.expr(f"count_if(NOT {_IN_PLACE})").alias("misplaced")
-    return rows.observe(counted.target, F.count(F.lit(1)).alias("rows"), misplaced).drop(_IN_PLACE)
-
-
 def _check_places(task: CompareTask, target: Observation) -> None:
     """Refuse rows that lie in another vnode than their key's: no chunk would find them there."""
     if misplaced := target.get.get("misplaced", 0):
@@ -154,30 +111,22 @@ def _check_places(task: CompareTask, target: Observation) -> None:
             f"{misplaced} rows of the target {task.target.location} have a {VNODE} that is not their key's",
             left="The target was not changed by the comparison.",
             next="They were not written by a refresh, which fills the hidden columns. Remove them, then run again: "
-            f"DELETE FROM {table} WHERE NOT ({VNODE} <=> {_vnode_of(task)})",
+            f"DELETE FROM {table} WHERE NOT ({VNODE} <=> {differences.vnode_of(task)})",
         )
 
 
-def _vnode_of(task: CompareTask) -> str:
-    return sql.vnode(sql.key_columns(task.target.columns, task.source.keys), task.target.vnodes)
-
-
-def _in_vnodes(task: CompareTask) -> str:
-    return f"{_vnode_of(task)} IN ({', '.join(map(str, task.vnodes or ()))})"
-
-
-def _summary(spark: SparkSession, task: CompareTask, changes: StagedTable) -> tuple[dict[int, ChangeCounts], KeyReport]:
-    """Counts by vnode, and whether staged keys are NULL or repeat."""
-    keys = sql.names(task.source.keys)
+def _summary(task: CompareTask, found: DataFrame) -> tuple[dict[int, ChangeCounts], KeyReport]:
+    """Counts by vnode, and whether keys that differ are NULL or repeat."""
     no_key = " OR ".join(f"{sql.name(k)} IS NULL" for k in task.source.keys)
-    found = spark.sql(
-        f"SELECT {VNODE} AS v, sum(i) AS i, sum(u) AS u, sum(d) AS d, sum(no_key) AS no_key, sum(again) AS again FROM ("
-        f"SELECT {VNODE}, count_if({OP} = 'I') AS i, count_if({OP} = 'U') AS u, count_if({OP} = 'D') AS d, "
-        f"count_if({no_key}) AS no_key, IF(count(*) > 1, 1, 0) AS again "
-        f"FROM {sql.table(changes.location)} VERSION AS OF {changes.version} GROUP BY {VNODE}, {keys}) GROUP BY {VNODE}"
-    ).collect()
-    counts = {r.v: ChangeCounts(inserted=r.i, updated=r.u, deleted=r.d) for r in found}
-    report = KeyReport(rows=0, null_keys=sum(r.no_key for r in found), duplicate_keys=sum(r.again for r in found))
+    of_key = F.expr(
+        f"struct(count_if({OP} = 'I') AS i, count_if({OP} = 'U') AS u, count_if({OP} = 'D') AS d, "
+        f"count_if({no_key}) AS no_key, IF(count(*) > 1, 1, 0) AS again)"
+    ).alias(OP)
+    by_key = found.groupBy(VNODE, *(F.col(sql.name(k)) for k in task.source.keys)).agg(of_key)
+    sums = (F.sum(f"{OP}.{name}").alias(name) for name in ("i", "u", "d", "no_key", "again"))
+    rows = by_key.groupBy(VNODE).agg(*sums).collect()
+    counts = {r[VNODE]: ChangeCounts(inserted=r.i, updated=r.u, deleted=r.d) for r in rows}
+    report = KeyReport(rows=0, null_keys=sum(r.no_key for r in rows), duplicate_keys=sum(r.again for r in rows))
     return counts, report
 
 

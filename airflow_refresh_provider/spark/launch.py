@@ -11,6 +11,10 @@ from pathlib import Path
 from airflow_refresh_provider.errors import Invalid
 
 MEMORY_VARIABLE = "AIRFLOW_REFRESH_SPARK_MEMORY"
+COLLECTOR = "-XX:+UseParallelGC"
+"""Throughput counts here, pauses do not: a fifth faster than the JVM's own choice. Two collectors are an error."""
+
+_JAVA_VARIABLES = ("JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS")
 _MEMORY = re.compile(r"[1-9][0-9]*[mg]", re.IGNORECASE)
 
 _LOG4J2 = """\
@@ -29,9 +33,10 @@ logger.connect.level = error
 
 @dataclass(frozen=True)
 class ServerOptions:
-    """Heap of the JVM, and what is wanted beyond the usual: confs, which win, and jars, which come first."""
+    """Heap and options of the JVM, and what is wanted beyond: confs, which win, and jars, which come first."""
 
     memory: str = "4g"
+    java_options: str = COLLECTOR
     extra_conf: Mapping[str, str] = field(default_factory=dict)
     extra_jars: tuple[Path, ...] = ()
 
@@ -45,7 +50,8 @@ class ServerOptions:
                 f"{MEMORY_VARIABLE} is {memory!r}, which is not an amount of memory",
                 next=f"Set {MEMORY_VARIABLE} to a number with m or g, such as 2g, or leave it out.",
             )
-        return cls(memory=memory)
+        theirs = any("GC" in environment.get(variable, "") for variable in _JAVA_VARIABLES)
+        return cls(memory=memory, java_options="" if theirs else COLLECTOR)
 
 
 @dataclass(frozen=True)
@@ -109,6 +115,7 @@ def _confs(home: Home, port: int, jars: list[Path], options: ServerOptions) -> d
         "spark.app.name": "airflow-refresh",
         # On the JVM's own class path, not as --jars: those would be copied and loaded apart at each start.
         "spark.driver.extraClassPath": os.pathsep.join(str(jar) for jar in (*options.extra_jars, *jars)),
+        "spark.driver.defaultJavaOptions": options.java_options,
         "spark.driver.extraJavaOptions": " ".join(_quoted(option) for option in _java_options(home)),
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",

@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from airflow_refresh_provider.ports.memory_lake import MemoryLake, MemoryQuery
 from airflow_refresh_provider.ports.twins import memory_ports
 from airflow_refresh_provider.ports.watch import Watch
 from airflow_refresh_provider.runner.refreshes import Refreshes
-from airflow_refresh_provider.spark.server import EmbeddedServer, ServerOptions
+from airflow_refresh_provider.spark.endpoint import Endpoint
 
 ROOT = Path(__file__).parents[2]
 COLUMNS = (Column(name="id", type="bigint"), Column(name="name", type="string"))
@@ -130,8 +130,6 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
 
 
 @pytest.fixture(scope="session")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The URL of a real Spark server for the tests of this folder."""
-    server = EmbeddedServer(tmp_path_factory.mktemp("spark"), ServerOptions(memory="2g"))
-    yield server.ensure().url
-    server.stop()
+def spark(spark_server: Endpoint) -> str:
+    """The URL of a real Spark server."""
+    return spark_server.url

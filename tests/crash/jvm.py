@@ -17,17 +17,7 @@ from airflow_refresh_provider.spark.endpoint import Endpoint
 from airflow_refresh_provider.spark.installation import find
 from airflow_refresh_provider.spark.jars import delta_jars
 from airflow_refresh_provider.spark.server import EmbeddedServer, ServerOptions
-
-FRUGAL = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC -Xmn400m"
-"""For a JVM that soon dies: one is not worth the better of Java's compilers, nor threads for its garbage."""
-
-# Compiling each little query costs more than running it.
-_INTERPRETED = {
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.sql.adaptive.enabled": "false",
-    "spark.sql.shuffle.partitions": "2",
-}
+from tests.frugal import FRUGAL, INTERPRETED
 
 SOURCES = Path(__file__).parent / "java"
 
@@ -52,13 +42,14 @@ def holding(classes: Path, holds: Path) -> ServerOptions:
     """Options of a server whose statements find in `holds` what stops them."""
     return ServerOptions(
         memory="1g",
+        java_options=FRUGAL,
         extra_jars=(classes,),
         extra_conf={
             "spark.delta.logStore.file.impl": "HoldingLogStore",
             "spark.hadoop.crash.holds": str(holds),
             "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension,HoldingExtension",
-            "spark.driver.defaultJavaOptions": FRUGAL,
-            **_INTERPRETED,
+            "spark.sql.adaptive.enabled": "false",
+            **INTERPRETED,
         },
     )
 

@@ -57,13 +57,10 @@ def test_a_refresh_that_dies_again_and_again_on_its_way_is_finished(stage_of: Se
     play(
         stage,
         *dies(Victim.CLIENT, points.staged(AFTER)),
-        *dies(Victim.CLIENT, points.chunk(1, BEFORE)),
         *dies(Victim.SERVER, points.chunk(2, AFTER)),
         *dies(Victim.CLIENT, points.fence(AFTER)),
-        *dies(Victim.CLIENT, points.progress(BEFORE)),
         *dies(Victim.CLIENT, points.seal(BEFORE)),
         *dies(Victim.CLIENT, points.stored(Event.PUBLISH, BEFORE)),
-        *dies(Victim.CLIENT, points.staging_dropped(BEFORE)),
         *another_finishes(),
     )
     check_all(stage)
@@ -124,8 +121,8 @@ def test_a_first_load_in_splits_goes_on_where_it_was_cut(new_stage: SetUp) -> No
     play(
         stage,
         *dies(Victim.CLIENT, points.target_made(AFTER)),
-        *dies(Victim.BOTH, points.chunk(2, AFTER)),
-        *dies(Victim.CLIENT, points.chunk(3, BEFORE)),
+        *dies(Victim.BOTH, points.chunk(1, AFTER)),
+        *dies(Victim.CLIENT, points.chunk(2, BEFORE)),
         *another_finishes(),
     )
     check_all(stage)

@@ -16,9 +16,10 @@ from airflow_refresh_provider.spark.launch import MEMORY_VARIABLE
 from airflow_refresh_provider.spark.server import ServerOptions
 from tests.crash.checks import check_all
 from tests.crash.directions import Victim
-from tests.crash.jvm import FRUGAL, Server
+from tests.crash.jvm import Server
 from tests.crash.lake import NAME, PLAIN, VNODE, Kind, Lake
 from tests.crash.stage import Client, Stage
+from tests.frugal import FRUGAL
 
 MEMORY = "1g"
 FIRST_GUESS = 15.0
@@ -85,7 +86,7 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: Kind) -> Iterat
     """A stage on a server of its own, the one that clients start themselves."""
     monkeypatch.setenv(MEMORY_VARIABLE, MEMORY)
     monkeypatch.setenv("JDK_JAVA_OPTIONS", FRUGAL)
-    server = Server(tmp_path / "control" / ".spark", ServerOptions(memory=MEMORY))
+    server = Server(tmp_path / "control" / ".spark", ServerOptions(memory=MEMORY, java_options=""))
     lake = Lake(tmp_path, kind)
     lake.change(FILES)
     stage = Stage(tmp_path, lake, server, tmp_path / "holds")

@@ -95,7 +95,7 @@ class Lake:
         return task
 
     def compare(self, target: Target, source: Source, **choices: Any) -> Comparison:
-        """Stage the differences between source and target."""
+        """Stage the differences between source and target; by their keys first, if nothing else is chosen."""
         task: dict[str, Any] = {
             "source": source,
             "rows": None,
@@ -106,6 +106,7 @@ class Lake:
             "deletes": True,
             "vnodes": None,
             "partitioned": False,
+            "row_wise": True,
         }
         return self.session.compare(CompareTask(**(task | choices)))
 

@@ -16,6 +16,7 @@ from airflow_refresh_provider.errors import Invalid
 from airflow_refresh_provider.spark.engine import ClassicEngine
 from airflow_refresh_provider.spark.sessions import open_classic
 from tests.engine.acts import Lake, source
+from tests.frugal import FRUGAL
 
 _QUERY = (
     "SELECT id AS v, concat('k''', id) AS k, array(named_struct('a b', {}, 'n', CAST(NULL AS INT)), NULL) AS a "
@@ -31,6 +32,7 @@ def _application(folder: Path, class_path: str) -> SparkSession:
     confs = {
         "spark.driver.extraClassPath": class_path,
         "spark.driver.memory": "1g",
+        "spark.driver.defaultJavaOptions": FRUGAL,
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.ui.enabled": "false",

@@ -1,4 +1,4 @@
-"""One embedded server for all tests of the engine; tests that harm a server start their own."""
+"""Sessions on the server that the tests share; tests that harm a server start their own."""
 
 from __future__ import annotations
 
@@ -9,15 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from airflow_refresh_provider.spark.endpoint import Endpoint
-from airflow_refresh_provider.spark.server import EmbeddedServer, ServerOptions
 from airflow_refresh_provider.spark.sessions import close, connect
-
-
-@pytest.fixture(scope="session")
-def spark_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
-    server = EmbeddedServer(tmp_path_factory.mktemp("spark"), ServerOptions(memory="2g"))
-    yield server.ensure()
-    server.stop()
 
 
 @pytest.fixture

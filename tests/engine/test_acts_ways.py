@@ -51,14 +51,23 @@ _ALL = [
 @pytest.mark.parametrize(
     ("way", "by_vnode", "vectors", "changes"),
     [
-        (Way.MERGE, False, True, _ALL),
+        (Way.MERGE, False, True, _MIX),
         (Way.MERGE, False, False, _MIX),
         (Way.MERGE, True, True, _MIX),
-        (Way.KEYED_REPLACE, False, True, _ALL),
+        (Way.KEYED_REPLACE, False, True, _MIX),
         (Way.KEYED_REPLACE, True, True, _MIX),
         (Way.REPLACE_ON, False, True, _UPSERTS),
-        (Way.REPLACE_VNODES, True, True, _ALL),
-        (Way.REPLACE_TABLE, False, True, _ALL),
+        (Way.REPLACE_VNODES, True, True, _MIX),
+        (Way.REPLACE_TABLE, False, True, _MIX),
+        *(
+            pytest.param(way, by_vnode, True, _ALL, marks=pytest.mark.slow)
+            for way, by_vnode in (
+                (Way.MERGE, False),
+                (Way.KEYED_REPLACE, False),
+                (Way.REPLACE_VNODES, True),
+                (Way.REPLACE_TABLE, False),
+            )
+        ),
     ],
 )
 def test_after_each_change_the_target_equals_the_query_in_one_repeatable_commit(

@@ -18,7 +18,7 @@ from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.engine import CompareTask, Comparison, EngineSession
 from airflow_refresh_provider.ports.memory_control import MemoryControlStore
 from airflow_refresh_provider.ports.memory_engine import MemorySession
-from airflow_refresh_provider.runner import ending, finish, inputs, journal, load, merge, start, takeover
+from airflow_refresh_provider.runner import finish, inputs, journal, load, merge, staged, start, takeover
 from airflow_refresh_provider.runner.tenure import Tenure, UnitTenure, lost
 
 Switch = Callable[[pytest.MonkeyPatch], None]
@@ -62,7 +62,7 @@ def _fence_once(patch: pytest.MonkeyPatch) -> None:
         done = chunks_done(commits, target.table_id, slot, tenure.run().generations)
         app_id, marker = slot_app_id(target.table_id, slot), Marker(gen, done, fence=True)
         while log.markers(target.location).get(app_id, 0) < marker.version:
-            takeover._mark_fence(tenure, session, target, app_id, marker, slot)
+            takeover._mark(tenure, session, target, takeover._Fence(app_id, slot, lambda: marker), marker)
 
     patch.setattr(takeover, "fence", once)
 
@@ -231,7 +231,7 @@ def _orphans_from_an_old_view(patch: pytest.MonkeyPatch) -> None:
             if folder != kept:
                 ports.staging.drop(folder)
 
-    patch.setattr(ending, "drop_orphans", drop)
+    patch.setattr(staged, "drop_orphans", drop)
 
 
 def _newest_definition(patch: pytest.MonkeyPatch) -> None:
@@ -283,7 +283,7 @@ RULES = [
     Rule("a first generation is above the target's markers", "lost control root", _markers_unseen),
     Rule("a restore is foreign", "restore", _restores_are_nobodys),
     Rule("hashes beside which others wrote are not believed", "foreign update by vnode", _stored_hashes_believed),
-    Rule("orphans are dropped", "changes", _instead(ending, "drop_orphans", lambda *_: None)),
+    Rule("orphans are dropped", "changes", _instead(staged, "drop_orphans", lambda *_: None)),
     Rule("orphans are listed before control is read", "recover first", _orphans_from_an_old_view, every_read=True),
     Rule("a run keeps the definition it began with", "other keys", _newest_definition),
 ]

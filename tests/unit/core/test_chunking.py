@@ -2,12 +2,13 @@
 
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from airflow_refresh_provider.core.chunking import Limits, Piece, auto_vnodes, cut, direct, number, split_files
 from airflow_refresh_provider.core.marker import MAX_SLOTS
-from airflow_refresh_provider.core.plan import ChangeCounts, Unit, Way
+from airflow_refresh_provider.core.plan import ChangeCounts, Split, Unit, Way
 
 ROWS = st.integers(0, 40)
 CHANGES = st.dictionaries(
@@ -95,12 +96,21 @@ def test_auto_vnodes_is_a_power_of_two_with_at_most_half_a_chunk_each(rows: int,
     assert vnodes == 1024 or 2 * rows <= vnodes * chunk_rows
 
 
-def test_a_direct_load_is_one_unit_with_a_chunk_for_each_split() -> None:
-    (unit,) = direct(split_files([("a", 1), ("b", 1)], 2))
-    assert [(c.number, c.way, c.split.files if c.split else None) for c in unit.chunks] == [
-        (1, Way.APPEND, ("a",)),
-        (2, Way.APPEND, ("b",)),
-    ]
+@pytest.mark.parametrize(
+    ("splits", "dealt"),
+    [
+        (0, []),
+        (1, [[1]]),
+        (2, [[1, 2]]),
+        (3, [[1, 3], [2]]),
+        (9, [[1, 5, 9], [2, 6], [3, 7], [4, 8]]),
+    ],
+)
+def test_the_splits_of_a_direct_load_are_dealt_to_a_few_units(splits: int, dealt: list[list[int]]) -> None:
+    units = direct([Split(number=i, files=(f"f{i}",)) for i in range(1, splits + 1)])
+    assert [u.slot for u in units] == list(range(len(dealt)))
+    assert [[c.split.number for c in u.chunks if c.split] for u in units] == dealt
+    assert all(c.way is Way.APPEND and c.number == i for u in units for i, c in enumerate(u.chunks, start=1))
 
 
 def _counts(units: tuple[Unit, ...]) -> ChangeCounts:

@@ -6,7 +6,15 @@ import pytest
 
 from airflow_refresh_provider.core.columns import Column
 from airflow_refresh_provider.core.plan import ChangeCounts, Way
-from airflow_refresh_provider.core.ways import LITERAL_KEYS, UPSERT_ROWS, ChunkFacts, choose, fits_literals, key_types
+from airflow_refresh_provider.core.ways import (
+    FEW_KEYS,
+    LITERAL_KEYS,
+    UPSERT_ROWS,
+    ChunkFacts,
+    choose,
+    fits_literals,
+    key_types,
+)
 
 FEW = ChangeCounts(inserted=5, updated=5, deleted=5)
 
@@ -30,8 +38,9 @@ def facts(**changes: Any) -> ChunkFacts:
     [
         ({"empty": True}, Way.APPEND),
         ({}, Way.KEYED_REPLACE),
-        ({"counts": ChangeCounts(updated=LITERAL_KEYS)}, Way.KEYED_REPLACE),
-        ({"counts": ChangeCounts(updated=LITERAL_KEYS + 1)}, Way.REPLACE_ON),
+        ({"counts": ChangeCounts(updated=FEW_KEYS)}, Way.KEYED_REPLACE),
+        ({"counts": ChangeCounts(updated=FEW_KEYS + 1)}, Way.REPLACE_ON),
+        ({"counts": ChangeCounts(deleted=LITERAL_KEYS)}, Way.KEYED_REPLACE),
         ({"counts": ChangeCounts(updated=UPSERT_ROWS)}, Way.REPLACE_ON),
         ({"counts": ChangeCounts(updated=UPSERT_ROWS + 1)}, Way.MERGE),
         ({"counts": ChangeCounts(deleted=LITERAL_KEYS + 1)}, Way.MERGE),
@@ -55,7 +64,7 @@ def test_each_situation_has_its_way(changes: dict[str, Any], way: Way) -> None:
 def test_literals_must_be_few_short_and_print_exactly() -> None:
     assert fits_literals(("int",), LITERAL_KEYS)
     assert not fits_literals(("int",), LITERAL_KEYS + 1)
-    assert fits_literals(("string",), 4_000)
+    assert fits_literals(("string",), 3_000)
     assert not fits_literals(("string",), LITERAL_KEYS)
     assert not fits_literals(("double",), 1)
     assert not fits_literals(("int", "decimal(10,2)"), 1)

@@ -85,6 +85,19 @@ def test_a_statement_that_failed_leaves_the_run_for_anyone_at_once() -> None:
     assert world.fresh()
 
 
+@pytest.mark.parametrize("point", ["open session", "begin /gold"])
+def test_a_take_over_that_fails_leaves_the_run_for_anyone_at_once(point: str) -> None:
+    world = changed(**LIVE)
+    with at(world.lake, "begin /gold", nth=2):
+        assert _killed(world)
+    world.die(world.ports)
+    with at(world.lake, point, disconnected), pytest.raises(Retry):
+        world.another()
+    assert world.interrupted.lease.owner is None
+    assert world.another().chunks.skipped == 1
+    assert world.fresh()
+
+
 def test_a_live_owner_is_not_disturbed() -> None:
     world = changed()
     with at(world.lake, "begin /gold"):

@@ -5,6 +5,7 @@ import pytest
 from airflow_refresh_provider.core.lifecycle import State
 from airflow_refresh_provider.core.results import Outcome
 from airflow_refresh_provider.errors import Invalid, Refused
+from airflow_refresh_provider.runner import staged
 from airflow_refresh_provider.runner.refreshes import Refreshes
 from tests.unit.runner.faults import Killed, at
 from tests.unit.runner.world import COLUMNS, INPUT, NAME, ONE, TARGET, World, definition, row
@@ -122,6 +123,16 @@ def test_recover_leaves_the_living_and_the_idle_alone() -> None:
 def test_recover_drops_staging_that_no_run_names() -> None:
     world = World(row(1))
     world.lake.create(f"{world.ports.staging_root}/{NAME}/old/changes", COLUMNS)
+    world.refreshes.recover()
+    assert not world.staged()
+
+
+def test_what_a_killed_comparison_left_goes_after_a_day_and_not_while_one_may_be_at_work() -> None:
+    world = World(row(1))
+    world.lake.create(f"{staged.of_comparison(world.ports, NAME, 'some-id')}/changes", COLUMNS)
+    world.refreshes.recover()
+    assert world.staged()
+    world.ports.clock.sleep(staged.COMPARISON_KEPT.total_seconds())
     world.refreshes.recover()
     assert not world.staged()
 

@@ -7,12 +7,18 @@ import pytest
 
 from airflow_refresh_provider.errors import Invalid
 from airflow_refresh_provider.spark.jars import DELTA
-from airflow_refresh_provider.spark.launch import Home, ServerOptions, command
+from airflow_refresh_provider.spark.launch import COLLECTOR, Home, ServerOptions, command
 
 
 def test_memory_comes_from_the_environment_and_is_four_gigabytes_otherwise() -> None:
     assert ServerOptions.of({"AIRFLOW_REFRESH_SPARK_MEMORY": "900m"}).memory == "900m"
     assert ServerOptions.of({}).memory == "4g"
+
+
+@pytest.mark.parametrize("variable", ["JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS"])
+def test_a_collector_that_the_environment_chooses_is_the_only_one(variable: str) -> None:
+    assert ServerOptions.of({}).java_options == COLLECTOR
+    assert ServerOptions.of({variable: "-Xss2m -XX:+UseG1GC"}).java_options == ""
 
 
 @pytest.mark.parametrize("memory", ["lots", "4", "-1g", "4g; rm", "0m"])
