@@ -15,7 +15,7 @@ from airflow_refresh_provider.core.stored import Stored
 
 _HASHES = 1 << 64
 _LOWEST = -(1 << 63)
-_DIRECT_UNITS = 4
+_DIRECT_UNITS = 2
 _OVERSIZE = 2  # a vnode this many times larger than a chunk is cut
 
 
@@ -91,8 +91,8 @@ def number(pieces: Iterable[Piece], ways: Iterable[Way], limits: Limits, after: 
 def direct(splits: Sequence[Split | None]) -> tuple[Unit, ...]:
     """The units of a first load that goes straight from the query into an empty target, whatever its layout.
 
-    Appends do not conflict, so a few units may load side by side. Each has two chunks or more, as its fence costs a
-    commit too.
+    Appends do not conflict, so two units may load side by side, one at work while the other commits. A fence of each
+    unit is what more of them would cost.
     """
     units = min(_DIRECT_UNITS, -(-len(splits) // 2))
     return tuple(
