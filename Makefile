@@ -7,6 +7,8 @@ PY := .venv/bin/python
 UV := .venv/bin/uv
 # Spark is told where its Java is: the one on the path may be too old.
 WITH_JAVA = JAVA_HOME="$$(tools/java_home.sh)" && export JAVA_HOME &&
+# Tests wait for Spark as often as they work: two files at a time, each in a process with a Spark of its own.
+SIDE_BY_SIDE := -n 2 --dist loadfile
 CHECKED := $(wildcard airflow_refresh_provider tests examples benchmarks)
 
 export XDG_CACHE_HOME ?= $(CURDIR)/.cache
@@ -32,10 +34,10 @@ check: lint ## style, types, contracts between modules, unit tests (seconds)
 	@$(PY) -m pytest tests/unit tests/architecture
 
 test: lint ## every kind of test once, on real Spark and Delta (< 15 min)
-	@$(WITH_JAVA) $(PY) -m pytest -m "not slow"
+	@$(WITH_JAVA) $(PY) -m pytest $(SIDE_BY_SIDE) -m "not slow"
 
 test-all: lint ## every test (< 75 min)
-	@$(WITH_JAVA) $(PY) -m pytest
+	@$(WITH_JAVA) $(PY) -m pytest $(SIDE_BY_SIDE)
 
 bench: .venv/ready ## speed beside an overwrite and a stock MERGE
 	@$(WITH_JAVA) $(PY) -m benchmarks

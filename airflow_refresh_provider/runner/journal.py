@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from airflow_refresh_provider.core.log import Commit, Origin, origin
+from airflow_refresh_provider.core.marker import MAX_SLOTS
 from airflow_refresh_provider.core.note import Note, NoteKind, read_note
 from airflow_refresh_provider.core.plan import ChangeCounts, Chunk
 from airflow_refresh_provider.core.record import Run
@@ -16,7 +17,9 @@ from airflow_refresh_provider.ports.control import ProgressRow
 from airflow_refresh_provider.runner.tenure import UnitTenure
 
 ALL_VNODES = -1
-"""Stands for all vnodes together where a commit cannot tell them apart: a load straight into an empty target."""
+"""This number and those below stand for all vnodes together: a load straight into an empty target cannot tell them
+apart. Each of its chunks has a number of its own, as the latest row of a vnode replaces those before.
+"""
 
 
 def chunk_done(held: UnitTenure, run: Run, chunk: Chunk, commit: Commit) -> None:
@@ -49,7 +52,7 @@ def from_log(commits: Iterable[Commit], target_id: str, run: str, at: datetime) 
 
 def rows_of(note: Note, commit: Commit, at: datetime) -> list[ProgressRow]:
     """One row for each vnode of a chunk's commit."""
-    counted = note.by_vnode or {ALL_VNODES: ChangeCounts(inserted=max(0, commit.net_rows or 0))}
+    counted = note.by_vnode or {_all_vnodes(note): ChangeCounts(inserted=max(0, commit.net_rows or 0))}
     return [
         ProgressRow(
             name=note.definition,
@@ -70,3 +73,7 @@ def rows_of(note: Note, commit: Commit, at: datetime) -> list[ProgressRow]:
         )
         for vnode, counts in sorted(counted.items())
     ]
+
+
+def _all_vnodes(note: Note) -> int:
+    return ALL_VNODES - MAX_SLOTS * ((note.chunk or 1) - 1) - (note.unit or 0)

@@ -53,6 +53,8 @@ def test_a_first_load_of_several_files_goes_file_by_file_without_staging() -> No
     result = world.run()
     assert world.fresh()
     assert (result.chunks.done, result.rows) == (3, Rows(inserted=6))
+    progress = world.refreshes.progress(NAME)
+    assert (progress.chunks_done, progress.rows_done) == (3, 6)
 
 
 def test_an_input_far_larger_than_a_commit_is_staged_in_splits_before_it_is_compared() -> None:
