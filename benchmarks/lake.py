@@ -54,7 +54,7 @@ def generate(cache: Path, scale: float) -> Path:
 
 
 def create(spark: SparkSession, lake: Lake, parquet: Path) -> None:
-    """The Delta input, a file for each part."""
+    """The Delta input, in files as large as Spark makes them."""
     spark.read.parquet(str(parquet)).write.format("delta").mode("overwrite").save(lake.lineitem)
 
 

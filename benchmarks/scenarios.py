@@ -73,7 +73,7 @@ def first_loads(bench: Bench) -> Figures:
 
 def changed(bench: Bench, share: float, seed: int) -> Figures:
     """The same change taken up by a refresh, an overwrite and a stock MERGE, one after the other."""
-    figures: Figures = {"refresh": [], "overwrite": [], "merge": [], "stages": [], "rows": [], "ways": []}
+    figures: Figures = {"refresh": [], "overwrite": [], "merge": [], "stages": [], "rows": []}
     for i in range(bench.runs):
         change(bench.spark, bench.lake, share, seed + i)
         result = contenders.refresh(bench.refreshes, "lineitem")

@@ -48,7 +48,7 @@ def sheet(answer: Stored | list[Stored]) -> Sheet:
 @singledispatch
 def line(value: Stored) -> dict[str, Cell]:
     """A result as one row of a table, by column."""
-    raise NotImplementedError(type(value).__name__)
+    raise TypeError(f"{type(value).__name__} has no row of a table")
 
 
 @singledispatch

@@ -91,7 +91,7 @@ class ControlTable:
         """Rows of a query over the table, which goes by its name."""
         try:
             found = QueryBuilder().register(self.name, view).execute(sql).read_all()
-        except Exception as error:  # queries of delta-rs raise nothing more specific
+        except Exception as error:  # a bare one is what delta-rs raises for a data file that is lost or damaged
             raise translated(error, f"reading the control table {self.name}", self.location) from error
         values = [found[name].to_pylist() for name in found.column_names]
         return [dict(zip(found.column_names, row, strict=True)) for row in zip(*values, strict=True)]

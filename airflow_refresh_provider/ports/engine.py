@@ -59,7 +59,7 @@ class KeyReport(Stored):
 
 
 class Comparison(Stored):
-    """A staged change set: where it is, its counts by vnode, and the rows on both sides.
+    """A staged change set: where it is, unless nothing differs, its counts by vnode, and the rows on both sides.
 
     `keys` reports on the source; when it names NULL or duplicate keys the change set must not be used.
     """

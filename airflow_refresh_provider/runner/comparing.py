@@ -53,7 +53,6 @@ def _differences(
     check_result(result, definition.keys)
     rows = max((ports.inputs.rows(p) or 0 for p in plan.pins.values()), default=0)
     ready = targets.read(ports, session, definition.target, auto_vnodes(rows, definition.chunking.chunk_rows))
-    row_wise = definition.latest_by is None and queries.row_wise(definition)
     check_change(schema_change(ready.target.columns, result), definition.target, add=False)
     note = Note(kind=NoteKind.CHUNK, definition=record.name, run=plan.staging, generation=1, inputs=digests(plan.pins))
     task = CompareTask(
@@ -66,7 +65,7 @@ def _differences(
         deletes=definition.deletes is Deletes.APPLY,
         vnodes=None,
         partitioned=False,
-        row_wise=row_wise,
+        row_wise=queries.row_wise(definition),
         expected_rows=max(rows, ready.rows or 0),
         stored_hashes=False,  # a stranger's update leaves them as they were, and showing it is the point here
     )

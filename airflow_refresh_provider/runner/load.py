@@ -42,11 +42,18 @@ def load(tenure: Tenure, session: EngineSession) -> Run:
 
 
 def compare(
-    tenure: Tenure, session: EngineSession, base: int, vnodes: tuple[int, ...] | None = None, *, stored_hashes: bool
+    tenure: Tenure,
+    session: EngineSession,
+    base: int,
+    vnodes: tuple[int, ...] | None = None,
+    *,
+    stored_hashes: bool,
+    target_rows: int = 0,
 ) -> Comparison:
     """Stage the differences between the pinned query and the target at `base`, of some vnodes or of all.
 
     `stored_hashes`: whether the hashes in the target may be believed, because nobody else has written these rows.
+    `target_rows`: about how many rows the target has, when they may be more than the inputs'.
     """
     run = tenure.run()
     assert run.plan.target is not None
@@ -63,8 +70,8 @@ def compare(
         vnodes=vnodes,
         partitioned=_many_chunks(tenure.ports, run),
         stored_hashes=stored_hashes,
-        row_wise=run.definition.latest_by is None and (rows is not None or queries.row_wise(run.definition)),
-        expected_rows=max(_expected_rows(tenure.ports, run), targets.size(tenure.ports, run.plan.target)),
+        row_wise=queries.row_wise(run.definition),
+        expected_rows=max(_expected_rows(tenure.ports, run), target_rows),
     )
     compared = session.compare(task)
     keys = compared.keys
@@ -115,7 +122,7 @@ def _first_load(
     check_keys(keys.null_keys, keys.duplicate_keys, keys.null_examples, keys.duplicate_examples)
     definition = tenure.run().definition
     allowed = loading.limits(definition.chunking, definition.visibility, definition.layout)
-    splits = loading.direct_splits(keys.rows, allowed, None if source.latest_by else large)
+    splits = loading.direct_splits(keys.rows, allowed, large)
     if splits is None:
         return None
     first = Round(base=ready.version, changes=None, units=chunking.direct(splits))
@@ -134,11 +141,11 @@ def _compared(
     assert run is not None
     definition = run.definition
     allowed = loading.limits(definition.chunking, definition.visibility, definition.layout)
-    run = _plan_splits(tenure, run, () if source.latest_by else loading.row_splits(allowed, large))
+    run = _plan_splits(tenure, run, loading.row_splits(allowed, large))
     _stage_rows(tenure, session, source, run, ready.target)
     tenure.ports.watch.stage("compare")
     believed = not targets.written_by_others(tenure.ports, record.published, ready)
-    compared = compare(tenure, session, ready.version, stored_hashes=believed)
+    compared = compare(tenure, session, ready.version, stored_hashes=believed, target_rows=ready.rows or 0)
     total = compared.total
     check_deletes(total.deleted, compared.target_rows, definition.max_delete_ratio, force=run.plan.force)
     first = round_of(run, ready.version, compared)

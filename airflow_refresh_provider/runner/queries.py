@@ -26,7 +26,12 @@ def bound(definition: Definition, moment: datetime) -> str:
 
 
 def row_wise(definition: Definition) -> bool:
-    """Whether each row of the result comes from one row of the one input, whatever the other rows are."""
+    """Whether each row of the result comes from one row of the one input, whatever the other rows are.
+
+    Then reading the result again, or in parts, costs little and gives the same rows.
+    """
+    if definition.latest_by is not None:
+        return False
     from airflow_refresh_provider.core.query import analyse
 
     return analyse(definition.query_text, tuple(definition.inputs)).row_wise

@@ -71,16 +71,19 @@ def _newest_in_log(ports: Ports, record: Record) -> str | None:
 
 def _report(record: Record, run_id: str, rows: list[ProgressRow]) -> ProgressReport:
     run = record.run
-    planned = [c for r in run.frozen.rounds for u in r.units for c in u.chunks] if run and run.frozen else None
-    done = {(r.unit, r.chunk) for r in rows}
+    planned = [(u, c) for r in run.frozen.rounds for u in r.units for c in u.chunks] if run and run.frozen else None
+    reached = {unit: max(r.chunk for r in rows if r.unit == unit) for unit in {r.unit for r in rows}}
+    # The chunks of a unit follow each other; of a vnode that is cut only the row of its last one is left.
+    done = [c for u, c in planned or () if c.number <= reached.get(u.slot, 0)]
+    chunks_done = len(done) if planned is not None else len({(r.unit, r.chunk) for r in rows})
     return ProgressReport(
         name=record.name,
         run_id=run_id,
         stage="idle" if run is None else "cleanup" if run.published else "merging" if run.frozen else "refreshing",
-        chunks_done=len(done),
-        chunks_total=len(planned) if planned is not None else len(done) if run is None else None,
-        rows_done=sum(r.inserted + r.updated + r.deleted for r in rows),
-        rows_total=sum(c.counts.total for c in planned) or None if planned is not None else None,
+        chunks_done=chunks_done,
+        chunks_total=len(planned) if planned is not None else chunks_done if run is None else None,
+        rows_done=sum(c.counts.total for c in done) or sum(r.inserted + r.updated + r.deleted for r in rows),
+        rows_total=sum(c.counts.total for _, c in planned) or None if planned is not None else None,
         vnodes=tuple(_vnode(r) for r in rows),
     )
 

@@ -16,7 +16,6 @@ COMPARISON_KEPT = timedelta(days=1)
 """Longer than any comparison takes: what is older was left by one that was killed."""
 
 _COMPARISON = "compare-"
-_MOMENT = "YYYYMMDD[T]HHmmss"
 
 
 def of_run(ports: Ports, name: str, run_id: str) -> str:
@@ -26,8 +25,7 @@ def of_run(ports: Ports, name: str, run_id: str) -> str:
 
 def of_comparison(ports: Ports, name: str, comparison_id: str) -> str:
     """The folder of a comparison that begins now."""
-    began = pendulum.instance(ports.clock.now()).in_timezone("UTC").format(_MOMENT)
-    return f"{_folder(ports, name)}/{_COMPARISON}{began}-{comparison_id}"
+    return f"{_folder(ports, name)}/{_begun(ports.clock.now())}-{comparison_id}"
 
 
 def drop_orphans(ports: Ports, name: str) -> None:
@@ -40,7 +38,7 @@ def drop_orphans(ports: Ports, name: str) -> None:
     record = ports.store.read(name).record
     kept = record.run.plan.staging if record and record.run else None
     for folder in folders:
-        if folder != kept and not _still_comparing(folder, ports.clock.now()):
+        if folder != kept and not _may_be_comparing(folder, ports.clock.now()):
             ports.staging.drop(folder)
 
 
@@ -48,9 +46,11 @@ def _folder(ports: Ports, name: str) -> str:
     return f"{ports.staging_root}/{name}"
 
 
-def _still_comparing(folder: str, now: datetime) -> bool:
+def _may_be_comparing(folder: str, now: datetime) -> bool:
+    """By name alone: names of comparisons sort by the moment they were begun."""
     name = folder.rpartition("/")[2]
-    if not name.startswith(_COMPARISON):
-        return False
-    began = pendulum.from_format(name.removeprefix(_COMPARISON).partition("-")[0], _MOMENT)
-    return now - began < COMPARISON_KEPT
+    return name.startswith(_COMPARISON) and name > _begun(now - COMPARISON_KEPT)
+
+
+def _begun(moment: datetime) -> str:
+    return _COMPARISON + pendulum.instance(moment).in_timezone("UTC").format("YYYYMMDD[T]HHmmss")

@@ -105,12 +105,6 @@ def read(ports: Ports, session: EngineSession, location: str, vnodes: int) -> Re
     return Ready(target, facts.version, facts.rows)
 
 
-def size(ports: Ports, target: Target) -> int:
-    """About how many rows the target has; 0 when its log does not tell."""
-    facts = ports.log.facts(target.location)
-    return facts.rows or 0 if facts else 0
-
-
 def written_by_others(ports: Ports, published: Published | None, ready: Ready) -> bool:
     """Whether anybody but published refreshes may have written the rows of a target."""
     if published is None or published.target_id != ready.target.table_id:

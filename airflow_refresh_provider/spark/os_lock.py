@@ -10,7 +10,7 @@ import fcntl
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 _LOOK_EVERY = 0.1
@@ -19,14 +19,13 @@ _LOOK_EVERY = 0.1
 def try_lock(path: Path) -> int | None:
     """The descriptor that holds the lock, or None while somebody else does. Closing it lets go."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(descriptor)
-        return None
-    except BaseException:
-        os.close(descriptor)
-        raise
+    with ExitStack() as on_failure:
+        on_failure.callback(os.close, descriptor)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return None
+        on_failure.pop_all()
     return descriptor
 
 

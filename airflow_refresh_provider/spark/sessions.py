@@ -11,6 +11,7 @@ import logging
 import os
 import warnings
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any, cast
 from weakref import WeakSet
 
@@ -58,13 +59,11 @@ def connect(endpoint: Endpoint, session_id: str) -> SparkSession:
     os.environ.setdefault("SPARK_CONNECT_MODE_ENABLED", "1")
     session = _session(endpoint, session_id)
     _close_at_exit(session)
-    try:
-        with translated(left="Nothing was changed."):
-            for name, value in (SESSION_CONFS | _CONNECT_ONLY_CONFS).items():
-                session.conf.set(name, value)
-    except BaseException:
-        close(session)
-        raise
+    with ExitStack() as on_failure, translated(left="Nothing was changed."):
+        on_failure.callback(close, session)
+        for name, value in (SESSION_CONFS | _CONNECT_ONLY_CONFS).items():
+            session.conf.set(name, value)
+        on_failure.pop_all()
     return session
 
 

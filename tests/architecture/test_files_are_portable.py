@@ -25,7 +25,7 @@ def test_no_file_names_a_machine_or_a_registry() -> None:
     assert [found for path in written for found in machine_words(path)] == []
 
 
-@pytest.mark.parametrize("parts", [("/ro", "ot/x"), ("--index", "-url x"), ("https://pypi", ".org/simple")])
+@pytest.mark.parametrize("parts", [("/ro", "ot/x"), ("--index", "-url x"), ("https://py", "pi.org/simple")])
 def test_such_words_are_found(tmp_path: Path, parts: tuple[str, str]) -> None:
     path = tmp_path / "note.txt"
     path.write_text(f"see {''.join(parts)}\n")

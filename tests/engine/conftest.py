@@ -10,6 +10,14 @@ from pyspark.sql import SparkSession
 
 from airflow_refresh_provider.spark.endpoint import Endpoint
 from airflow_refresh_provider.spark.sessions import close, connect
+from tests.engine.acts import Lake, opened
+
+
+@pytest.fixture(scope="module")
+def lake(spark_server: Endpoint, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
+    """A lake of its own for each module."""
+    with opened(spark_server, tmp_path_factory.mktemp("lake")) as lake:
+        yield lake
 
 
 @pytest.fixture

@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from airflow_refresh_provider.core.columns import OP, ROW_HASH, VNODE
 from airflow_refresh_provider.core.plan import ChangeCounts
 from airflow_refresh_provider.ports.engine import Comparison
-from airflow_refresh_provider.spark import content
-from airflow_refresh_provider.spark.endpoint import Endpoint
-from tests.engine.acts import Lake, opened, source
-
-
-@pytest.fixture(scope="module")
-def lake(spark_server: Endpoint, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
-    with opened(spark_server, tmp_path_factory.mktemp("compare")) as lake:
-        yield lake
-
+from airflow_refresh_provider.spark import compare, content
+from tests.engine.acts import Lake, source
 
 _ROWS = (
     "SELECT named_struct('n', {v}) AS `s t`, concat('k''', id % 7) AS `k 2`, CAST(id AS INT) AS k, "
@@ -35,21 +25,23 @@ def _staged(lake: Lake, compared: Comparison) -> list[str]:
 
 @pytest.mark.parametrize("by_vnode", [False, True], ids=["plain", "vnode"])
 @pytest.mark.parametrize("vnodes", [None, (1, 2)], ids=["all vnodes", "some vnodes"])
-def test_both_ways_of_comparing_stage_the_same(lake: Lake, by_vnode: bool, vnodes: tuple[int, ...] | None) -> None:
+def test_both_ways_of_comparing_stage_the_same(
+    lake: Lake, by_vnode: bool, vnodes: tuple[int, ...] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     target = lake.target(_FIRST, by_vnode=by_vnode)
     lake.load(target, _FIRST)
 
-    found = [lake.compare(target, _THEN, row_wise=choice, vnodes=vnodes) for choice in (True, False)]
+    at_once, by_few_keys = (lake.compare(target, _THEN, row_wise=choice, vnodes=vnodes) for choice in (False, True))
+    monkeypatch.setattr(compare, "_SENT_KEYS", 0)
+    by_many_keys = lake.compare(target, _THEN, row_wise=True, vnodes=vnodes)
 
-    assert found[0].total == (ChangeCounts(inserted=10, updated=5, deleted=10) if vnodes is None else found[1].total)
-    assert (found[0].counts, found[0].source_rows, found[0].target_rows) == (
-        found[1].counts,
-        found[1].source_rows,
-        found[1].target_rows,
-    )
-    by_keys, at_once = (_staged(lake, compared) for compared in found)
-    assert by_keys == at_once
-    assert all(name in by_keys[0] for name in (OP, ROW_HASH, VNODE))
+    if vnodes is None:
+        assert at_once.total == ChangeCounts(inserted=10, updated=5, deleted=10)
+    rows = _staged(lake, at_once)
+    assert all(name in rows[0] for name in (OP, ROW_HASH, VNODE))
+    for by_keys in (by_few_keys, by_many_keys):
+        assert by_keys.model_copy(update={"changes": at_once.changes}) == at_once
+        assert _staged(lake, by_keys) == rows
 
 
 @pytest.mark.parametrize("row_wise", [True, False])

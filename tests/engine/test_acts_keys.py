@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from airflow_refresh_provider.core.plan import ChangeCounts, Way
 from airflow_refresh_provider.ports.engine import Source
-from airflow_refresh_provider.spark.endpoint import Endpoint
-from tests.engine.acts import Lake, opened, source
-
-
-@pytest.fixture(scope="module")
-def lake(spark_server: Endpoint, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
-    with opened(spark_server, tmp_path_factory.mktemp("keys")) as lake:
-        yield lake
+from tests.engine.acts import Lake, source
 
 
 def _text(value: str) -> str:

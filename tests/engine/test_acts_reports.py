@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,16 +10,9 @@ from airflow_refresh_provider.core.pins import DeltaPin, FilesPin, FileStamp
 from airflow_refresh_provider.core.plan import Way
 from airflow_refresh_provider.errors import Failed, Invalid, RefreshError
 from airflow_refresh_provider.ports.engine import KeyReport, Sample, Source
-from airflow_refresh_provider.spark.endpoint import Endpoint
-from tests.engine.acts import Lake, opened, source
+from tests.engine.acts import Lake, source
 
 _GOOD = source("SELECT id AS v, 'x' AS s, id AS k FROM range(4)", "k", "s")
-
-
-@pytest.fixture(scope="module")
-def lake(spark_server: Endpoint, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
-    with opened(spark_server, tmp_path_factory.mktemp("reports")) as lake:
-        yield lake
 
 
 def _with(rows: str) -> Source:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,17 +9,10 @@ import pytest
 from airflow_refresh_provider.core.pins import FilesPin, FileStamp
 from airflow_refresh_provider.core.plan import ChangeCounts, Chunk, HashRange, Split, StagedTable, Way
 from airflow_refresh_provider.ports.engine import Source
-from airflow_refresh_provider.spark.endpoint import Endpoint
-from tests.engine.acts import Lake, opened, source
+from tests.engine.acts import Lake, source
 
 _LOW = HashRange(low=-(1 << 63), high=0)
 _HIGH = HashRange(low=1, high=(1 << 63) - 1)
-
-
-@pytest.fixture(scope="module")
-def lake(spark_server: Endpoint, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
-    with opened(spark_server, tmp_path_factory.mktemp("staging")) as lake:
-        yield lake
 
 
 def _files(lake: Lake) -> Source:

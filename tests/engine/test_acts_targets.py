@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
 
 import pytest
 
@@ -12,14 +11,7 @@ from airflow_refresh_provider.core.note import NoteKind
 from airflow_refresh_provider.core.plan import ChangeCounts, Way
 from airflow_refresh_provider.errors import Failed
 from airflow_refresh_provider.ports.engine import TargetSpec
-from airflow_refresh_provider.spark.endpoint import Endpoint
-from tests.engine.acts import VECTORS, Lake, opened, source
-
-
-@pytest.fixture(scope="module")
-def lake(spark_server: Endpoint, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
-    with opened(spark_server, tmp_path_factory.mktemp("targets")) as lake:
-        yield lake
+from tests.engine.acts import VECTORS, Lake, source
 
 
 def test_a_target_is_made_once_and_its_properties_follow_the_definition(lake: Lake) -> None:

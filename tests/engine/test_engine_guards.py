@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 
 import pytest
 
 from airflow_refresh_provider.core.plan import ChangeCounts, Way
 from airflow_refresh_provider.errors import Failed
 from airflow_refresh_provider.spark import sql
-from airflow_refresh_provider.spark.endpoint import Endpoint
-from tests.engine.acts import Lake, opened, source
-
-
-@pytest.fixture(scope="module")
-def lake(spark_server: Endpoint, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
-    with opened(spark_server, tmp_path_factory.mktemp("guards")) as lake:
-        yield lake
-
+from tests.engine.acts import Lake, source
 
 _ALIASES = (
     "SELECT id AS k, named_struct('k', {v}, '_op', {v}) AS s, named_struct('k', {v}, '_row_hash', {v}) AS t, "

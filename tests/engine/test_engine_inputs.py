@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,14 +14,7 @@ from airflow_refresh_provider.core.plan import Chunk, Split, Way
 from airflow_refresh_provider.delta.inputs import DeltaInputProbe
 from airflow_refresh_provider.errors import Failed, Invalid
 from airflow_refresh_provider.ports.engine import Source
-from airflow_refresh_provider.spark.endpoint import Endpoint
-from tests.engine.acts import Lake, opened, source
-
-
-@pytest.fixture(scope="module")
-def lake(spark_server: Endpoint, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
-    with opened(spark_server, tmp_path_factory.mktemp("inputs")) as lake:
-        yield lake
+from tests.engine.acts import Lake, source
 
 
 def _parquet(lake: Lake, query: str, *partition_by: str) -> Path:

@@ -218,7 +218,7 @@ def _restores_are_nobodys(patch: pytest.MonkeyPatch) -> None:
 
 def _stored_hashes_believed(patch: pytest.MonkeyPatch) -> None:
     real = load.compare
-    patch.setattr(load, "compare", lambda *args, stored_hashes: real(*args, stored_hashes=True))  # noqa: ARG005
+    patch.setattr(load, "compare", lambda *args, **given: real(*args, **given | {"stored_hashes": True}))
 
 
 def _orphans_from_an_old_view(patch: pytest.MonkeyPatch) -> None:

@@ -132,7 +132,7 @@ def test_what_a_killed_comparison_left_goes_after_a_day_and_not_while_one_may_be
     world.lake.create(f"{staged.of_comparison(world.ports, NAME, 'some-id')}/changes", COLUMNS)
     world.refreshes.recover()
     assert world.staged()
-    world.ports.clock.sleep(staged.COMPARISON_KEPT.total_seconds())
+    world.ports.clock.sleep(staged.COMPARISON_KEPT.total_seconds() + 1)
     world.refreshes.recover()
     assert not world.staged()
 
@@ -155,6 +155,16 @@ def test_progress_shows_how_far_an_interrupted_run_is_and_can_be_rebuilt_from_th
     world.store.add_progress = written.extend  # type: ignore[assignment]
     world.refreshes.rebuild_progress(NAME)
     assert written == known
+
+
+def test_progress_counts_every_chunk_of_a_vnode_that_is_cut() -> None:
+    world = World(*[row(i) for i in range(9)], **LIVE, vnodes=1)
+    world.run()
+    world.become(*[row(i, "b") for i in range(9)])
+    with at(world.lake, "begin /gold", nth=4), pytest.raises(Killed):
+        world.run()
+    progress = world.refreshes.progress(NAME)
+    assert (progress.chunks_done, progress.chunks_total, progress.rows_done, progress.rows_total) == (3, 9, 3, 9)
 
 
 def test_history_keeps_every_run_newest_first_also_of_a_dropped_definition() -> None:
