@@ -12,6 +12,7 @@ from airflow_refresh_provider.core.definition import Chunking, Layout, Visibilit
 from airflow_refresh_provider.core.marker import MAX_SLOTS
 from airflow_refresh_provider.core.plan import Split
 from airflow_refresh_provider.core.stored import Stored
+from airflow_refresh_provider.core.ways import LITERAL_KEYS, REWRITE_TABLE_SHARE
 
 STAGE_ROWS_BEYOND = 20
 """Rows are staged in splits when an input has more than this many times the rows of one commit."""
@@ -45,6 +46,16 @@ def direct_splits(rows: int, allowed: Limits, input: Splittable | None) -> tuple
     if input is None or len(input.files) < 2:
         return None
     return split_files(input.files, -(-rows // allowed.chunk_rows))
+
+
+def rewritten_from(rows: int | None, allowed: Limits) -> int | None:
+    """How many rows have to differ for a table of so many to be written anew from its query; None = it never is.
+
+    A large table is not: such a commit has no parts that survive a crash.
+    """
+    if not rows or rows > STAGE_ROWS_BEYOND * allowed.one_commit:
+        return None
+    return max(LITERAL_KEYS + 1, round(REWRITE_TABLE_SHARE * rows))
 
 
 def row_splits(allowed: Limits, input: Splittable | None) -> tuple[Split, ...]:

@@ -22,7 +22,8 @@ class Way(StrEnum):
     REPLACE_ON = "replace_on"  # overwrite the rows whose keys match; no deletes
     MERGE = "merge"
     REPLACE_VNODES = "replace_vnodes"  # overwrite whole vnodes
-    REPLACE_TABLE = "replace_table"  # overwrite the whole table
+    REPLACE_TABLE = "replace_table"  # overwrite the whole table with what it has and what has changed
+    REWRITE = "rewrite"  # overwrite the whole table with the query's result
 
 
 class Target(Stored):

@@ -59,8 +59,9 @@ class KeyReport(Stored):
 
 
 class Comparison(Stored):
-    """A staged change set: where it is, unless nothing differs, its counts by vnode, and the rows on both sides.
+    """A change set: where it is staged, its counts by vnode, and the rows on both sides.
 
+    Nothing is staged when nothing differs, or when so much does that the table is to be written anew (`rewrite`).
     `keys` reports on the source; when it names NULL or duplicate keys the change set must not be used.
     """
 
@@ -69,6 +70,7 @@ class Comparison(Stored):
     source_rows: int
     target_rows: int
     keys: KeyReport
+    rewrite: bool = False
 
     @property
     def total(self) -> ChangeCounts:
@@ -83,7 +85,10 @@ class CompareTask(Stored):
     `partitioned` lays the change set out by vnode, for change sets that will be applied in several chunks.
     `stored_hashes`: in layout vnode the target's own row hashes may be believed, because nobody else has written it.
     `row_wise`: reading the content twice costs little, as each of its rows comes from one row that is stored.
+    `target_rows`: the rows of the target when its keys are known to be unique and in their places, because nobody else
+    has written it; None = both sides are counted and the target's keys are checked, which takes longer.
     `expected_rows`: about how many rows the larger side has.
+    `rewrite_from`: from so many differences on nothing is staged; only heeded for content that is `row_wise`.
 
     Raises Failed `duplicate_target_key` when the target itself has a key more than once.
     """
@@ -99,7 +104,9 @@ class CompareTask(Stored):
     partitioned: bool
     stored_hashes: bool = True
     row_wise: bool = False
+    target_rows: int | None = None
     expected_rows: int = 0
+    rewrite_from: int | None = None
 
 
 class ApplyTask(Stored):
@@ -154,7 +161,9 @@ class EngineSession(Protocol):
 
     def compare(self, task: CompareTask) -> Comparison: ...
 
-    def apply(self, task: ApplyTask) -> None: ...
+    def apply(self, task: ApplyTask) -> None:
+        """Bring a chunk into the target. Whether the target is still the same table is for the caller to see to."""
+        ...
 
     def samples(
         self, changes: StagedTable, target: Target, keys: tuple[str, ...], base: int, limit: int

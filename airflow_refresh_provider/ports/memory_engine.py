@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from airflow_refresh_provider.core.columns import OP, ROW_HASH, VNODE, Column, Columns, visible
 from airflow_refresh_provider.core.pins import DeltaPin
-from airflow_refresh_provider.core.plan import Split, StagedTable, Target
+from airflow_refresh_provider.core.plan import Split, StagedTable, Target, Way
 from airflow_refresh_provider.errors import Invalid, Retry
 from airflow_refresh_provider.ports.engine import (
     ApplyTask,
@@ -127,27 +127,34 @@ class MemorySession:
         self._alive()
         desired, found = self._both_sides(task)
         keys = task.source.keys
-        self._stage(
-            task.location, differences(desired, found, keys, deletes=task.deletes), task.stamp, task.target.columns
-        )
+        changes = differences(desired, found, keys, deletes=task.deletes)
+        rewrite = task.row_wise and task.rewrite_from is not None and len(changes) >= task.rewrite_from
+        if not rewrite:
+            self._stage(task.location, changes, task.stamp, task.target.columns)
         with self._lake.lock:
-            staged = self._lake.table(task.location).newest
+            version = 0 if rewrite else self._lake.table(task.location).newest.commit.version
         return Comparison(
-            changes=StagedTable(location=task.location, version=staged.commit.version),
-            counts=counts_of(staged.rows),
+            changes=StagedTable(location=task.location, version=version),
+            counts=counts_of(changes),
             source_rows=len(desired),
             target_rows=len(found),
             keys=key_report(desired, keys),
+            rewrite=rewrite,
         )
 
     def apply(self, task: ApplyTask) -> None:
         """Bring one chunk in."""
         self._alive()
         target, keys = task.target, task.source.keys
-        if task.changes is None:
+        rewrite = task.chunk.way is Way.REWRITE
+        if task.changes is None or rewrite:
             result = self._evaluate(task.source, task.chunk.split)
             rows = tuple(stored(with_hashes(r, target, keys), target) for r in result)
-            self._lake.transact(target.location, lambda _base: Change("WRITE", added=rows), task.stamp)
+            self._lake.transact(
+                target.location,
+                lambda base: Change("WRITE", rows, tuple(base.files) if rewrite else (), reads=None if rewrite else ()),
+                task.stamp,
+            )
             return
         changes = of_chunk(self._lake.rows(task.changes.location, task.changes.version), task.chunk, keys)
         compared = self._lake.rows(target.location, task.base)

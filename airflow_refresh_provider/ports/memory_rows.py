@@ -118,7 +118,7 @@ def applied(base: Version, compared: Rows, changes: Rows, chunk: Chunk, target: 
     match chunk.way:
         case Way.APPEND:
             return Change("WRITE", added=upserts)
-        case Way.REPLACE_TABLE:
+        case Way.REPLACE_TABLE | Way.REWRITE:
             kept = tuple(r for r in compared if key_of(r, keys) not in touched)
             return Change("WRITE", (*kept, *upserts), tuple(base.files), reads=None)
         case Way.REPLACE_VNODES:

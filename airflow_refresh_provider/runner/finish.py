@@ -29,8 +29,8 @@ from airflow_refresh_provider.core.record import Published, Record, Run
 from airflow_refresh_provider.errors import Conflict, Defect, Failed, Retry
 from airflow_refresh_provider.ports.engine import EngineSession, Stamp
 from airflow_refresh_provider.ports.log import LogGap
-from airflow_refresh_provider.runner import load, merge
-from airflow_refresh_provider.runner.takeover import readable, replaced
+from airflow_refresh_provider.runner import load, merge, targets
+from airflow_refresh_provider.runner.takeover import readable
 from airflow_refresh_provider.runner.tenure import Tenure, lost
 
 REPAIR_ROUNDS = 5
@@ -51,10 +51,9 @@ def gate(tenure: Tenure, session: EngineSession, workers: int, stop: threading.E
         run = tenure.run()
         target, frozen = _target(run), run.frozen
         assert frozen is not None
+        targets.check_in_place(tenure.ports, target)
         if slots := merge.unfinished(tenure.ports, run):
             raise _chunks_missing(tenure, slots)
-        if replaced(tenure.ports, target):
-            raise _target_replaced(target)
         newest = tenure.ports.log.newest(target.location)
         found, commits = _foreign(tenure, run, target, newest)
         if not found.found:
@@ -238,13 +237,4 @@ def _chunks_missing(tenure: Tenure, slots: tuple[int, ...]) -> Retry:
         f"units {list(slots)} of {tenure.name} are not wholly in the target",
         left="Nothing was published.",
         next=f"Run `airflow-refresh run {tenure.name}` again; it merges what is missing.",
-    )
-
-
-def _target_replaced(target: Target) -> Failed:
-    return Failed(
-        "target_replaced",
-        f"the target {target.location} is no longer the table this run began with",
-        left="Nothing was published.",
-        next="Run again: the interrupted run is given up and a new one compares everything.",
     )

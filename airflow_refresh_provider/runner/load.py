@@ -7,12 +7,12 @@ comparison has a folder of its own, named by generation, so that a late statemen
 from __future__ import annotations
 
 from airflow_refresh_provider.core import chunking, loading
-from airflow_refresh_provider.core.definition import Deletes, Layout
+from airflow_refresh_provider.core.definition import Definition, Deletes, Layout
 from airflow_refresh_provider.core.lifecycle import Event
 from airflow_refresh_provider.core.marker import Marker
 from airflow_refresh_provider.core.note import Note, NoteKind
 from airflow_refresh_provider.core.pins import digests
-from airflow_refresh_provider.core.plan import Frozen, Round, Split, StagedTable, Target
+from airflow_refresh_provider.core.plan import Frozen, Round, Split, StagedTable, Target, Way
 from airflow_refresh_provider.core.policy import check_deletes, check_keys
 from airflow_refresh_provider.core.record import Run
 from airflow_refresh_provider.core.ways import ChunkFacts, choose, key_types
@@ -48,12 +48,12 @@ def compare(
     vnodes: tuple[int, ...] | None = None,
     *,
     stored_hashes: bool,
-    target_rows: int = 0,
+    target_rows: int | None = None,
 ) -> Comparison:
     """Stage the differences between the pinned query and the target at `base`, of some vnodes or of all.
 
     `stored_hashes`: whether the hashes in the target may be believed, because nobody else has written these rows.
-    `target_rows`: about how many rows the target has, when they may be more than the inputs'.
+    `target_rows`: the rows of the whole target as its log has them.
     """
     run = tenure.run()
     assert run.plan.target is not None
@@ -71,7 +71,9 @@ def compare(
         partitioned=_many_chunks(tenure.ports, run),
         stored_hashes=stored_hashes,
         row_wise=queries.row_wise(run.definition),
-        expected_rows=max(_expected_rows(tenure.ports, run), target_rows),
+        target_rows=target_rows if stored_hashes else None,
+        expected_rows=max(_expected_rows(tenure.ports, run), target_rows or 0),
+        rewrite_from=_rewritten_from(run.definition, target_rows) if rows is None else None,
     )
     compared = session.compare(task)
     keys = compared.keys
@@ -84,6 +86,8 @@ def round_of(run: Run, base: int, compared: Comparison, vnodes: tuple[int, ...] 
     target, definition = run.plan.target, run.definition
     assert target is not None
     allowed = loading.limits(definition.chunking, definition.visibility, definition.layout)
+    if compared.rewrite:
+        return _rewriting(run, base, compared, allowed)
     pieces = chunking.cut(compared.counts, allowed)
     rows_of_vnode = compared.target_rows / (target.vnodes if vnodes is None else max(1, len(vnodes)))
     by_vnode = definition.layout is Layout.VNODE
@@ -107,6 +111,14 @@ def round_of(run: Run, base: int, compared: Comparison, vnodes: tuple[int, ...] 
         changes=compared.changes,
         units=chunking.number(pieces, tuple(ways), allowed, _last_chunks(run.frozen)),
     )
+
+
+def _rewriting(run: Run, base: int, compared: Comparison, allowed: chunking.Limits) -> Round:
+    """One chunk that writes the whole table anew."""
+    whole = allowed.model_copy(update={"one_commit": compared.total.total})
+    pieces = chunking.cut(compared.counts, whole)
+    units = chunking.number(pieces, (Way.REWRITE,), whole, _last_chunks(run.frozen))
+    return Round(base=base, changes=compared.changes, units=units)
 
 
 def _first_load(
@@ -145,7 +157,7 @@ def _compared(
     _stage_rows(tenure, session, source, run, ready.target)
     tenure.ports.watch.stage("compare")
     believed = not targets.written_by_others(tenure.ports, record.published, ready)
-    compared = compare(tenure, session, ready.version, stored_hashes=believed, target_rows=ready.rows or 0)
+    compared = compare(tenure, session, ready.version, stored_hashes=believed, target_rows=ready.rows)
     total = compared.total
     check_deletes(total.deleted, compared.target_rows, definition.max_delete_ratio, force=run.plan.force)
     first = round_of(run, ready.version, compared)
@@ -212,6 +224,13 @@ def _splittable(ports: Ports, run: Run) -> loading.Splittable | None:
 def _expected_rows(ports: Ports, run: Run) -> int:
     """About how many rows the result may have: as many as the largest input."""
     return max((ports.inputs.rows(p) or 0 for p in run.plan.pins.values()), default=0)
+
+
+def _rewritten_from(definition: Definition, rows: int | None) -> int | None:
+    """From how many differences on the target is written anew; None where that would lose rows, or parts of it."""
+    if definition.layout is Layout.VNODE or definition.deletes is not Deletes.APPLY:
+        return None
+    return loading.rewritten_from(rows, loading.limits(definition.chunking, definition.visibility, definition.layout))
 
 
 def _many_chunks(ports: Ports, run: Run) -> bool:

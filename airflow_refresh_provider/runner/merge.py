@@ -19,7 +19,7 @@ from airflow_refresh_provider.core.record import Run
 from airflow_refresh_provider.errors import Conflict, Interrupted, Lost, Retry
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.engine import ApplyTask, EngineSession, Stamp
-from airflow_refresh_provider.runner import inputs, journal
+from airflow_refresh_provider.runner import inputs, journal, targets
 from airflow_refresh_provider.runner.takeover import fence
 from airflow_refresh_provider.runner.tenure import Tenure, UnitTenure, lost
 
@@ -72,6 +72,7 @@ def merge_unit(held: UnitTenure, session: EngineSession, stop: threading.Event) 
     run = held.check()
     ports = held.whole.ports
     unit = next(u for u in _current(run).units if u.slot == held.slot)
+    targets.check_in_place(ports, _target(run))
     done = _done(ports, run, held.slot)
     skipped = [c for c in unit.chunks if c.number <= done]
     for chunk in skipped:
@@ -104,6 +105,7 @@ def _apply(held: UnitTenure, session: EngineSession, run: Run, chunk: Chunk) -> 
     )
     for left in reversed(range(APPLY_TRIES)):
         failure: Retry | None = None
+        targets.check_in_place(held.whole.ports, target)
         try:
             session.apply(task)
         except Conflict as conflict:

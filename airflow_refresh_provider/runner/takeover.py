@@ -25,7 +25,7 @@ from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.control import Snapshot
 from airflow_refresh_provider.ports.engine import EngineSession, Stamp
 from airflow_refresh_provider.ports.log import LogGap
-from airflow_refresh_provider.runner import ending, inputs
+from airflow_refresh_provider.runner import ending, inputs, targets
 from airflow_refresh_provider.runner.tenure import Tenure, commit, lost
 
 FENCE_TRIES = 20
@@ -89,12 +89,6 @@ def fence(tenure: Tenure, session: EngineSession, target: Target, frozen: Frozen
     _mark_until(tenure, session, target, _Fence(slot_app_id(target.table_id, slot), slot, needed))
 
 
-def replaced(ports: Ports, target: Target) -> bool:
-    """Whether the target has gone, or another table stands in its place."""
-    facts = ports.log.facts(target.location)
-    return facts is None or facts.table_id != target.table_id
-
-
 def readable(ports: Ports, target: Target, frozen: Frozen) -> tuple[tuple[Commit, ...], bool]:
     """What was committed since a run began, as far as the log reaches back, and whether that is all of it."""
     after = max(frozen.first_base, ports.log.oldest(target.location) - 1)
@@ -131,7 +125,7 @@ def shut_out(tenure: Tenure, old: Run) -> EngineSession | None:
     for left_over in _sessions(old):
         tenure.ports.engine.release(left_over)
     target = old.plan.target
-    if target is None or old.frozen is None or old.published or replaced(tenure.ports, target):
+    if target is None or old.frozen is None or old.published or targets.replaced(tenure.ports, target):
         return None
     session_id = tenure.run().lease.session
     assert session_id is not None
@@ -187,7 +181,7 @@ def _draw(ports: Ports, snapshot: Snapshot, record: Record, event: Event) -> Ten
 
 def _decide(tenure: Tenure, old: Run, request: Request) -> tuple[EngineSession | None, Decision]:
     target = old.plan.target
-    gone = target is not None and replaced(tenure.ports, target)
+    gone = target is not None and targets.replaced(tenure.ports, target)
     session = shut_out(tenure, old)
     with _closed_on_failure(session):
         return session, _judged(tenure, old, request, gone=gone)

@@ -105,6 +105,23 @@ def read(ports: Ports, session: EngineSession, location: str, vnodes: int) -> Re
     return Ready(target, facts.version, facts.rows)
 
 
+def replaced(ports: Ports, target: Target) -> bool:
+    """Whether the target has gone, or another table stands in its place."""
+    facts = ports.log.facts(target.location)
+    return facts is None or facts.table_id != target.table_id
+
+
+def check_in_place(ports: Ports, target: Target) -> None:
+    """Refuse to go on with a target that was replaced: Spark would write to whatever stands there, or make it anew."""
+    if replaced(ports, target):
+        raise Failed(
+            "target_replaced",
+            f"the target {target.location} is no longer the table this run began with",
+            left="Nothing was written to what is there now, and nothing was published.",
+            next="Run again: the interrupted run is given up and a new one compares everything.",
+        )
+
+
 def written_by_others(ports: Ports, published: Published | None, ready: Ready) -> bool:
     """Whether anybody but published refreshes may have written the rows of a target."""
     if published is None or published.target_id != ready.target.table_id:

@@ -34,6 +34,8 @@ def apply(spark: SparkSession, task: ApplyTask) -> None:
                 _replace_vnodes(spark, task)
             case Way.REPLACE_TABLE:
                 _overwrite(_whole(spark, task), task).save(task.target.location)
+            case Way.REWRITE:
+                _overwrite(content.desired(spark, task.source, task.target), task).save(task.target.location)
             case _:
                 assert_never(task.chunk.way)
 

@@ -22,7 +22,7 @@ _SENT_KEYS = 1_000_000
 
 def compare(spark: SparkSession, task: CompareTask) -> Comparison:
     """Stage the differences and count them."""
-    counted = differences.Counted()
+    counted = differences.Counted(sides=task.target_rows is None)
     partitions = max(_FEWEST_PARTITIONS, -(-task.expected_rows // _PARTITION_ROWS))
     with writing.setting(spark, {"spark.sql.shuffle.partitions": str(partitions)}):
         return (_by_keys if task.row_wise else _at_once)(spark, task, counted)
@@ -40,8 +40,11 @@ def _by_keys(spark: SparkSession, task: CompareTask, counted: differences.Counte
     differing = spark.read.schema(keys.schema).parquet(place)
     compared = _checked(spark, task, counted, differing)
     total = compared.total.total
-    if total and not (compared.keys.null_keys or compared.keys.duplicate_keys):
-        _stage(differences.widened(spark, task, differing, few=total <= _SENT_KEYS), task)
+    if not total or compared.keys.null_keys or compared.keys.duplicate_keys:
+        return compared
+    if task.rewrite_from is not None and total >= task.rewrite_from:
+        return compared.model_copy(update={"rewrite": True})
+    _stage(differences.widened(spark, task, differing, few=total <= _SENT_KEYS), task)
     return compared
 
 
@@ -59,9 +62,12 @@ def _changes(task: CompareTask) -> StagedTable:
 def _checked(spark: SparkSession, task: CompareTask, counted: differences.Counted, found: DataFrame) -> Comparison:
     """Counts of what was found, and whether the keys of both sides are sound."""
     counts, keys = _summary(task, found)
-    _check_places(task, counted.target)
-    source_rows, target_rows, joined = _rows(counted.source), _rows(counted.target), counted.joined.get
+    joined = counted.joined.get
     pairs, new, gone = joined.get("pairs", 0), joined.get("new", 0), joined.get("gone", 0)
+    source_rows, target_rows = pairs + new, task.target_rows
+    if target_rows is None:
+        _check_places(task, counted.target)
+        source_rows, target_rows = _rows(counted.source), _rows(counted.target)
     doubtful = bool(keys.duplicate_keys or keys.null_keys)
     if doubtful or pairs != target_rows - gone:
         keys = keycheck.check(content.desired(spark, task.source, task.target, task.rows), task.source.keys)

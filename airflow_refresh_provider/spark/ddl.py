@@ -11,7 +11,6 @@ from airflow_refresh_provider.core.columns import HIDDEN, Column, Columns
 from airflow_refresh_provider.errors import Invalid
 from airflow_refresh_provider.ports.engine import TargetSpec
 from airflow_refresh_provider.spark import sql
-from airflow_refresh_provider.spark.faults import SPARK_ERRORS, FaultKind, fault_of
 
 _AWKWARD = re.compile(r"[ ,;{}()\n\t=]")
 _NESTED_NAME = re.compile(r"`((?:[^`]|``)*)`")
@@ -99,16 +98,6 @@ def _set(spark: SparkSession, location: str, properties: dict[str, str]) -> None
     present = {row.key: row.value for row in spark.sql(f"SHOW TBLPROPERTIES {table}").collect()}
     if wanting := {k: v for k, v in properties.items() if present.get(k) != v}:
         spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ({_listed(wanting)})").collect()
-
-
-def table_id(spark: SparkSession, location: str) -> str | None:
-    """The identity of a table, None when there is none."""
-    try:
-        return str(spark.sql(f"DESCRIBE DETAIL {sql.table(location)}").collect()[0].id)
-    except SPARK_ERRORS as error:
-        if fault_of(error).kind is FaultKind.MISSING:
-            return None
-        raise
 
 
 def _listed(properties: dict[str, str]) -> str:

@@ -1,35 +1,25 @@
-"""What a value contributes to the hash of its row, as SQL text.
+"""The hash of a row, as SQL text.
 
-Spark's hash passes over NULLs and refuses maps and variants. Here every value stands beside a mark of whether it is
-NULL, and values with parts are taken apart until only plain ones are left, so that equal values always hash alike and a
-NULL can neither vanish nor change places: -0.0 is 0.0, NaN is NaN, and the entries of a map have no order.
+Spark's hash passes over NULLs and refuses maps and variants. Here values with parts are taken apart until only plain
+ones are left, and the sizes of collections and a mask of what is NULL are hashed beside them, so that equal values
+always hash alike and nothing can vanish or change places: -0.0 is 0.0, NaN is NaN, entries of a map have no order.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 
-def inputs(value: str, type_name: str, depth: int = 0) -> tuple[str, ...]:
-    """The arguments of a hash function that stand for a value, an SQL expression of a Spark type.
+_MASK_BITS = 62
 
-    `depth` counts the collections around it, whose elements need names of their own.
+
+def hashed(values: Iterable[tuple[str, str]], depth: int = 0) -> str:
+    """The 64-bit hash of some values, each an SQL expression and its Spark type.
+
+    `depth` counts the collections around them, whose elements need names of their own.
     """
-    kind, _, rest = type_name.partition("<")
-    inner, element = rest.removesuffix(">"), f"e{depth}"
-    match kind:
-        case "struct":
-            fields = (split(field, ":") for field in split(inner, ","))
-            shown = tuple(i for name, part in fields for i in inputs(f"{value}.{_quoted(name)}", part, depth))
-        case "array":
-            shown = (f"transform({value}, {element} -> {_hash(inputs(element, inner, depth + 1))})",)
-        case "map":
-            key, entry = split(inner, ",")
-            both = (*inputs(f"{element}.key", key, depth + 1), *inputs(f"{element}.value", entry, depth + 1))
-            shown = (f"array_sort(transform(map_entries({value}), {element} -> {_hash(both)}))",)
-        case "variant":
-            shown = (f"to_json({value})", f"schema_of_variant({value})")
-        case _:
-            shown = (value,)
-    return (*shown, f"{value} IS NULL")
+    plain, tested = _taken_apart(values, depth)
+    masks = (_mask(tested[i : i + _MASK_BITS]) for i in range(0, len(tested), _MASK_BITS))
+    return f"xxhash64({', '.join((*plain, *masks))})" if tested else "0L"
 
 
 def split(text: str, separator: str) -> list[str]:
@@ -47,8 +37,40 @@ def split(text: str, separator: str) -> list[str]:
     return parts
 
 
-def _hash(arguments: tuple[str, ...]) -> str:
-    return f"xxhash64({', '.join(arguments)})"
+def _taken_apart(values: Iterable[tuple[str, str]], depth: int) -> tuple[list[str], list[str]]:
+    """What is hashed, and what may be NULL: the values themselves and those that they consist of."""
+    plain: list[str] = []
+    tested: list[str] = []
+    for value, type_name in values:
+        kind, _, rest = type_name.partition("<")
+        inner, element = rest.removesuffix(">"), f"e{depth}"
+        tested.append(value)
+        match kind:
+            case "struct":
+                fields = (split(field, ":") for field in split(inner, ","))
+                parts = _taken_apart([(f"{value}.{_quoted(name)}", part) for name, part in fields], depth)
+                plain += parts[0]
+                tested += parts[1]
+            case "array":
+                elements = f"transform({value}, {element} -> {hashed([(element, inner)], depth + 1)})"
+                plain += (elements, f"size({value})")
+            case "map":
+                key, entry = split(inner, ",")
+                both = hashed([(f"{element}.key", key), (f"{element}.value", entry)], depth + 1)
+                entries = f"array_sort(transform(map_entries({value}), {element} -> {both}))"
+                plain += (entries, f"size({value})")
+            case "variant":
+                plain += (f"to_json({value})", f"schema_of_variant({value})")
+            case _:
+                plain.append(value)
+    return plain, tested
+
+
+def _mask(values: list[str]) -> str:
+    """A bit for each value that is NULL. Mostly none is, which is found out first."""
+    tests = [f"{value} IS NULL" for value in values]
+    bits = " | ".join(f"IF({test}, {1 << i}L, 0L)" for i, test in enumerate(tests))
+    return f"IF({' OR '.join(tests)}, {bits}, 0L)"
 
 
 def _quoted(name: str) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from airflow_refresh_provider.core.columns import Columns, visible
 from airflow_refresh_provider.core.plan import HashRange
-from airflow_refresh_provider.spark.row_hash import inputs
+from airflow_refresh_provider.spark.row_hash import hashed
 
 LITERALS = frozenset({"tinyint", "smallint", "int", "bigint", "boolean", "string"})
 """Types by whose values in a predicate Delta finds the right files: by dates of October 1582 it does not."""
@@ -49,8 +49,7 @@ def vnode(keys: Columns, vnodes: int, prefix: str | None = None) -> str:
 
 def row_hash(columns: Columns, prefix: str | None = None) -> str:
     """A 64-bit hash of the visible columns."""
-    parts = [i for c in visible(columns) for i in inputs(name(c.name, prefix), c.type)]
-    return f"xxhash64({', '.join(parts)})" if parts else "0L"
+    return hashed((name(c.name, prefix), c.type) for c in visible(columns))
 
 
 def same_keys(keys: Columns, left: str, right: str) -> str:

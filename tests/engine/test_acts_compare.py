@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from airflow_refresh_provider.core.columns import OP, ROW_HASH, VNODE
-from airflow_refresh_provider.core.plan import ChangeCounts
+from airflow_refresh_provider.core.plan import ChangeCounts, Way
 from airflow_refresh_provider.ports.engine import Comparison
 from airflow_refresh_provider.spark import compare, content
 from tests.engine.acts import Lake, source
@@ -52,3 +52,41 @@ def test_rows_that_left_may_be_kept(lake: Lake, row_wise: bool) -> None:
     kept = lake.compare(target, _THEN, row_wise=row_wise, deletes=False)
 
     assert kept.total == ChangeCounts(inserted=10, updated=5)
+
+
+@pytest.mark.parametrize("row_wise", [True, False])
+def test_a_target_that_nobody_else_has_written_is_compared_alike_without_counting_its_rows(
+    lake: Lake, row_wise: bool
+) -> None:
+    target = lake.target(_FIRST)
+    lake.load(target, _FIRST)
+
+    counted = lake.compare(target, _THEN, row_wise=row_wise)
+    believed = lake.compare(target, _THEN, row_wise=row_wise, target_rows=30)
+
+    assert (counted.source_rows, counted.target_rows) == (30, 30)
+    assert believed.model_copy(update={"changes": counted.changes}) == counted
+
+
+@pytest.mark.parametrize("ids", ["0, 30", "20, 40"], ids=["of rows that stay", "of new rows"])
+def test_repeated_keys_show_without_counting_rows(lake: Lake, ids: str) -> None:
+    target = lake.target(_FIRST)
+    lake.load(target, _FIRST)
+    twice = " UNION ALL ".join([_ROWS.format(v="id", ids=ids)] * 2)
+
+    compared = lake.compare(target, source(twice, "k", "k 2"), target_rows=30)
+
+    assert compared.keys.duplicate_keys == int(ids.partition(", ")[2]) - int(ids.partition(", ")[0])
+
+
+def test_a_table_that_differs_enough_is_written_anew_with_nothing_staged(lake: Lake) -> None:
+    target = lake.target(_FIRST)
+    lake.load(target, _FIRST)
+    assert not lake.compare(target, _THEN, rewrite_from=26).rewrite
+
+    compared = lake.compare(target, _THEN, rewrite_from=25)
+
+    assert compared.rewrite
+    assert lake.log.facts(compared.changes.location) is None
+    lake.apply(target, _THEN, compared, Way.REWRITE)
+    lake.assert_equal(target, _THEN)

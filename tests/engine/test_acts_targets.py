@@ -9,7 +9,6 @@ import pytest
 from airflow_refresh_provider.core.columns import Column
 from airflow_refresh_provider.core.note import NoteKind
 from airflow_refresh_provider.core.plan import ChangeCounts, Way
-from airflow_refresh_provider.errors import Failed
 from airflow_refresh_provider.ports.engine import TargetSpec
 from tests.engine.acts import VECTORS, Lake, source
 
@@ -104,17 +103,6 @@ def test_a_mark_leaves_nothing_behind_in_the_session(lake: Lake) -> None:
 
     plain = lake.commits(target, after=1)[0]
     assert (plain.txns, plain.note) == ({}, None)
-
-
-def test_a_target_made_anew_by_somebody_else_is_not_written(lake: Lake) -> None:
-    first = source("SELECT id AS k, 1 AS v FROM range(3)", "k")
-    target = lake.target(first).model_copy(update={"table_id": str(uuid.uuid4())})
-
-    with pytest.raises(Failed) as refused:
-        lake.load(target, first)
-
-    assert refused.value.code == "target_replaced"
-    assert lake.log.newest(target.location) == 0
 
 
 def test_a_view_shows_one_version_without_hidden_columns(lake: Lake) -> None:

@@ -50,6 +50,7 @@ _ALL = [
         (Way.REPLACE_ON, False, True, _UPSERTS),
         (Way.REPLACE_VNODES, True, True, _MIX),
         (Way.REPLACE_TABLE, False, True, _MIX),
+        (Way.REWRITE, False, True, _MIX),
         *(
             pytest.param(way, by_vnode, True, _ALL, marks=pytest.mark.slow)
             for way, by_vnode in (

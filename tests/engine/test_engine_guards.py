@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-
 import pytest
 
 from airflow_refresh_provider.core.plan import ChangeCounts, Way
@@ -47,18 +45,6 @@ def test_a_row_outside_its_vnode_is_refused_with_the_statement_that_removes_it(l
     assert caught.value.code == "misplaced_target_rows"
     lake.spark.sql(caught.value.next.partition("run again: ")[2]).collect()
     assert lake.compare(target, wanted, stored_hashes=False).total == ChangeCounts()
-
-
-def test_a_target_that_was_dropped_is_not_made_again(lake: Lake) -> None:
-    wanted = source("SELECT id AS k FROM range(4)", "k")
-    target = lake.target(wanted)
-    task = lake.load(target, wanted)
-    shutil.rmtree(target.location)
-
-    with pytest.raises(Failed) as caught:
-        lake.session.apply(task)
-    assert caught.value.code == "target_replaced"
-    assert lake.log.facts(target.location) is None
 
 
 def test_keys_may_be_dates_that_python_does_not_know(lake: Lake) -> None:

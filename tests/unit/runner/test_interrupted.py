@@ -1,14 +1,18 @@
 """Runs that are cut off anywhere, and who goes on with them."""
 
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from airflow_refresh_provider.core import loading
+from airflow_refresh_provider.core.note import read_note
 from airflow_refresh_provider.core.owner import PARKED_FOR, STALE_AFTER
 from airflow_refresh_provider.core.request import IfRunning, Request
 from airflow_refresh_provider.core.results import Outcome, Rows, RunResult
 from airflow_refresh_provider.errors import Failed, Lost, Refused, Retry
+from airflow_refresh_provider.ports.watch import Silent
 from airflow_refresh_provider.runner import start, takeover
 from airflow_refresh_provider.runner.refresh import carry_on
 from airflow_refresh_provider.runner.refreshes import Refreshes
@@ -54,6 +58,26 @@ def test_a_run_killed_anywhere_is_finished_by_the_next_owner(options: dict[str, 
     assert world.fresh()
     assert result.resumed == (result.reason is not None)
     assert result.rows == Rows(inserted=2, updated=2, deleted=2, unchanged=2)
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_a_table_written_anew_is_finished_by_the_next_owner(point: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loading, "LITERAL_KEYS", 0)
+    world = changed()
+    with at(world.lake, point):
+        _killed(world)
+    world.die(world.ports)
+    world.another()
+    assert world.fresh()
+    assert _ways(world)[-1] == "rewrite"
+
+
+@pytest.mark.parametrize("options", [{"deletes": "ignore"}, {"layout": "vnode", "vnodes": 2}])
+def test_a_table_that_may_not_be_written_anew_is_not(options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loading, "LITERAL_KEYS", 0)
+    world = changed(**options)
+    world.run()
+    assert "rewrite" not in _ways(world)
 
 
 def test_chunks_that_are_in_are_skipped_and_the_run_keeps_its_pins() -> None:
@@ -117,6 +141,33 @@ def test_an_owner_without_signs_of_life_is_waited_for_and_then_replaced() -> Non
     later.clock.sleep(STALE_AFTER.total_seconds() - 10)
     assert Refreshes(later).run(NAME, ONE).resumed
     assert world.fresh()
+
+
+@pytest.mark.parametrize("stage", ["merge", "publish"])
+@pytest.mark.parametrize("made_anew", [False, True])
+def test_a_target_that_is_no_longer_there_is_neither_written_nor_made_again(stage: str, made_anew: bool) -> None:
+    world = changed(**LIVE)
+    columns = world.lake.table(TARGET).newest.columns
+
+    class Taking(Silent):
+        def stage(self, name: str, rows: int | None = None, chunks: int | None = None) -> None:
+            if name == stage:
+                world.lake.remove(TARGET)
+                if made_anew:
+                    world.lake.create(TARGET, columns)
+
+    with pytest.raises(Failed) as caught:
+        Refreshes(replace(world.ports, watch=Taking())).run(NAME, ONE)
+
+    assert caught.value.code == "target_replaced"
+    assert (TARGET in world.lake.tables) is made_anew
+    if made_anew:
+        with pytest.raises(Refused, match="belongs to somebody else"):
+            world.run()
+        assert len(world.commits) == 1
+    else:
+        world.run()
+        assert world.fresh()
 
 
 def test_an_owner_who_was_replaced_ends_and_writes_nothing() -> None:
@@ -288,6 +339,11 @@ def test_units_side_by_side_are_resumed_after_a_failure(point: str) -> None:
         world.run(Request(workers=3))
     world.another(Request(workers=3))
     assert world.fresh()
+
+
+def _ways(world: World) -> list[str]:
+    notes = (read_note(commit.note) for commit in world.commits)
+    return [note.way for note in notes if note and note.way]
 
 
 def _killed(world: World) -> bool:

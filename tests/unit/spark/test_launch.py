@@ -17,8 +17,8 @@ def test_memory_comes_from_the_environment_and_is_four_gigabytes_otherwise() -> 
 
 @pytest.mark.parametrize("variable", ["JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS"])
 def test_a_collector_that_the_environment_chooses_is_the_only_one(variable: str) -> None:
-    assert ServerOptions.of({}).java_options == COLLECTOR
-    assert ServerOptions.of({variable: "-Xss2m -XX:+UseG1GC"}).java_options == ""
+    assert ServerOptions.of({}).java_options == f"{COLLECTOR} -Xms4g"
+    assert ServerOptions.of({variable: "-Xss2m -XX:+UseG1GC"}).java_options == "-Xms4g"
 
 
 @pytest.mark.parametrize("memory", ["lots", "4", "-1g", "4g; rm", "0m"])

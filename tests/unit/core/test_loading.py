@@ -1,0 +1,42 @@
+"""How a load goes about it, from the sizes of what is loaded."""
+
+from __future__ import annotations
+
+from airflow_refresh_provider.core.chunking import Limits
+from airflow_refresh_provider.core.loading import (
+    STAGE_ROWS_BEYOND,
+    Splittable,
+    direct_splits,
+    rewritten_from,
+    row_splits,
+)
+from airflow_refresh_provider.core.ways import LITERAL_KEYS
+
+_LIMITS = Limits(one_commit=100, chunk_rows=10)
+_FILES = tuple((f"f{i}", 10) for i in range(8))
+
+
+def test_a_first_load_that_is_small_enough_is_one_commit() -> None:
+    assert direct_splits(0, _LIMITS, None) == ()
+    assert direct_splits(100, _LIMITS, None) == (None,)
+
+
+def test_a_larger_one_is_cut_by_files_and_staged_where_it_cannot_be() -> None:
+    splits = direct_splits(101, _LIMITS, Splittable(files=_FILES, rows=101))
+    assert splits is not None
+    assert sorted(f for split in splits if split for f in split.files) == [f for f, _ in _FILES]
+    assert direct_splits(101, _LIMITS, None) is None
+    assert direct_splits(101, _LIMITS, Splittable(files=_FILES[:1], rows=101)) is None
+
+
+def test_rows_are_staged_only_for_an_input_that_is_far_larger_than_a_commit() -> None:
+    assert row_splits(_LIMITS, Splittable(files=_FILES, rows=STAGE_ROWS_BEYOND * 100)) == ()
+    assert len(row_splits(_LIMITS, Splittable(files=_FILES, rows=STAGE_ROWS_BEYOND * 100 + 1))) > 1
+
+
+def test_a_table_is_written_anew_from_a_share_of_its_rows_on_if_it_is_not_too_large() -> None:
+    limits = Limits(one_commit=5_000_000, chunk_rows=1_000_000)
+    assert rewritten_from(6_000_000, limits) == 1_200_000
+    assert rewritten_from(100, limits) == LITERAL_KEYS + 1
+    assert rewritten_from(STAGE_ROWS_BEYOND * 5_000_000 + 1, limits) is None
+    assert rewritten_from(None, limits) is None
