@@ -11,16 +11,46 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from airflow_refresh_provider.core.definition import Definition
+    from airflow_refresh_provider.dag_factory import refresh_dag, refresh_group
     from airflow_refresh_provider.definition_files import load_definitions
+    from airflow_refresh_provider.operators.refresh import (
+        CleanupOperator,
+        RefreshLoadOperator,
+        RefreshOperator,
+        RefreshReleaseOperator,
+        RefreshStartOperator,
+        VnodeMergeOperator,
+    )
     from airflow_refresh_provider.publication import published
 
 __version__ = "0.1.0"
-__all__ = ["Definition", "load_definitions", "published"]
+__all__ = [
+    "CleanupOperator",
+    "Definition",
+    "RefreshLoadOperator",
+    "RefreshOperator",
+    "RefreshReleaseOperator",
+    "RefreshStartOperator",
+    "VnodeMergeOperator",
+    "load_definitions",
+    "published",
+    "refresh_dag",
+    "refresh_group",
+]
 
+_OPERATORS = "airflow_refresh_provider.operators.refresh"
 _HOME = {
+    "CleanupOperator": _OPERATORS,
     "Definition": "airflow_refresh_provider.core.definition",
+    "RefreshLoadOperator": _OPERATORS,
+    "RefreshOperator": _OPERATORS,
+    "RefreshReleaseOperator": _OPERATORS,
+    "RefreshStartOperator": _OPERATORS,
+    "VnodeMergeOperator": _OPERATORS,
     "load_definitions": "airflow_refresh_provider.definition_files",
     "published": "airflow_refresh_provider.publication",
+    "refresh_dag": "airflow_refresh_provider.dag_factory",
+    "refresh_group": "airflow_refresh_provider.dag_factory",
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,8 +18,13 @@ if TYPE_CHECKING:
     from airflow_refresh_provider.spark.server import EmbeddedServer
 
 
-def refreshes(places: Places, watch: Watch | None = None, label: str | None = None) -> Refreshes:
-    """The refreshes of one control root. `label` is what others see of this owner."""
+def refreshes(
+    places: Places,
+    watch: Watch | None = None,
+    label: str | None = None,
+    over: Callable[[str], bool | None] | None = None,
+) -> Refreshes:
+    """The refreshes of one control root. `label` is what others see of this owner; `over` knows ended origins."""
     from airflow_refresh_provider.delta.inputs import DeltaInputProbe
     from airflow_refresh_provider.delta.log import DeltaTableLog
     from airflow_refresh_provider.delta.staging import StagingFolders
@@ -34,13 +40,27 @@ def refreshes(places: Places, watch: Watch | None = None, label: str | None = No
             staging=StagingFolders(),
             engine=LazyEngine(places),
             clock=clock,
-            processes=LocalProcesses(label or f"airflow-refresh, process {os.getpid()}"),
+            processes=LocalProcesses(label or f"airflow-refresh, process {os.getpid()}", over or _unknown),
             heart=StoredHeart(store, clock),
             watch=watch or Silent(),
             environment=dict(os.environ),
             staging_root=f"{places.control}/staging",
         )
     )
+
+
+def look(places: Places) -> str:
+    """What is found at some places, in one line. Raises errors.* when they cannot be used; starts nothing."""
+    definitions = len(refreshes(places).statuses())
+    if places.spark == EMBEDDED:
+        running = embedded_server(places).status().running
+        spark = "the embedded Spark server runs" if running else "the embedded Spark server starts when it is needed"
+    else:
+        from airflow_refresh_provider.spark.endpoint import Endpoint, must_answer
+
+        must_answer(Endpoint(places.spark))
+        spark = "Spark answers"
+    return f"{definitions} definitions in {places.control}; {spark}"
 
 
 def embedded_server(places: Places) -> EmbeddedServer:
@@ -71,6 +91,10 @@ class LazyEngine:
         if self._engine is None:
             self._engine = _engine(self._places)
         return self._engine
+
+
+def _unknown(_origin: str) -> bool | None:
+    return None
 
 
 def _engine(places: Places) -> Engine:

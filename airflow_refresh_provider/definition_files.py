@@ -7,6 +7,7 @@ in one error, one line a problem.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Hashable, Iterator, Mapping
 from pathlib import Path
 
@@ -23,8 +24,15 @@ _SUFFIXES = (".yaml", ".yml")
 def load_definitions(path: str | os.PathLike[str]) -> tuple[Definition, ...]:
     """All definitions of a file, or of the *.yaml and *.yml files of a folder in the order of their names.
 
-    Raises Invalid naming file, field and fix of everything that is wrong.
+    A relative path begins at the folder of the calling file, as a DAG file cannot know where Airflow runs it; without
+    a calling file at the current folder. Raises Invalid naming file, field and fix of everything that is wrong.
     """
+    caller = sys._getframe(1).f_globals.get("__file__")
+    return read_definitions(Path(caller).parent / path if caller else path)
+
+
+def read_definitions(path: str | os.PathLike[str]) -> tuple[Definition, ...]:
+    """As `load_definitions`, a relative path beginning at the current folder."""
     found: list[tuple[Path, Definition]] = []
     errors: list[tuple[Path, Invalid]] = []
     for file in _files(Path(path)):

@@ -6,7 +6,7 @@ import socket
 import threading
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -38,9 +38,10 @@ class SystemClock:
 
 
 class LocalProcesses:
-    """Processes of this host; nothing can be said about those of others."""
+    """Processes of this host; nothing can be said about those of others. `over` knows about origins."""
 
-    def __init__(self, label: str) -> None:
+    def __init__(self, label: str, over: Callable[[str], bool | None]) -> None:
+        self.over = over
         process = psutil.Process()
         self._this = Owner(
             host=socket.gethostname(),

@@ -44,11 +44,11 @@ def drop(call: Call, name: str, delete_target: bool) -> Dropped:
 
 def _read_all(paths: list[str]) -> list[tuple[str, Definition]]:
     """Definitions of all files, each with the path it was given by. Raises Invalid."""
-    from airflow_refresh_provider.definition_files import load_definitions
+    from airflow_refresh_provider.definition_files import read_definitions
 
     found: dict[str, tuple[str, Definition]] = {}
     for path in paths:
-        for definition in load_definitions(path):
+        for definition in read_definitions(path):
             if definition.name in found:
                 raise Invalid(
                     "definition_invalid",

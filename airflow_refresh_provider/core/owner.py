@@ -38,18 +38,19 @@ class Liveness(StrEnum):
 
     LIVE = "live"
     STALE = "stale"
-    FREE = "free"  # released, or parked and past its deadline: anyone may take it at once
+    FREE = "free"  # nobody's: released, or parked and past its deadline
+    OVER = "over"  # what the run was made for has ended, whatever its owners still do
 
 
 def liveness(
-    now: datetime, owner: Owner | None, taken_at: datetime, beats: tuple[Beat, ...], alive: bool | None
+    now: datetime, owners: tuple[Owner, ...], taken_at: datetime, beats: tuple[Beat, ...], alive: bool | None
 ) -> Liveness:
-    """Judge a lease. `alive` is what the owner's own host says of its process, None when that cannot be asked.
+    """Judge the owners of a run and of its units. `alive` is False when the hosts of all of them say they are gone.
 
-    A lease is stale only when neither the run nor any of its units gave a sign of life for STALE_AFTER, or at once
-    when the process is known to be gone.
+    A run is stale only when neither the run nor any of its units gave a sign of life for STALE_AFTER, or at once
+    when every process is known to be gone.
     """
-    if owner is None:
+    if not owners:
         return Liveness.FREE
     if alive is False:
         return Liveness.STALE

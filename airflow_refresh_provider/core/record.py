@@ -11,7 +11,7 @@ from datetime import datetime
 
 from airflow_refresh_provider.core.definition import Definition
 from airflow_refresh_provider.core.lifecycle import Event, State, advance
-from airflow_refresh_provider.core.owner import Owner
+from airflow_refresh_provider.core.owner import PARKED_FOR, Owner
 from airflow_refresh_provider.core.pins import VersionVector
 from airflow_refresh_provider.core.plan import ChangeCounts, Frozen, Plan
 from airflow_refresh_provider.core.stored import Stored
@@ -34,6 +34,14 @@ class Lease(Stored):
     taken_at: datetime
     parked_until: datetime | None = None
 
+    def parked(self, now: datetime) -> Lease:
+        """The lease in nobody's hands, kept for the run's own tasks."""
+        return self.model_copy(update={"owner": None, "session": None, "parked_until": now + PARKED_FOR})
+
+    def parked_longer(self, now: datetime) -> Lease:
+        """The lease, parked anew if it is parked."""
+        return self.parked(now) if self.parked_until else self
+
 
 class Published(Stored):
     """The newest complete refresh: readers of whole refreshes read `version` of the target."""
@@ -51,7 +59,8 @@ class Published(Stored):
 class Run(Stored):
     """One refresh in progress: `generations` are all numbers drawn for it, `attempts` how often it was taken up.
 
-    `definition` is the one it was started with; a newer one may have been registered since.
+    `definition` is the one it was started with; a newer one may have been registered since. `origin` names what the
+    run is made for, such as a DAG run whose tasks carry it on one after the other.
     """
 
     run_id: str
@@ -60,6 +69,7 @@ class Run(Stored):
     lease: Lease
     generations: tuple[int, ...]
     plan: Plan
+    origin: str | None = None
     attempts: int = 1
     claims: dict[int, Claim] = {}
     frozen: Frozen | None = None

@@ -58,17 +58,22 @@ class Facts(Stored):
     wish: OnInterrupted
 
 
-def admit(record: Record, liveness: Liveness, now: datetime, run_id: str | None = None) -> Admission:
-    """What a caller may do; `run_id` is the run he says is his own."""
+def admit(record: Record, liveness: Liveness, now: datetime, origin: str | None = None) -> Admission:
+    """What a caller may do; a run of his `origin` is his own.
+
+    Whoever orders the tasks of an origin ends one before he begins the next, so an owner that still seems to live is
+    at most a leftover of the caller's own, to be fenced like any other.
+    """
     if record.state is State.RESETTING:
         return Admission.RESETTING
     run = record.run
     if run is None:
         return Admission.START
     parked = run.lease.parked_until is not None and now < run.lease.parked_until
-    if parked and run_id == run.run_id:
+    own = origin is not None and run.origin == origin
+    if own and parked:
         return Admission.ATTACH
-    if parked or liveness is Liveness.LIVE:
+    if not own and liveness is not Liveness.OVER and (parked or liveness is Liveness.LIVE):
         return Admission.BUSY
     return Admission.TAKE_OVER
 

@@ -16,9 +16,13 @@ class IfRunning(StrEnum):
 
 
 class Request(Stored):
-    """One refresh as asked for. `force`: run although nothing moved, and accept a mass delete."""
+    """One refresh as asked for. `force`: run although nothing moved, and accept a mass delete.
+
+    `origin` is a name for what the refresh is made for: a run that bears it is the caller's own, whoever held it last.
+    """
 
     on_interrupted: OnInterrupted = OnInterrupted.RESUME
     if_running: IfRunning = IfRunning.REFUSE
     force: bool = False
     workers: int = 2
+    origin: str | None = None

@@ -157,6 +157,23 @@ class DifferenceSample(Stored):
     found: dict[str, Any] | None
 
 
+class Started(Stored):
+    """A run that was begun, or gone on with, and waits for its next phase."""
+
+    run_id: str
+    name: str
+    resumed: bool
+    reason: str | None
+
+
+class UnitOfWork(Stored):
+    """One unit for whoever merges it: its number, its chunks, and the rows they change (0 = known only afterwards)."""
+
+    unit: int
+    chunks: int
+    rows: int
+
+
 class Differences(Stored):
     """Target against query at one set of input versions; nothing was written."""
 

@@ -38,7 +38,10 @@ class MemoryClock:
 
 
 class MemoryProcesses:
-    """One process among others of a host. `dead` is shared, so that one can be declared dead to all."""
+    """One process among others of a host. `dead` is shared, so that one can be declared dead to all.
+
+    `ended` are the origins that this process knows to be over.
+    """
 
     _pids = itertools.count(1)
     _numbers = itertools.count(1)
@@ -46,6 +49,7 @@ class MemoryProcesses:
     def __init__(self, dead: set[int] | None = None) -> None:
         self.dead = set() if dead is None else dead
         self.pid = next(self._pids)
+        self.ended: set[str] = set()
 
     def this(self) -> Owner:
         """This process."""
@@ -54,6 +58,10 @@ class MemoryProcesses:
     def alive(self, owner: Owner) -> bool | None:
         """Whether a process has not been declared dead."""
         return owner.pid not in self.dead
+
+    def over(self, origin: str) -> bool | None:
+        """Whether an origin is known to be over."""
+        return True if origin in self.ended else None
 
     def new_id(self) -> str:
         """A number never given twice."""

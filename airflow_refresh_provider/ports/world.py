@@ -26,6 +26,10 @@ class Processes(Protocol):
         """False when the process is known to be gone, None when it runs on another host."""
         ...
 
+    def over(self, origin: str) -> bool | None:
+        """Whether what a run was made for has ended for good, None when that is not known here."""
+        ...
+
     def new_id(self) -> str:
         """A UUID, never given twice."""
         ...

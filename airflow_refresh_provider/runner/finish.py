@@ -53,7 +53,7 @@ def gate(tenure: Tenure, session: EngineSession, workers: int, stop: threading.E
         assert frozen is not None
         targets.check_in_place(tenure.ports, target)
         if slots := merge.unfinished(tenure.ports, run):
-            raise _chunks_missing(tenure, slots)
+            raise merge.chunks_missing(tenure.name, slots)
         newest = tenure.ports.log.newest(target.location)
         found, commits = _foreign(tenure, run, target, newest)
         if not found.found:
@@ -229,12 +229,3 @@ def _check_counts(run: Run, target: Target, commits: tuple[Commit, ...]) -> None
 def _target(run: Run) -> Target:
     assert run.plan.target is not None
     return run.plan.target
-
-
-def _chunks_missing(tenure: Tenure, slots: tuple[int, ...]) -> Retry:
-    return Retry(
-        "chunks_missing",
-        f"units {list(slots)} of {tenure.name} are not wholly in the target",
-        left="Nothing was published.",
-        next=f"Run `airflow-refresh run {tenure.name}` again; it merges what is missing.",
-    )

@@ -55,16 +55,21 @@ def claim(
     tenure: Tenure, session: EngineSession, slots: tuple[int, ...], sessions: tuple[str, ...]
 ) -> tuple[UnitTenure, ...]:
     """Claim units. One that had an owner before is fenced first; its siblings are left alone."""
-    run = tenure.run()
     claims = tenure.claim(slots, sessions)
-    target, frozen = run.plan.target, run.frozen
-    assert target is not None and frozen is not None
     for held in claims:
-        if old := run.claims.get(held.slot):
-            if old.session not in sessions:
-                tenure.ports.engine.release(old.session)
-            fence(tenure, session, target, frozen, held.slot, held.claim.generation)
+        shut_out(held, session)
     return claims
+
+
+def shut_out(held: UnitTenure, session: EngineSession) -> None:
+    """Fence the unit's slot if somebody had the unit before."""
+    if held.before is None:
+        return
+    run = held.check()
+    assert run.frozen is not None
+    if held.before.session != held.claim.session:
+        held.whole.ports.engine.release(held.before.session)
+    fence(held.whole, session, _target(run), run.frozen, held.slot, held.claim.generation)
 
 
 def merge_unit(held: UnitTenure, session: EngineSession, stop: threading.Event) -> int:
@@ -150,6 +155,16 @@ def _merge_alone(held: UnitTenure, stop: threading.Event) -> int:
         if not done:
             stop.set()
         session.close()
+
+
+def chunks_missing(name: str, slots: tuple[int, ...]) -> Retry:
+    """The error of an end that came too early."""
+    return Retry(
+        "chunks_missing",
+        f"units {list(slots)} of {name} are not wholly in the target",
+        left="Nothing was published.",
+        next=f"Run `airflow-refresh run {name}` again; it merges what is missing.",
+    )
 
 
 def _failed_first(future: Future[int]) -> int:

@@ -7,7 +7,7 @@ released so that the next caller resumes it at once. An owner who has lost touch
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from airflow_refresh_provider.core.pins import digests
@@ -25,6 +25,9 @@ from airflow_refresh_provider.runner.stopwatch import Stopwatch
 from airflow_refresh_provider.runner.takeover import Taken
 from airflow_refresh_provider.runner.tenure import Tenure
 
+Work = Callable[[Tenure, EngineSession, Request, Stopwatch], int]
+"""What is done with a run that is held; returns how many chunks were already in."""
+
 
 def refresh(ports: Ports, name: str, request: Request) -> RunResult:
     """Bring a definition's target up to its query. Raises errors.*; see the module for what they leave behind."""
@@ -32,27 +35,34 @@ def refresh(ports: Ports, name: str, request: Request) -> RunResult:
     with watch.stage("start"):
         begun = begin(ports, name, request)
     if isinstance(begun, NothingToDo):
-        return _nothing(begun, watch)
+        return nothing(begun, watch)
     return carry_on(begun, request, watch)
 
 
-def carry_on(taken: Taken, request: Request, watch: Stopwatch) -> RunResult:
-    """All phases that are left of a run that is held."""
+def carry_on(taken: Taken, request: Request, watch: Stopwatch, work: Work | None = None) -> RunResult:
+    """All phases that are left of a run that is held, or for a run that is not sealed yet what `work` says."""
     tenure = taken.tenure
     step = taken.decision.step if taken.decision else Step.RESUME
     skipped = 0
     if step is Step.CLEAN_UP and not tenure.run().definition.view:
         return _end(taken, watch, skipped)
-    with _kept_or_given_up(tenure), _working(taken, watch) as session:
+    with kept_or_given_up(tenure), working(taken, watch) as session:
         if step is Step.PUBLISH:
             finish.publish_sealed(tenure)
         elif step is Step.RESUME:
-            skipped = _load_and_merge(tenure, session, request, watch)
+            skipped = (work or _load_merge_and_end)(tenure, session, request, watch)
         finish.show(tenure, session)
         return _end(taken, watch, skipped)
 
 
-def _load_and_merge(tenure: Tenure, session: EngineSession, request: Request, watch: Stopwatch) -> int:
+def end(tenure: Tenure, session: EngineSession, request: Request, watch: Stopwatch) -> int:
+    """From the last chunk to the published version. Raises Retry when chunks are missing."""
+    with watch.stage("publish"):
+        finish.finish(tenure, session, request.workers, threading.Event())
+    return 0
+
+
+def _load_merge_and_end(tenure: Tenure, session: EngineSession, request: Request, watch: Stopwatch) -> int:
     """From wherever the run stands to its published version. Returns how many chunks were already in."""
     stop = threading.Event()
     if tenure.run().frozen is None:
@@ -66,7 +76,7 @@ def _load_and_merge(tenure: Tenure, session: EngineSession, request: Request, wa
 
 
 @contextmanager
-def _working(taken: Taken, watch: Stopwatch) -> Iterator[EngineSession]:
+def working(taken: Taken, watch: Stopwatch) -> Iterator[EngineSession]:
     """The run's Spark session, and signs of life, for as long as the work lasts."""
     tenure, ports = taken.tenure, taken.tenure.ports
     session_id = tenure.run().lease.session
@@ -84,7 +94,8 @@ def _working(taken: Taken, watch: Stopwatch) -> Iterator[EngineSession]:
 
 
 @contextmanager
-def _kept_or_given_up(tenure: Tenure) -> Iterator[None]:
+def kept_or_given_up(tenure: Tenure) -> Iterator[None]:
+    """What becomes of a run when the work on it fails; see the module."""
     try:
         yield
     except Lost:
@@ -148,7 +159,8 @@ def _result(record: Record, run: Run, taken: Taken, skipped: int) -> RunResult:
     )
 
 
-def _nothing(begun: NothingToDo, watch: Stopwatch) -> RunResult:
+def nothing(begun: NothingToDo, watch: Stopwatch) -> RunResult:
+    """The result of a refresh that was not needed."""
     record = begun.record
     published = record.published
     return RunResult(

@@ -66,7 +66,7 @@ def drop(ports: Ports, name: str, delete_target: bool) -> Dropped:
         if admit(record, judge(ports, record), ports.clock.now()) is Admission.BUSY:
             raise _running(record)
         generation = record.generation + 1
-        fresh = held_anew(ports, run, generation, keep_claims=False) if run else None
+        fresh = held_anew(ports, run, generation) if run else None
         try:
             commit(ports, snapshot, record.after(Event.DROP, generation=generation, run=fresh), Event.DROP)
         except StaleSnapshot:

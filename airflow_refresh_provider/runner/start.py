@@ -40,16 +40,16 @@ class NothingToDo:
 Begun = Taken | NothingToDo
 
 
-def begin(ports: Ports, name: str, request: Request, run_id: str | None = None) -> Begun:
+def begin(ports: Ports, name: str, request: Request) -> Begun:
     """Hold a run of `name`. Raises Invalid for an unknown name, Refused when it may not be refreshed now.
 
-    With `run_id` the caller's own parked run is attached to.
+    A run of the request's own origin is attached to, or taken over from whoever held it for that origin.
     """
     give_up_at = ports.clock.now() + WAIT_FOR_LEASE
     while True:
         snapshot = ports.store.read(name)
         record = known(name, snapshot.record)
-        match admit(record, judge(ports, record), ports.clock.now(), run_id):
+        match admit(record, judge(ports, record), ports.clock.now(), request.origin):
             case Admission.RESETTING:
                 raise _resetting(name)
             case Admission.BUSY:
@@ -60,7 +60,7 @@ def begin(ports: Ports, name: str, request: Request, run_id: str | None = None) 
             case Admission.START:
                 begun = _start(ports, snapshot, record, request)
             case Admission.ATTACH:
-                begun = adopt(ports, snapshot, record)
+                begun = adopt(ports, snapshot, record, request)
             case Admission.TAKE_OVER:
                 begun = take_over(ports, snapshot, record, request)
         if begun is not None:
@@ -83,11 +83,11 @@ def judge(ports: Ports, record: Record) -> Liveness:
     run = record.run
     if run is None:
         return Liveness.FREE
-    owners = [o for o in (run.lease.owner, *(c.owner for c in run.claims.values())) if o]
-    gone = bool(owners) and all(ports.processes.alive(o) is False for o in owners)
-    return liveness(
-        ports.clock.now(), run.lease.owner, run.lease.taken_at, _beats(ports, record.name, run), False if gone else None
-    )
+    if run.origin and ports.processes.over(run.origin):
+        return Liveness.OVER
+    owners = tuple(o for o in (run.lease.owner, *(c.owner for c in run.claims.values())) if o)
+    alive = False if owners and all(ports.processes.alive(o) is False for o in owners) else None
+    return liveness(ports.clock.now(), owners, run.lease.taken_at, _beats(ports, record.name, run), alive)
 
 
 def _beats(ports: Ports, name: str, run: Run) -> tuple[Beat, ...]:
@@ -132,6 +132,7 @@ def _new_run(ports: Ports, record: Record, pins: VersionVector, seen: int, reque
         started_at=now,
         lease=new_lease(ports, generation),
         generations=(generation,),
+        origin=request.origin,
         plan=Plan(
             pins=pins,
             moment=now,

@@ -14,7 +14,6 @@ from airflow_refresh_provider.core.lifecycle import Event
 from airflow_refresh_provider.core.log import Commit, Standing, chunk_reached, chunks_done, find_seal, standing
 from airflow_refresh_provider.core.marker import Marker, seal_app_id, slot_app_id
 from airflow_refresh_provider.core.note import Note, NoteKind
-from airflow_refresh_provider.core.owner import PARKED_FOR
 from airflow_refresh_provider.core.pins import digests
 from airflow_refresh_provider.core.plan import Frozen, Target
 from airflow_refresh_provider.core.record import Lease, Record, Run
@@ -44,27 +43,31 @@ class Taken:
     session: EngineSession | None = None
 
 
-def adopt(ports: Ports, snapshot: Snapshot, record: Record) -> Taken | None:
+def adopt(ports: Ports, snapshot: Snapshot, record: Record, request: Request) -> Taken | None:
     """Attach to a run of one's own whose last owner let go of it in good order; nothing needs fencing."""
-    run = record.run
-    assert run is not None
-    if not (tenure := _draw(ports, snapshot, record, Event.ADOPT)):
+    if not (tenure := _draw(ports, snapshot, record, Event.ADOPT, request.origin)):
         return None
-    return Taken(tenure, resumed=False)
+    return Taken(tenure, resumed=tenure.run().attempts > 1)
+
+
+def step_left(tenure: Tenure) -> Step:
+    """How a run that was never out of its owner's hands goes on. Raises LogGap."""
+    run = tenure.run()
+    if run.published:
+        return Step.CLEAN_UP
+    return Step.PUBLISH if _sealed(tenure, run) else Step.RESUME
 
 
 def park(tenure: Tenure) -> None:
     """Let go of a run between two of its own tasks; nobody else takes it before the deadline."""
-    lease = tenure.run().lease
-    until = tenure.ports.clock.now() + PARKED_FOR
-    tenure.write(Event.PARK, lease=lease.model_copy(update={"owner": None, "session": None, "parked_until": until}))
+    tenure.write(Event.PARK, lease=tenure.run().lease.parked(tenure.ports.clock.now()))
 
 
 def take_over(ports: Ports, snapshot: Snapshot, record: Record, request: Request) -> Taken | None:
     """Fence an unfinished run and decide how it goes on; None when it is over, or somebody else was quicker."""
     old = record.run
     assert old is not None
-    if not (tenure := _draw(ports, snapshot, record, Event.TAKE_OVER)):
+    if not (tenure := _draw(ports, snapshot, record, Event.TAKE_OVER, request.origin)):
         return None
     with ports.heart.beating(record.name, old.run_id, None, tenure.generation), ending.let_go_on_failure(tenure):
         session, decision = _decide(tenure, old, request)
@@ -105,13 +108,14 @@ def new_lease(ports: Ports, generation: int) -> Lease:
     )
 
 
-def held_anew(ports: Ports, run: Run, generation: int, *, keep_claims: bool) -> Run:
+def held_anew(ports: Ports, run: Run, generation: int, *, keep_claims: bool = False, origin: str | None = None) -> Run:
     """The run in the hands of this process. Units keep their owners only when the run's own task adopts it."""
     return run.model_copy(
         update={
             "lease": new_lease(ports, generation),
             "claims": run.claims if keep_claims else {},
             "generations": (*run.generations, generation),
+            "origin": origin,
             "attempts": run.attempts + (not keep_claims),
         }
     )
@@ -167,11 +171,11 @@ def _reached(tenure: Tenure, target: Target, frozen: Frozen, slot: int) -> int:
         return chunk_reached(found, generations)
 
 
-def _draw(ports: Ports, snapshot: Snapshot, record: Record, event: Event) -> Tenure | None:
+def _draw(ports: Ports, snapshot: Snapshot, record: Record, event: Event, origin: str | None) -> Tenure | None:
     """Put the run under a new generation held by this process; None when somebody else was quicker."""
     assert record.run is not None
     generation = record.generation + 1
-    fresh = held_anew(ports, record.run, generation, keep_claims=event is Event.ADOPT)
+    fresh = held_anew(ports, record.run, generation, keep_claims=event is Event.ADOPT, origin=origin)
     try:
         commit(ports, snapshot, record.after(event, run=fresh, generation=generation), event)
     except StaleSnapshot:

@@ -57,10 +57,16 @@ class Tenure:
         raise contended(self.name)
 
     def claim(self, slots: tuple[int, ...], sessions: tuple[str, ...]) -> tuple[UnitTenure, ...]:
-        """Take units, each under a generation of its own and with a recorded session, in one write."""
+        """Take units, each under a generation of its own and with a recorded session, in one write.
+
+        A run that is parked stays so for as long again: its own tasks are still at it.
+        """
+        before: dict[int, Claim] = {}
 
         def change(record: Record) -> Record:
             assert record.run is not None
+            before.clear()
+            before.update(record.run.claims)
             owner = self.ports.processes.this()
             first = record.generation + 1
             fresh = {
@@ -70,13 +76,14 @@ class Tenure:
             drawn = tuple(claim.generation for claim in fresh.values())
             return record.with_run(
                 Event.CLAIM,
+                lease=record.run.lease.parked_longer(self.ports.clock.now()),
                 claims={**record.run.claims, **fresh},
                 generations=(*record.run.generations, *drawn),
             ).model_copy(update={"generation": first + len(slots) - 1})
 
         run = self.write_record(Event.CLAIM, change).run
         assert run is not None
-        return tuple(UnitTenure(self, slot, run.claims[slot]) for slot in slots)
+        return tuple(UnitTenure(self, slot, run.claims[slot], before.get(slot)) for slot in slots)
 
     def _held(self) -> tuple[Snapshot, Run]:
         snapshot = self.ports.store.read(self.name)
@@ -88,11 +95,12 @@ class Tenure:
 
 @dataclass(frozen=True)
 class UnitTenure:
-    """One unit of a run, held under a claim's generation."""
+    """One unit of a run, held under a claim's generation; `before` is the claim that it replaced."""
 
     whole: Tenure
     slot: int
     claim: Claim
+    before: Claim | None = None
 
     def check(self) -> Run:
         """The run as stored now. Raises Lost when the run or the unit has another owner."""

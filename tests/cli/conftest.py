@@ -16,7 +16,7 @@ import pytest
 import airflow_refresh_provider.compose
 from airflow_refresh_provider.cli.main import main
 from airflow_refresh_provider.core.columns import Column
-from airflow_refresh_provider.definition_files import load_definitions
+from airflow_refresh_provider.definition_files import read_definitions
 from airflow_refresh_provider.places import CONTROL_VARIABLE, SPARK_VARIABLE, Places
 from airflow_refresh_provider.ports.memory_control import MemoryControlStore
 from airflow_refresh_provider.ports.memory_lake import MemoryLake, MemoryQuery
@@ -109,7 +109,7 @@ class World:
         """A definition's file; its query is known to the lake."""
         path = self.folder / f"{name}.yaml"
         path.write_text(text.format(name=name))
-        for definition in load_definitions(path):
+        for definition in read_definitions(path):
             self.lake.queries[definition.query_text] = MemoryQuery(COLUMNS, lambda inputs: inputs["people"])
         return str(path)
 

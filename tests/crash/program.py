@@ -65,6 +65,9 @@ class SomeGone:
     def alive(self, owner: Owner) -> bool | None:
         return False if owner.pid in self._gone else self._real.alive(owner)
 
+    def over(self, origin: str) -> bool | None:
+        return self._real.over(origin)
+
     def new_id(self) -> str:
         return self._real.new_id()
 

@@ -71,8 +71,8 @@ def _same_generation(patch: pytest.MonkeyPatch) -> None:
     """Whoever takes over works under the generation he found."""
     real = takeover._draw
 
-    def drawn(ports: Ports, snapshot: Any, record: Record, event: Any) -> Tenure | None:
-        return real(ports, snapshot, record.model_copy(update={"generation": record.generation - 1}), event)
+    def drawn(ports: Ports, snapshot: Any, record: Record, event: Any, origin: str | None) -> Tenure | None:
+        return real(ports, snapshot, record.model_copy(update={"generation": record.generation - 1}), event, origin)
 
     patch.setattr(takeover, "_draw", drawn)
 
@@ -172,9 +172,9 @@ def _taken_with(**changes: Callable[[Ports, Run], object]) -> Switch:
     def switch(patch: pytest.MonkeyPatch) -> None:
         real = takeover.held_anew
 
-        def replanned(ports: Ports, run: Run, generation: int, *, keep_claims: bool) -> Run:
+        def replanned(ports: Ports, run: Run, generation: int, **how: Any) -> Run:
             made = {name: make(ports, run) for name, make in changes.items()}
-            return real(ports, run, generation, keep_claims=keep_claims).model_copy(update=made)
+            return real(ports, run, generation, **how).model_copy(update=made)
 
         patch.setattr(takeover, "held_anew", replanned)
 

@@ -94,6 +94,9 @@ class Loner:
     def alive(self, owner: Owner) -> bool | None:
         return owner.label == self.name
 
+    def over(self, _origin: str) -> bool | None:
+        return None
+
     def new_id(self) -> str:
         self.numbers += 1
         return f"{self.name}-{self.numbers}"

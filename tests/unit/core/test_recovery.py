@@ -21,7 +21,15 @@ DEFINITION = Definition.build(name="d", target="/t", query="SELECT * FROM x", in
 def record(owner: Owner | None = SOMEBODY, parked: datetime | None = None, **run: Any) -> Record:
     lease = Lease(generation=1, owner=owner, session="s", taken_at=NOW, parked_until=parked)
     plan = Plan(pins={}, moment=NOW, query="", staging="/s")
-    found = Run(run_id="r", definition=DEFINITION, started_at=NOW, lease=lease, generations=(1,), plan=plan, **run)
+    found = Run(
+        run_id="r",
+        definition=DEFINITION,
+        started_at=NOW,
+        lease=lease,
+        generations=(1,),
+        plan=plan,
+        **({"origin": "mine"} | run),
+    )
     return Record(name="d", definition=DEFINITION, state=State.FINISHING, generation=1, run=found)
 
 
@@ -42,14 +50,20 @@ def facts(**changes: Any) -> Facts:
         (Record(name="d", definition=DEFINITION), Liveness.FREE, None, Admission.START),
         (Record(name="d", definition=DEFINITION, state=State.RESETTING), Liveness.FREE, None, Admission.RESETTING),
         (record(), Liveness.LIVE, None, Admission.BUSY),
-        (record(), Liveness.LIVE, "r", Admission.BUSY),
+        (record(), Liveness.LIVE, "other", Admission.BUSY),
+        (record(), Liveness.LIVE, "mine", Admission.TAKE_OVER),
+        (record(), Liveness.OVER, None, Admission.TAKE_OVER),
         (record(), Liveness.STALE, None, Admission.TAKE_OVER),
         (record(None), Liveness.FREE, None, Admission.TAKE_OVER),
         (record(None, NOW + HOUR), Liveness.FREE, None, Admission.BUSY),
         (record(None, NOW + HOUR), Liveness.FREE, "other", Admission.BUSY),
-        (record(None, NOW + HOUR), Liveness.FREE, "r", Admission.ATTACH),
+        (record(None, NOW + HOUR), Liveness.LIVE, None, Admission.BUSY),
+        (record(None, NOW + HOUR), Liveness.OVER, None, Admission.TAKE_OVER),
+        (record(None, NOW + HOUR), Liveness.FREE, "mine", Admission.ATTACH),
+        (record(None, NOW + HOUR), Liveness.LIVE, "mine", Admission.ATTACH),
         (record(None, NOW - HOUR), Liveness.FREE, None, Admission.TAKE_OVER),
-        (record(None, NOW - HOUR), Liveness.FREE, "r", Admission.TAKE_OVER),
+        (record(None, NOW - HOUR), Liveness.LIVE, None, Admission.BUSY),
+        (record(None, NOW - HOUR), Liveness.FREE, "mine", Admission.TAKE_OVER),
     ],
 )
 def test_who_may_do_what(found: Record, live: Liveness, mine: str | None, expected: Admission) -> None:
@@ -57,7 +71,7 @@ def test_who_may_do_what(found: Record, live: Liveness, mine: str | None, expect
 
 
 def test_a_released_run_is_never_attached_to_for_its_last_statement_may_still_come() -> None:
-    assert admit(record(None), Liveness.FREE, NOW, "r") is Admission.TAKE_OVER
+    assert admit(record(None), Liveness.FREE, NOW, "mine") is Admission.TAKE_OVER
 
 
 EVERYTHING = {
@@ -104,8 +118,8 @@ def test_a_lease_is_stale_without_beats_or_at_once_without_its_process(
     ago: timedelta, alive: bool | None, expected: Liveness
 ) -> None:
     beats = (Beat(generation=1, at=NOW - HOUR), Beat(generation=1, at=NOW - ago))
-    assert liveness(NOW, SOMEBODY, NOW - HOUR, beats, alive) is expected
+    assert liveness(NOW, (SOMEBODY,), NOW - HOUR, beats, alive) is expected
 
 
-def test_a_lease_without_owner_is_free_whatever_beats() -> None:
-    assert liveness(NOW, None, NOW, (Beat(generation=1, at=NOW),), None) is Liveness.FREE
+def test_a_run_without_owners_is_free_whatever_beats() -> None:
+    assert liveness(NOW, (), NOW, (Beat(generation=1, at=NOW),), None) is Liveness.FREE

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+import runpy
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_refresh_provider.definition_files import load_definitions
+from airflow_refresh_provider.definition_files import load_definitions, read_definitions
 from airflow_refresh_provider.errors import Invalid
 
 GOOD = """
@@ -55,9 +56,19 @@ def test_relative_places_are_relative_to_the_file(tmp_path: Path, monkeypatch: p
     write(tmp_path / "definitions", text)
     monkeypatch.chdir(tmp_path)
     for path in (Path("definitions/a.yaml"), tmp_path / "definitions", Path("definitions")):
-        (definition,) = load_definitions(path)
+        (definition,) = read_definitions(path)
         assert definition.target == str(tmp_path / "gold/a")
         assert definition.inputs["orders"].path == str(tmp_path / "definitions/silver/two words")
+
+
+def test_a_relative_path_in_a_file_of_python_begins_at_that_file(tmp_path: Path) -> None:
+    write(tmp_path / "dags" / "refreshes", GOOD.format(name="a"))
+    file = write(
+        tmp_path / "dags",
+        "from airflow_refresh_provider import load_definitions\n(definition,) = load_definitions('refreshes')\n",
+        "dag.py",
+    )
+    assert runpy.run_path(str(file))["definition"].name == "a"
 
 
 def test_places_that_have_a_beginning_stay_as_they_are(tmp_path: Path) -> None:

@@ -8,15 +8,12 @@ import pytest
 
 from airflow_refresh_provider.core import loading
 from airflow_refresh_provider.core.note import read_note
-from airflow_refresh_provider.core.owner import PARKED_FOR, STALE_AFTER
+from airflow_refresh_provider.core.owner import STALE_AFTER
 from airflow_refresh_provider.core.request import IfRunning, Request
 from airflow_refresh_provider.core.results import Outcome, Rows, RunResult
 from airflow_refresh_provider.errors import Failed, Lost, Refused, Retry
 from airflow_refresh_provider.ports.watch import Silent
-from airflow_refresh_provider.runner import start, takeover
-from airflow_refresh_provider.runner.refresh import carry_on
 from airflow_refresh_provider.runner.refreshes import Refreshes
-from airflow_refresh_provider.runner.stopwatch import Stopwatch
 from tests.unit.runner.faults import Killed, at, disconnected
 from tests.unit.runner.world import INPUT, NAME, ONE, RESTART, TARGET, World, definition, row
 
@@ -303,33 +300,6 @@ def test_a_key_that_others_inserted_twice_is_never_published() -> None:
     with pytest.raises(Failed, match="more than once in the target"):
         world.run()
     assert world.record.published == published
-
-
-def test_a_parked_run_is_adopted_by_its_own_task_and_by_nobody_else() -> None:
-    world = changed(**LIVE)
-    begun = start.begin(world.ports, NAME, ONE)
-    assert isinstance(begun, takeover.Taken)
-    takeover.park(begun.tenure)
-    with pytest.raises(Refused, match="refreshed by its own next task"):
-        world.another()
-    next_task = world.process()
-    adopted = start.begin(next_task, NAME, ONE, run_id=begun.tenure.run_id)
-    assert isinstance(adopted, takeover.Taken)
-    assert carry_on(adopted, ONE, Stopwatch(next_task.clock)).run_id == begun.tenure.run_id
-    assert world.fresh()
-    with pytest.raises(Lost):
-        begun.tenure.run()
-
-
-def test_a_parked_run_whose_deadline_has_passed_is_anyones() -> None:
-    world = changed()
-    begun = start.begin(world.ports, NAME, ONE)
-    assert isinstance(begun, takeover.Taken)
-    takeover.park(begun.tenure)
-    later = world.process()
-    later.clock.sleep(PARKED_FOR.total_seconds() + 1)
-    assert Refreshes(later).run(NAME, ONE).resumed
-    assert world.fresh()
 
 
 @pytest.mark.parametrize("point", POINTS[:-1])

@@ -1,0 +1,113 @@
+"""The DAG of a definition: start, load, one merge task for each unit, finish, and a teardown that lets go.
+
+`finish` looks at `load` too: with an empty list of units the merge is one skipped task, and the run still has to end.
+The teardown never publishes; it leaves what was not finished to whoever comes next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from airflow.sdk import DAG, Param, TaskGroup, TriggerRule
+
+from airflow_refresh_provider.core.definition import Definition
+from airflow_refresh_provider.hooks.refresh import RefreshHook
+from airflow_refresh_provider.operators import binding
+from airflow_refresh_provider.operators.refresh import (
+    CleanupOperator,
+    RefreshLoadOperator,
+    RefreshReleaseOperator,
+    RefreshStartOperator,
+    VnodeMergeOperator,
+)
+
+_RETRIES = 3
+_RETRY_DELAY = timedelta(seconds=15)
+_BEGINNING = datetime.fromisoformat("2024-01-01T00:00:00+00:00")
+
+
+def refresh_dag(
+    definition: Definition,
+    *,
+    schedule: Any = None,
+    dag_id: str | None = None,
+    refresh_conn_id: str = RefreshHook.default_conn_name,
+    default_args: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> DAG:
+    """A DAG that keeps one definition's target fresh. `options` are those of DAG, and outrank what is set here.
+
+    One run at a time, without catching up: whichever run comes first brings everything up to date.
+    """
+    given: dict[str, Any] = {
+        "start_date": _BEGINNING,
+        "catchup": False,
+        "max_active_runs": 1,
+        "tags": ["refresh", *definition.tags],
+        "description": definition.description or f"Keeps {definition.target} fresh",
+        "doc_md": _doc(definition),
+        "params": trigger_form(),
+    }
+    retrying = {"retries": _RETRIES, "retry_delay": _RETRY_DELAY, "owner": definition.owner or "airflow"}
+    with DAG(
+        dag_id or f"refresh.{definition.name}",
+        schedule=schedule,
+        default_args=retrying | dict(default_args or {}),
+        **(given | options),
+    ) as dag:
+        refresh_tasks(definition, refresh_conn_id)
+    return dag
+
+
+def refresh_group(definition: Definition, refresh_conn_id: str = RefreshHook.default_conn_name) -> TaskGroup:
+    """The same tasks as a group inside another DAG."""
+    with TaskGroup(definition.name.replace(".", "_")) as group:
+        refresh_tasks(definition, refresh_conn_id)
+    return group
+
+
+def refresh_tasks(definition: Definition, refresh_conn_id: str) -> None:
+    """The tasks of a phased refresh, in the DAG or group that is open."""
+    common: dict[str, Any] = {"definition": binding.stored(definition), "refresh_conn_id": refresh_conn_id}
+    start = RefreshStartOperator(task_id="start", **common)
+    load = RefreshLoadOperator(task_id="load", **common)
+    merge = VnodeMergeOperator.partial(
+        task_id="merge", map_index_template="unit {{ task.unit['unit'] }}", **common
+    ).expand(unit=load.output)
+    finish = CleanupOperator(task_id="finish", trigger_rule=TriggerRule.NONE_FAILED_MIN_ONE_SUCCESS, **common)
+    release = RefreshReleaseOperator(task_id="release", **common)
+    start >> load >> merge >> finish
+    load >> finish >> release
+    start >> release.as_teardown(setups=start, on_failure_fail_dagrun=True)
+
+
+def trigger_form() -> dict[str, Param]:
+    """What can be chosen when a run is triggered by hand."""
+    return {
+        "mode": Param("full", type="string", enum=["full"], description="How the new content is made."),
+        "on_interrupted": Param(
+            "resume",
+            type="string",
+            enum=["resume", "restart"],
+            description="An unfinished run is finished at its own input versions, or given up for a new one.",
+        ),
+        "force": Param(
+            False, type="boolean", description="Run although nothing moved, and accept the deletion of many rows."
+        ),
+        "compare_only": Param(
+            False, type="boolean", description="Only count and show differences between target and query."
+        ),
+    }
+
+
+def _doc(definition: Definition) -> str:
+    """The DAG's page: what is kept fresh, from what, and how."""
+    inputs = "\n".join(f"| `{name}` | `{given.path}` |" for name, given in definition.inputs.items())
+    return (
+        f"### {definition.name}\n\n{definition.description or ''}\n\n"
+        f"Keeps `{definition.target}` equal to\n\n```sql\n{definition.query_text.strip()}\n```\n\n"
+        f"| input | place |\n|---|---|\n{inputs}\n\n"
+        f"Keys: {', '.join(f'`{key}`' for key in definition.keys)}. Layout: {definition.layout.value}.\n"
+    )

@@ -1,0 +1,1 @@
+"""Doors from Airflow's connections to refreshes."""

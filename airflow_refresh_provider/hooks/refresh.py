@@ -1,0 +1,98 @@
+"""The connection type `airflow_refresh`: where the control tables are, and which Spark does the work."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import BaseHook
+from airflow.sdk.exceptions import AirflowNotFoundException
+
+from airflow_refresh_provider.errors import Invalid, RefreshError
+from airflow_refresh_provider.places import CONTROL_VARIABLE, SPARK_VARIABLE, Places, resolve
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from airflow_refresh_provider.ports.watch import Watch
+    from airflow_refresh_provider.runner.refreshes import Refreshes
+
+_VARIABLES = {"control": CONTROL_VARIABLE, "spark": SPARK_VARIABLE}
+
+
+class RefreshHook(BaseHook):
+    """Refreshes of the control root that a connection names. What the environment says outranks the connection."""
+
+    conn_name_attr = "refresh_conn_id"
+    default_conn_name = "refresh_default"
+    conn_type = "airflow_refresh"
+    hook_name = "Delta refresh"
+
+    def __init__(self, refresh_conn_id: str = default_conn_name) -> None:
+        super().__init__()
+        self.refresh_conn_id = refresh_conn_id
+
+    def get_conn(self) -> Refreshes:
+        """The refreshes of the control root."""
+        return self.refreshes()
+
+    def refreshes(
+        self,
+        watch: Watch | None = None,
+        label: str | None = None,
+        over: Callable[[str], bool | None] | None = None,
+    ) -> Refreshes:
+        """The refreshes of the control root, as one owner sees them. Raises Invalid when no root is known."""
+        from airflow_refresh_provider.compose import refreshes
+
+        return refreshes(self.places(), watch, label, over)
+
+    def places(self) -> Places:
+        """Control root and Spark. Raises Invalid when neither environment nor connection name a control root."""
+        given = {_VARIABLES[key]: value for key, value in self._extras().items() if key in _VARIABLES}
+        try:
+            return resolve(given | dict(os.environ), str(Path.cwd()), None, None)
+        except Invalid as error:
+            if error.code != "no_control":
+                raise
+            raise Invalid(
+                "no_control",
+                f"neither {CONTROL_VARIABLE} nor the connection {self.refresh_conn_id} says where "
+                "the control tables are",
+                next=f"Create the connection {self.refresh_conn_id} of type {self.conn_type} "
+                "with the field Control root.",
+            ) from None
+
+    def test_connection(self) -> tuple[bool, str]:
+        """Whether the control tables can be read and the Spark server, unless it is the embedded one, answers."""
+        from airflow_refresh_provider.compose import look
+
+        try:
+            return True, look(self.places())
+        except RefreshError as error:
+            return False, f"{error.message}. {error.next}"
+
+    def _extras(self) -> dict[str, Any]:
+        """The fields of the connection that are filled in; none when there is no such connection."""
+        try:
+            connection = self.get_connection(self.refresh_conn_id)
+        except AirflowNotFoundException:
+            return {}
+        try:
+            extras = connection.extra_dejson
+        except ValueError:
+            raise self._broken("its extras are not JSON") from None
+        if not isinstance(extras, dict):
+            raise self._broken("its extras are not a JSON object")
+        wrong = [key for key in _VARIABLES if not isinstance(extras.get(key) or "", str)]
+        if wrong:
+            raise self._broken(f"{wrong[0]} is not text")
+        return {key: value for key, value in extras.items() if value}
+
+    def _broken(self, why: str) -> Invalid:
+        return Invalid(
+            "broken_connection",
+            f"the connection {self.refresh_conn_id} cannot be used: {why}",
+            next="Correct it under Admin, Connections.",
+        )

@@ -1,0 +1,1 @@
+"""Operators: each binds an Airflow task to one act of the runner."""

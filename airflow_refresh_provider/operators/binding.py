@@ -1,0 +1,156 @@
+"""What binds tasks of Airflow to the runner: context to request, ports, errors, logs and asset events.
+
+Here and nowhere else it is known how Airflow names a DAG run, a task's log, a parameter of the trigger form.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import Asset, conf
+from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowRuntimeError
+
+from airflow_refresh_provider.core.definition import Definition
+from airflow_refresh_provider.core.recovery import OnInterrupted
+from airflow_refresh_provider.core.request import IfRunning, Request
+from airflow_refresh_provider.errors import Interrupted, RefreshError, Retry
+from airflow_refresh_provider.hooks.refresh import RefreshHook
+from airflow_refresh_provider.operators.task_log import Log, TaskLog
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+    from airflow_refresh_provider.core.results import RunResult
+    from airflow_refresh_provider.ports.bundle import Ports
+
+Stored = dict[str, Any] | str
+
+_ENDED = frozenset({"success", "failed"})
+
+
+def stored(definition: Definition | Mapping[str, Any] | str) -> Stored:
+    """A definition as an argument that Airflow can serialise; a name stays a name. Raises Invalid."""
+    if isinstance(definition, str):
+        return definition
+    if not isinstance(definition, Definition):
+        definition = Definition.build(**definition)
+    return definition.model_dump(mode="json", exclude_unset=True)
+
+
+def register(ports: Ports, definition: Stored) -> None:
+    """Store a definition that was given as a whole; one that is unchanged costs a look."""
+    if not isinstance(definition, str):
+        from airflow_refresh_provider.runner.refreshes import Refreshes
+
+        Refreshes(ports).register(Definition.model_validate(definition))
+
+
+def request(context: Context) -> Request:
+    """What the trigger form, or the defaults of the DAG, ask for; made for this DAG run."""
+    params = context["params"]
+    return Request(
+        on_interrupted=OnInterrupted(params.get("on_interrupted", OnInterrupted.RESUME.value)),
+        if_running=IfRunning(params.get("if_running", IfRunning.REFUSE.value)),
+        force=bool(params.get("force", False)),
+        origin=origin_of(context["ti"].dag_id, context["run_id"]),
+    )
+
+
+def compare_only(context: Context) -> bool:
+    """Whether only differences were asked for."""
+    return bool(context["params"].get("compare_only", False))
+
+
+def origin_of(dag_id: str, run_id: str) -> str:
+    """The name of a DAG run among all Airflows that share a control root."""
+    return f"{conf.get('api', 'base_url', fallback='')} {dag_id} {run_id}"
+
+
+def ports(context: Context, refresh_conn_id: str, log: Log) -> Ports:
+    """The composition that the connection names, watched by the task's log."""
+    ti = context["ti"]
+    label = f"task {ti.dag_id}.{ti.task_id}, run {context['run_id']}, try {ti.try_number}, process {os.getpid()}"
+
+    def over(origin: str) -> bool | None:
+        """Whether the DAG run of an origin has ended; a run of another Airflow, or one deleted, is unknown here."""
+        base, _, rest = origin.partition(" ")
+        dag_id, _, run_id = rest.partition(" ")
+        if origin_of(dag_id, run_id) != origin or base is None:
+            return None
+        try:
+            return ti.get_dagrun_state(dag_id=dag_id, run_id=run_id) in _ENDED
+        except AirflowRuntimeError:
+            return None
+
+    return RefreshHook(refresh_conn_id).refreshes(TaskLog(log), label, over).ports
+
+
+@contextmanager
+def as_airflow_errors() -> Iterator[None]:
+    """Errors as Airflow takes them: what may help if it is tried again, and what fails at once."""
+    try:
+        yield
+    except (Retry, Interrupted) as error:
+        raise AirflowException(_told(error)) from None
+    except RefreshError as error:
+        raise AirflowFailException(_told(error)) from None
+
+
+def unfinished(name: str) -> AirflowFailException:
+    """The failure of a teardown that found a run without an end."""
+    return AirflowFailException(
+        f"the refresh of {name} did not get to its end. It is left to be gone on with: "
+        "clear the failed tasks, trigger the DAG again, or wait for its next run."
+    )
+
+
+def assets(definition: Stored) -> list[Asset]:
+    """The asset of a definition's target, if its place is known when the DAG is parsed."""
+    if isinstance(definition, str):
+        return []
+    target = str(definition["target"])
+    return [Asset(name=str(definition["name"]), uri=target if "://" in target else f"file://{target}")]
+
+
+def announce(context: Context, outlets: Iterable[object], result: RunResult, log: Log) -> None:
+    """Say what was refreshed: in the log, and beside the asset events that consumers read."""
+    rows = result.rows
+    log.info(
+        "version %s of %s is published: %s inserted, %s updated, %s deleted, %s unchanged; %s chunks, %s in before",
+        result.published_version,
+        result.name,
+        *(f"{n:,}" for n in (rows.inserted, rows.updated, rows.deleted, rows.unchanged)),
+        result.chunks.done,
+        result.chunks.skipped,
+    )
+    extra: dict[str, Any] = {
+        "run_id": result.run_id,
+        "published_version": result.published_version,
+        "input_versions": dict(result.input_versions),
+        "rows": rows.model_dump(),
+    }
+    for outlet in outlets:
+        if isinstance(outlet, Asset) and outlet.name == result.name:
+            context["outlet_events"][outlet].extra = extra
+
+
+def show_differences(ports: Ports, name: str, log: Log) -> None:
+    """Compare only, and log what differs."""
+    from airflow_refresh_provider.runner.refreshes import Refreshes
+
+    found = Refreshes(ports).compare_only(name)
+    rows = found.rows
+    log.info(
+        "%s differs from its query: %s to insert, %s to update, %s to delete, %s equal",
+        found.target,
+        *(f"{n:,}" for n in (rows.inserted, rows.updated, rows.deleted, rows.unchanged)),
+    )
+    for sample in found.samples:
+        log.info("%s: %s", sample.op, sample.model_dump_json(exclude={"op"}))
+
+
+def _told(error: RefreshError) -> str:
+    return f"{error.message}\nHow the data was left: {error.left}\nWhat to do: {error.next}"

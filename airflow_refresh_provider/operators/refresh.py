@@ -1,0 +1,176 @@
+"""Operators of a phased refresh, and the one that does all phases in a single task.
+
+Thin on purpose: each binds the context of an Airflow task to one act of `runner.phases`. All tasks of a DAG run name
+the same origin, so that whichever comes again, on whatever machine, finds its own run and goes on with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import Asset, BaseOperator
+from airflow.sdk.exceptions import AirflowSkipException
+
+from airflow_refresh_provider.core.results import Outcome, RunResult
+from airflow_refresh_provider.errors import Interrupted
+from airflow_refresh_provider.hooks.refresh import RefreshHook
+from airflow_refresh_provider.operators import binding
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+    from airflow_refresh_provider.core.definition import Definition
+    from airflow_refresh_provider.ports.bundle import Ports
+
+_STOPPED = "the task was asked to stop"
+
+
+class _RefreshTask(BaseOperator):
+    """What all operators know: the definition, by itself or by the name it was registered under, and the connection."""
+
+    ui_color = "#e4f0e8"
+    template_fields: Sequence[str] = ()
+
+    def __init__(
+        self,
+        *,
+        definition: Definition | Mapping[str, Any] | str,
+        refresh_conn_id: str = RefreshHook.default_conn_name,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.definition = binding.stored(definition)
+        self.refresh_conn_id = refresh_conn_id
+        self._at_work = False
+
+    @property
+    def definition_name(self) -> str:
+        """The name under which the definition is registered."""
+        return self.definition if isinstance(self.definition, str) else str(self.definition["name"])
+
+    def execute(self, context: Context) -> Any:
+        """Do this task's part. Errors that trying again cannot mend fail the task at once."""
+        with binding.as_airflow_errors():
+            try:
+                self._at_work = True
+                return self.perform(context, binding.ports(context, self.refresh_conn_id, self.log))
+            finally:
+                self._at_work = False
+
+    def perform(self, context: Context, ports: Ports) -> Any:
+        """The one act of this operator."""
+        raise NotImplementedError
+
+    def on_kill(self) -> None:
+        """Stop where the work stands: the statement in Spark is ended, the run stays resumable, the task fails."""
+        if self._at_work:
+            self._at_work = False
+            raise Interrupted(
+                "interrupted",
+                _STOPPED,
+                left="Everything committed stays, and the run can be resumed.",
+                next="Clear the task, or let the next DAG run go on.",
+            )
+
+
+class RefreshStartOperator(_RefreshTask):
+    """Checks, pins the inputs and begins a run, or goes on with an unfinished one. Skips what is left if nothing moved.
+
+    Returns the run's id, and why an unfinished one was gone on with.
+    """
+
+    def perform(self, context: Context, ports: Ports) -> dict[str, Any]:
+        """Register the definition if it was given, then begin."""
+        from airflow_refresh_provider.runner import phases
+
+        binding.register(ports, self.definition)
+        if binding.compare_only(context):
+            binding.show_differences(ports, self.definition_name, self.log)
+            raise AirflowSkipException("compared only: nothing was written")
+        begun = phases.start(ports, self.definition_name, binding.request(context))
+        if isinstance(begun, RunResult):
+            raise AirflowSkipException(begun.reason)
+        self.log.info("run %s%s", begun.run_id, f", gone on with: {begun.reason}" if begun.reason else " begins")
+        return begun.model_dump(mode="json")
+
+
+class RefreshLoadOperator(_RefreshTask):
+    """Makes the target ready, fills and freezes staging. Returns the units to merge, for the next task to map over."""
+
+    def perform(self, context: Context, ports: Ports) -> list[dict[str, int]]:
+        """Load; units whose chunks are already in are returned too, and cost their task one look."""
+        from airflow_refresh_provider.runner import phases
+
+        units = phases.fill(ports, self.definition_name, binding.request(context))
+        return [unit.model_dump() for unit in units]
+
+
+class VnodeMergeOperator(_RefreshTask):
+    """Merges one unit of vnodes, chunk by chunk. Map it over the units that the load returned."""
+
+    def __init__(self, *, unit: Mapping[str, int], **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.unit = unit
+
+    def perform(self, context: Context, ports: Ports) -> dict[str, int]:
+        """Merge the chunks of the unit that are not in the target yet."""
+        from airflow_refresh_provider.runner import phases
+
+        skipped = phases.merge_unit(ports, self.definition_name, binding.request(context), self.unit["unit"])
+        self.log.info("unit %s is in: %s chunks, %s of them before", self.unit["unit"], self.unit["chunks"], skipped)
+        return {"unit": self.unit["unit"], "chunks": self.unit["chunks"], "skipped": skipped}
+
+
+class CleanupOperator(_RefreshTask):
+    """Ends a run: gate, seal, publish, history, staging. Only then the target's asset is marked as updated."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.outlets = [*self.outlets, *binding.assets(self.definition)]
+
+    def perform(self, context: Context, ports: Ports) -> dict[str, Any]:
+        """Publish the run, unless chunks are missing."""
+        from airflow_refresh_provider.runner import phases
+
+        result = phases.finish(ports, self.definition_name, binding.request(context))
+        binding.announce(context, self.outlets, result, self.log)
+        return result.model_dump(mode="json")
+
+
+class RefreshReleaseOperator(_RefreshTask):
+    """The teardown: leaves a run that did not get to its end for anyone to go on with, at once. Publishes nothing."""
+
+    def perform(self, context: Context, ports: Ports) -> None:
+        """Shut out whoever is left of the run's tasks; fails if there was something to release."""
+        from airflow_refresh_provider.runner import phases
+
+        if phases.interrupt(ports, self.definition_name, binding.request(context)):
+            raise binding.unfinished(self.definition_name)
+
+
+class RefreshOperator(_RefreshTask):
+    """A whole refresh in one task, for the many small tables; as resumable as the phased one."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.outlets = [*self.outlets, *binding.assets(self.definition)]
+
+    def perform(self, context: Context, ports: Ports) -> dict[str, Any]:
+        """Register the definition if it was given, then refresh."""
+        from airflow_refresh_provider.runner.refreshes import Refreshes
+
+        binding.register(ports, self.definition)
+        if binding.compare_only(context):
+            binding.show_differences(ports, self.definition_name, self.log)
+            raise AirflowSkipException("compared only: nothing was written")
+        result = Refreshes(ports).run(self.definition_name, binding.request(context))
+        if result.state is Outcome.NOTHING_TO_DO:
+            raise AirflowSkipException(result.reason)
+        binding.announce(context, self.outlets, result, self.log)
+        return result.model_dump(mode="json")
+
+
+def target_asset(definition: Definition) -> Asset:
+    """The asset that stands for a definition's target: named as the definition, found at the target."""
+    return binding.assets(binding.stored(definition))[0]

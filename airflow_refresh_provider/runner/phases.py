@@ -1,0 +1,132 @@
+"""The phases of a refresh one by one, each in a process of its own, for whoever orders them as tasks.
+
+All of them name the same origin. Between two phases the run is parked: nobody else takes it before its deadline, and
+the next phase attaches to it. A phase that is repeated after its process died takes the run over from itself, fences
+and all. Units are merged side by side under claims of their own; none of them holds the run.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+
+from airflow_refresh_provider.core.record import Run
+from airflow_refresh_provider.core.recovery import Decision
+from airflow_refresh_provider.core.request import Request
+from airflow_refresh_provider.core.results import RunResult, Started, UnitOfWork
+from airflow_refresh_provider.errors import Interrupted, Retry
+from airflow_refresh_provider.ports.bundle import Ports
+from airflow_refresh_provider.runner import ending, load, merge, takeover
+from airflow_refresh_provider.runner.refresh import carry_on, end, kept_or_given_up, nothing, working
+from airflow_refresh_provider.runner.start import NothingToDo, begin, known
+from airflow_refresh_provider.runner.stopwatch import Stopwatch
+from airflow_refresh_provider.runner.takeover import Taken
+from airflow_refresh_provider.runner.tenure import Tenure, lost
+
+
+def start(ports: Ports, name: str, request: Request) -> Started | RunResult:
+    """Hold a run and park it; a RunResult says that there is nothing to do. Raises as `begin`."""
+    watch = Stopwatch(ports.clock)
+    begun = begin(ports, name, request)
+    if isinstance(begun, NothingToDo):
+        return nothing(begun, watch)
+    _park(begun)
+    reason = begun.decision.reason if begun.decision else None
+    return Started(name=name, run_id=begun.tenure.run_id, resumed=begun.resumed, reason=reason)
+
+
+def fill(ports: Ports, name: str, request: Request) -> tuple[UnitOfWork, ...]:
+    """Fill and freeze staging unless that was done; the units to merge, those already in the target included."""
+    taken = _attached(ports, name, request)
+    if taken.tenure.run().frozen is None:
+        with kept_or_given_up(taken.tenure), working(taken, Stopwatch(ports.clock)) as session:
+            load.load(taken.tenure, session)
+    units = _units(taken.tenure.run())
+    _park(taken)
+    return units
+
+
+def merge_unit(ports: Ports, name: str, request: Request, slot: int) -> int:
+    """Merge one unit under a claim of its own. Returns how many of its chunks were already in.
+
+    Raises Lost when the run is not between its load and its end, as for a task that was given up long ago.
+    """
+    run = _own_run(ports, name, request)
+    if run.frozen is None or run.lease.parked_until is None:
+        raise lost(name, run.run_id)
+    session_id = ports.processes.new_id()
+    [held] = Tenure(ports, name, run.run_id, run.generation).claim((slot,), (session_id,))
+    with ports.heart.beating(name, run.run_id, slot, held.claim.generation):
+        session = ports.engine.open(session_id)
+        try:
+            merge.shut_out(held, session)
+            return merge.merge_unit(held, session, threading.Event())
+        except Interrupted:
+            ports.engine.release(session_id)
+            raise
+        finally:
+            session.close()
+
+
+def finish(ports: Ports, name: str, request: Request) -> RunResult:
+    """Everything after the units: gate, seal, publish, view, clean up. Raises Retry when chunks are missing."""
+    watch = Stopwatch(ports.clock)
+    taken = _attached(ports, name, request)
+    run = taken.tenure.run()
+    if run.frozen is None:
+        _park(taken)
+        raise _not_loaded(name)
+    if taken.decision is None:
+        step = takeover.step_left(taken.tenure)
+        taken = replace(taken, decision=Decision(step=step, reason="the phase before handed it on"))
+    return carry_on(taken, request, watch, end)
+
+
+def interrupt(ports: Ports, name: str, request: Request) -> bool:
+    """Shut out whoever still works for this origin and leave the run to anyone; False when no run of it is left."""
+    snapshot = ports.store.read(name)
+    record = known(name, snapshot.record)
+    if record.run is None or record.run.origin != request.origin:
+        return False
+    if taken := takeover.take_over(ports, snapshot, record, request):
+        takeover.close(taken.session)
+        ending.release(taken.tenure)
+    return True
+
+
+def _attached(ports: Ports, name: str, request: Request) -> Taken:
+    """The run of this origin, held by this process. Raises Lost when it is over, or somebody else's now."""
+    _own_run(ports, name, request)
+    begun = begin(ports, name, request)
+    if isinstance(begun, NothingToDo):
+        raise lost(name, request.origin or "")
+    return begun
+
+
+def _own_run(ports: Ports, name: str, request: Request) -> Run:
+    run = known(name, ports.store.read(name).record).run
+    if run is None or run.origin != request.origin:
+        raise lost(name, request.origin or "")
+    return run
+
+
+def _park(taken: Taken) -> None:
+    takeover.close(taken.session)
+    takeover.park(taken.tenure)
+
+
+def _units(run: Run) -> tuple[UnitOfWork, ...]:
+    assert run.frozen is not None
+    return tuple(
+        UnitOfWork(unit=u.slot, chunks=len(u.chunks), rows=sum(c.counts.total for c in u.chunks))
+        for u in run.frozen.current.units
+    )
+
+
+def _not_loaded(name: str) -> Retry:
+    return Retry(
+        "not_loaded",
+        f"the run of {name} that this end belongs to was given up, and the new one has not been loaded",
+        left="Nothing was published.",
+        next="Repeat the refresh from its load on.",
+    )

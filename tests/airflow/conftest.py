@@ -1,0 +1,107 @@
+"""Airflow in this process: a migrated metadata database, DAG files of each test, and tasks run by `dag.test`."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+# Airflow reads these at its first import.
+_HOME = Path(os.environ["AIRFLOW_HOME"])
+DAGS = _HOME / "dags"
+os.environ.update(
+    {
+        "AIRFLOW__CORE__DAGS_FOLDER": str(DAGS),
+        "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+        "AIRFLOW__CORE__PARALLELISM": "4",
+        "AIRFLOW__LOGGING__LOGGING_LEVEL": "WARNING",
+    }
+)
+
+if TYPE_CHECKING:
+    from airflow.sdk import DAG
+
+
+@dataclass(frozen=True)
+class DagRunSeen:
+    """How a DAG run ended: its state, those of its tasks (mapped ones as `task[0]`), and what they returned."""
+
+    state: str
+    tasks: dict[str, str]
+    returned: dict[str, Any] = field(default_factory=dict)
+    run_id: str = ""
+
+
+class Airflow:
+    """DAG files are written and run; each test has file names of its own."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._files = 0
+
+    def dag(self, body: str) -> DAG:
+        """The one DAG of a file with this body."""
+        from airflow.dag_processing.dagbag import DagBag
+
+        self._files += 1
+        file = DAGS / f"{self._name}_{self._files}.py"
+        file.write_text(body)
+        bag = DagBag(file, bundle_name="dags-folder")
+        assert bag.import_errors == {}
+        [dag] = bag.dags.values()
+        return dag
+
+    def import_error(self, body: str) -> str:
+        """What the one import error of a file says."""
+        from airflow.dag_processing.dagbag import DagBag
+
+        file = DAGS / f"{self._name}_broken.py"
+        file.write_text(body)
+        [error] = DagBag(file, bundle_name="dags-folder").import_errors.values()
+        return str(error)
+
+    def run(self, dag: DAG, **conf: Any) -> DagRunSeen:
+        """One DAG run from start to end."""
+        dag_run = dag.test(run_conf=conf or None)
+        instances = dag_run.get_task_instances()
+        named = {(i.task_id if i.map_index < 0 else f"{i.task_id}[{i.map_index}]"): i for i in instances}
+        return DagRunSeen(
+            state=str(dag_run.state),
+            tasks={name: str(i.state) for name, i in named.items()},
+            returned={name: i.xcom_pull(task_ids=i.task_id, map_indexes=i.map_index) for name, i in named.items()},
+            run_id=dag_run.run_id,
+        )
+
+
+@pytest.fixture(scope="session")
+def _metadata() -> None:
+    """A database that Airflow can use, and a folder for DAG files."""
+    DAGS.mkdir(parents=True, exist_ok=True)
+    subprocess.run([sys.executable, "-m", "airflow", "db", "migrate"], check=True, capture_output=True, timeout=300)
+
+
+@pytest.fixture
+def airflow(_metadata: None, request: pytest.FixtureRequest) -> Airflow:
+    """Airflow with the DAG files of this test."""
+    name = "".join(c if c.isalnum() else "_" for c in request.node.name)
+    return Airflow(name)
+
+
+@pytest.fixture
+def connection(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Sets the fields of the connection `refresh_default`."""
+    for variable in ("AIRFLOW_REFRESH_CONTROL", "AIRFLOW_REFRESH_SPARK"):
+        monkeypatch.delenv(variable, raising=False)
+
+    def set_fields(**fields: Any) -> None:
+        value = json.dumps({"conn_type": "airflow_refresh", "extra": fields})
+        monkeypatch.setenv("AIRFLOW_CONN_REFRESH_DEFAULT", value)
+
+    return set_fields

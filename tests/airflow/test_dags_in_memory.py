@@ -1,0 +1,174 @@
+"""Every shape of DAG on a lake in memory: what its tasks end as, and that the table is never harmed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import airflow_refresh_provider.compose
+from airflow_refresh_provider.places import Places
+from airflow_refresh_provider.ports.bundle import Ports
+from airflow_refresh_provider.ports.watch import Watch
+from airflow_refresh_provider.runner.refreshes import Refreshes
+from tests.airflow.conftest import Airflow, DagRunSeen
+from tests.unit.runner.faults import at, disconnected
+from tests.unit.runner.world import NAME, World, definition, row
+
+PHASED = """
+from airflow_refresh_provider import Definition
+from airflow_refresh_provider.dag_factory import refresh_dag
+refresh_dag(Definition.model_validate({definition!r}), schedule=None, default_args={{"retries": 0}})
+"""
+SINGLE = """
+from datetime import datetime
+from airflow.sdk import DAG
+from airflow_refresh_provider.dag_factory import trigger_form
+from airflow_refresh_provider.operators.refresh import RefreshOperator
+with DAG("single_{name}", schedule=None, start_date=datetime(2024, 1, 1), params=trigger_form()):
+    RefreshOperator(task_id="refresh", definition={definition!r})
+"""
+BY_VNODE = {
+    "layout": "vnode",
+    "vnodes": 4,
+    "visibility": "live",
+    "chunking": {"one_commit_up_to": 1, "chunk_rows": 1},
+}
+
+
+class Shared:
+    """One lake for all tasks of a test; each task is a process of its own to the runner."""
+
+    def __init__(self, **options: Any) -> None:
+        self.world = World(*[row(i) for i in range(9)], **options)
+        self.definition = definition(**options).model_dump(mode="json", exclude_unset=True)
+        self.ports: list[Ports] = []
+
+    def refreshes(
+        self,
+        places: Places,
+        watch: Watch | None = None,
+        label: str | None = None,
+        over: Callable[[str], bool | None] | None = None,
+    ) -> Refreshes:
+        for earlier in self.ports:
+            self.world.die(earlier)
+        self.ports.append(self.world.process())
+        return Refreshes(self.ports[-1])
+
+
+@pytest.fixture
+def share(monkeypatch: pytest.MonkeyPatch, connection: Callable[..., None]) -> Callable[..., Shared]:
+    connection(control="/memory")
+
+    def made(**options: Any) -> Shared:
+        shared = Shared(**options)
+        monkeypatch.setattr(airflow_refresh_provider.compose, "refreshes", shared.refreshes)
+        return shared
+
+    return made
+
+
+def test_a_phased_dag_refreshes_unit_by_unit(airflow: Airflow, share: Callable[..., Shared]) -> None:
+    shared = share(**BY_VNODE)
+    dag = airflow.dag(PHASED.format(definition=shared.definition))
+    seen = airflow.run(dag)
+    assert seen.state == "success"
+    shared.world.become(*[row(i, "b") for i in range(1, 10)])
+    seen = airflow.run(dag)
+    assert seen.state == "success"
+    assert set(seen.tasks.values()) == {"success"}
+    assert [unit["unit"] for unit in seen.returned["load"]] == [0, 1, 2, 3]
+    assert {name for name in seen.tasks if name.startswith("merge")} == {f"merge[{i}]" for i in range(4)}
+    assert seen.returned["finish"]["rows"]["updated"] == 8
+    assert shared.world.fresh()
+
+
+def test_when_nothing_moved_every_task_skips(airflow: Airflow, share: Callable[..., Shared]) -> None:
+    shared = share()
+    shared.world.run()
+    seen = airflow.run(airflow.dag(PHASED.format(definition=shared.definition)))
+    assert seen.state == "success"
+    assert set(seen.tasks.values()) == {"skipped"}
+
+
+def test_a_comparison_writes_nothing(airflow: Airflow, share: Callable[..., Shared]) -> None:
+    shared = share()
+    shared.world.run()
+    shared.world.become(row(1, "c"))
+    commits = len(shared.world.commits)
+    seen = airflow.run(airflow.dag(PHASED.format(definition=shared.definition)), compare_only=True)
+    assert set(seen.tasks.values()) == {"skipped"}
+    assert len(shared.world.commits) == commits
+
+
+def test_a_unit_that_fails_leaves_a_run_that_the_next_dag_run_finishes(
+    airflow: Airflow, share: Callable[..., Shared]
+) -> None:
+    shared = share(**BY_VNODE)
+    shared.world.run()
+    shared.world.become(*[row(i, "b") for i in range(1, 10)])
+    dag = airflow.dag(PHASED.format(definition=shared.definition))
+    published = shared.world.record.published
+    with at(shared.world.lake, "begin /gold", disconnected, nth=3):
+        seen = airflow.run(dag)
+    assert seen.state == "failed"
+    assert sorted(seen.tasks[f"merge[{i}]"] for i in range(4)) == ["failed", "success", "success", "success"]
+    assert (seen.tasks["finish"], seen.tasks["release"]) == ("upstream_failed", "failed")
+    assert shared.world.record.published == published
+    assert shared.world.interrupted.lease.owner is None
+    assert shared.world.interrupted.lease.parked_until is None
+
+    again = airflow.run(dag)
+    assert again.state == "success"
+    assert again.returned["start"]["resumed"]
+    assert again.returned["finish"]["resumed"]
+    assert sum(again.returned[f"merge[{i}]"]["skipped"] for i in range(4)) >= 3
+    assert shared.world.fresh()
+
+
+@pytest.mark.parametrize("phase", ["load", "finish"])
+def test_a_phase_that_fails_publishes_nothing_and_the_next_dag_run_ends_it(
+    phase: str, airflow: Airflow, share: Callable[..., Shared]
+) -> None:
+    shared = share()
+    shared.world.run()
+    shared.world.become(row(1, "c"), *[row(i) for i in range(2, 9)])
+    dag = airflow.dag(PHASED.format(definition=shared.definition))
+    published = shared.world.record.published
+    point = {"load": "create memory://staging", "finish": "read newest /gold"}[phase]
+    with at(shared.world.lake, point, disconnected):
+        seen = airflow.run(dag)
+    assert (seen.state, seen.tasks[phase]) == ("failed", "failed")
+    assert shared.world.record.published == published
+    assert airflow.run(dag).state == "success"
+    assert shared.world.fresh()
+
+
+def test_a_small_table_needs_one_task(airflow: Airflow, share: Callable[..., Shared]) -> None:
+    shared = share()
+    dag = airflow.dag(SINGLE.format(name="small", definition=shared.definition))
+    assert airflow.run(dag).tasks == {"refresh": "success"}
+    assert shared.world.fresh()
+    assert airflow.run(dag).tasks == {"refresh": "skipped"}
+    assert airflow.run(dag, force=True).tasks == {"refresh": "success"}
+
+
+def test_the_asset_event_says_what_was_refreshed(airflow: Airflow, share: Callable[..., Shared]) -> None:
+    shared = share()
+    seen = airflow.run(airflow.dag(SINGLE.format(name="asset", definition=shared.definition)))
+    [event] = _asset_events(NAME, seen)
+    assert event["run_id"] == seen.returned["refresh"]["run_id"]
+    assert event["published_version"] == seen.returned["refresh"]["published_version"]
+    assert event["rows"]["inserted"] == 9
+    assert event["input_versions"] == seen.returned["refresh"]["input_versions"]
+
+
+def _asset_events(name: str, seen: DagRunSeen) -> list[dict[str, Any]]:
+    from airflow.models.asset import AssetEvent, AssetModel
+    from airflow.utils.session import create_session
+
+    with create_session() as session:
+        found = session.query(AssetEvent).join(AssetModel, AssetModel.id == AssetEvent.asset_id)
+        return [e.extra for e in found.filter(AssetModel.name == name, AssetEvent.source_run_id == seen.run_id)]

@@ -1,0 +1,55 @@
+"""The connection: what outranks it, what it says when it is missing or broken, and what its test button finds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from airflow_refresh_provider.errors import Invalid
+from airflow_refresh_provider.hooks.refresh import RefreshHook
+
+
+def test_places_come_from_the_connection(connection: Callable[..., None]) -> None:
+    connection(control="/lake/control", spark="sc://spark:15002")
+    places = RefreshHook().places()
+    assert (places.control, places.spark) == ("/lake/control", "sc://spark:15002")
+
+
+def test_the_environment_outranks_the_connection(
+    connection: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connection(control="/lake/control", spark="sc://spark:15002")
+    monkeypatch.setenv("AIRFLOW_REFRESH_CONTROL", "/other")
+    assert (RefreshHook().places().control, RefreshHook().places().spark) == ("/other", "sc://spark:15002")
+
+
+@pytest.mark.usefixtures("connection")
+def test_without_connection_and_environment_it_says_what_to_create() -> None:
+    with pytest.raises(Invalid, match="nor the connection refresh_default says") as caught:
+        RefreshHook().places()
+    assert "Create the connection refresh_default of type airflow_refresh" in caught.value.next
+
+
+@pytest.mark.usefixtures("connection")
+@pytest.mark.parametrize("extra", ["[1]", "{", '{"control": 7}'])
+def test_a_broken_connection_is_named(extra: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AIRFLOW_CONN_REFRESH_DEFAULT", json.dumps({"conn_type": "airflow_refresh", "extra": extra}))
+    with pytest.raises(Invalid, match="refresh_default"):
+        RefreshHook().places()
+
+
+def test_the_test_button_counts_definitions_and_starts_nothing(connection: Callable[..., None], tmp_path: Path) -> None:
+    connection(control=str(tmp_path / "control"))
+    fine, message = RefreshHook().test_connection()
+    assert fine
+    assert message == f"0 definitions in {tmp_path}/control; the embedded Spark server starts when it is needed"
+
+
+def test_the_test_button_finds_a_server_that_does_not_answer(connection: Callable[..., None], tmp_path: Path) -> None:
+    connection(control=str(tmp_path / "control"), spark="sc://127.0.0.1:9")
+    fine, message = RefreshHook().test_connection()
+    assert not fine
+    assert "127.0.0.1:9" in message

@@ -1,0 +1,91 @@
+"""What a DAG costs while Airflow parses it, and what its definition says when it is wrong."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from airflow.serialization.serialized_objects import DagSerialization
+
+from airflow_refresh_provider import Definition, VnodeMergeOperator, refresh_dag
+from airflow_refresh_provider.operators.refresh import target_asset
+from airflow_refresh_provider.provider_info import get_provider_info
+from tests.airflow.conftest import Airflow
+
+PARSE = """
+import json, sys
+from airflow_refresh_provider import Definition, refresh_dag
+refresh_dag(Definition.build(name="a", target="/t", query="SELECT * FROM x", inputs={"x": {"path": "/x"}}, keys=["k"]))
+print(json.dumps(sorted({name.partition(".")[0] for name in sys.modules})))
+"""
+HEAVY = {"pyspark", "delta", "deltalake", "pandas", "pyarrow", "grpc", "obstore"}
+
+
+def _definition(**changes: Any) -> Definition:
+    given: dict[str, Any] = {
+        "name": "a.b",
+        "target": "/lake/t",
+        "query": "SELECT '{{ ds }}' AS k FROM x",
+        "inputs": {"x": {"path": "/x"}},
+        "keys": ["k"],
+    }
+    return Definition.build(**(given | changes))
+
+
+def test_parsing_a_dag_loads_no_engine() -> None:
+    ended = subprocess.run([sys.executable, "-c", PARSE], capture_output=True, text=True, check=True, timeout=120)
+    assert not HEAVY & set(json.loads(ended.stdout.splitlines()[-1]))
+
+
+def test_a_dag_survives_serialisation_and_the_query_is_no_template() -> None:
+    dag = refresh_dag(_definition(), schedule="@hourly")
+    kept = DagSerialization.from_dict(DagSerialization.to_dict(dag))
+    assert {task.task_id for task in kept.tasks} == {"start", "load", "merge", "finish", "release"}
+    merge = dag.get_task("merge")
+    assert merge.operator_class is VnodeMergeOperator
+    assert "definition" not in merge.template_fields
+    assert _definition().query_text in (dag.doc_md or "")
+
+
+def test_the_asset_bears_the_name_of_the_definition() -> None:
+    asset = target_asset(_definition(target="s3://bucket/t"))
+    assert (asset.name, asset.uri) == ("a.b", "s3://bucket/t")
+
+
+def test_a_broken_definition_is_one_import_error_that_says_where(airflow: Airflow, tmp_path: Path) -> None:
+    (tmp_path / "broken.yaml").write_text("name: a\ntarget: ./t\nkeys: [k]\ninputs: {x: {path: ./x}}\nquery: SELEC\n")
+    body = f"from airflow_refresh_provider import load_definitions, refresh_dag\nload_definitions({str(tmp_path)!r})\n"
+    told = airflow.import_error(body)
+    assert str(tmp_path / "broken.yaml") in told
+
+
+@pytest.mark.parametrize("conf", [{"on_interrupted": "maybe"}, {"force": "perhaps"}, {"mode": "some"}])
+def test_a_bad_value_in_the_form_is_refused_by_name(
+    airflow: Airflow, conf: dict[str, Any], connection: Callable[..., None]
+) -> None:
+    connection(control="/nowhere")
+    body = f"""
+from airflow_refresh_provider import Definition, refresh_dag
+refresh_dag(Definition.model_validate({_definition().model_dump(mode="json", exclude_unset=True)!r}))
+"""
+    dag = airflow.dag(body)
+    with pytest.raises(Exception, match=next(iter(conf))):
+        airflow.run(dag, **conf)
+
+
+def test_every_class_that_the_metadata_names_is_there() -> None:
+    from importlib import import_module
+
+    info: Any = get_provider_info()
+    for kind in info["connection-types"]:
+        module, _, name = kind["hook-class-name"].rpartition(".")
+        assert getattr(import_module(module), name).conn_type == kind["connection-type"]
+    for part in ("hooks", "operators"):
+        for entry in info[part]:
+            for module in entry["python-modules"]:
+                import_module(module)
