@@ -104,7 +104,7 @@ def resumed(bench: Bench, endpoint: str) -> Figures:
     """A first load in several chunks, undisturbed and then killed at half: what the resuming command still takes."""
     options = {
         "inputs": {"lineitem": {"path": str(bench.parquet), "format": "parquet"}},
-        "chunking": {"one_commit_up_to": 1, "chunk_rows": bench.rows // RESUMED_CHUNKS},
+        "chunking": {"one_commit_up_to": 1, "chunk_rows": -(-bench.rows // RESUMED_CHUNKS)},
     }
     define(bench, "whole_load", **options)
     whole, peak = _timed(_command(bench, "run", "whole_load", "--spark", endpoint))

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-import pendulum
-
 from airflow_refresh_provider.ports.bundle import Ports
 
 COMPARISON_KEPT = timedelta(days=1)
@@ -53,4 +51,7 @@ def _may_be_comparing(folder: str, now: datetime) -> bool:
 
 
 def _begun(moment: datetime) -> str:
+    # A tenth of a second to import, which a refresh that has nothing to do does not pay.
+    import pendulum
+
     return _COMPARISON + pendulum.instance(moment).in_timezone("UTC").format("YYYYMMDD[T]HHmmss")
