@@ -20,6 +20,13 @@ def get_provider_info() -> dict[str, object]:
         "operators": [
             {"integration-name": "Delta refresh", "python-modules": ["airflow_refresh_provider.operators.refresh"]}
         ],
+        "sensors": [
+            {"integration-name": "Delta refresh", "python-modules": ["airflow_refresh_provider.sensors.refresh"]}
+        ],
+        "triggers": [
+            {"integration-name": "Delta refresh", "python-modules": ["airflow_refresh_provider.triggers.refresh"]}
+        ],
+        "cli": ["airflow_refresh_provider.airflow_cli.commands"],
         "connection-types": [
             {
                 "connection-type": "airflow_refresh",

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NoReturn
 
+from airflow_refresh_provider.cli.arguments import argument
 from airflow_refresh_provider.cli.table import (
     COMMANDS,
     GLOBAL_OPTIONS,
@@ -18,8 +19,6 @@ from airflow_refresh_provider.cli.table import (
     PROGRAM,
     SUMMARY,
     Command,
-    Kind,
-    Option,
 )
 from airflow_refresh_provider.errors import Invalid
 
@@ -62,34 +61,10 @@ def build_parser() -> argparse.ArgumentParser:
             command.words[-1], help=command.help, description=_sentence(command.help), allow_abbrev=False
         )
         for option in (*command.options, *GLOBAL_OPTIONS):
-            _add(leaf, option)
+            name, given = argument(option)
+            leaf.add_argument(name, **given)
         leaf.set_defaults(command=command)
     return parser
-
-
-def _add(parser: argparse.ArgumentParser, option: Option) -> None:
-    if option.kind is Kind.FLAG:
-        parser.add_argument(option.name, dest=option.parameter, help=option.help, action="store_true")
-        return
-    if option.positional:
-        nargs = "+" if option.many else "?" if option.optional else None
-        parser.add_argument(option.parameter, metavar=option.name, help=option.help, nargs=nargs)
-        return
-    parser.add_argument(
-        option.name,
-        dest=option.parameter,
-        help=option.help if option.default is None else f"{option.help} (default: {option.default})",
-        choices=option.choices or None,
-        default=option.default,
-        type=_count if option.kind is Kind.COUNT else str,
-        metavar=option.value,
-    )
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of one or more")
-    return int(text)
 
 
 def _sentence(text: str) -> str:

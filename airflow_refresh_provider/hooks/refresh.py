@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from airflow.sdk import BaseHook
 from airflow.sdk.exceptions import AirflowNotFoundException
@@ -17,6 +17,14 @@ if TYPE_CHECKING:
 
     from airflow_refresh_provider.ports.watch import Watch
     from airflow_refresh_provider.runner.refreshes import Refreshes
+
+
+class _Connection(Protocol):
+    """A connection, of the SDK or of Airflow's database."""
+
+    @property
+    def extra_dejson(self) -> Any: ...
+
 
 _VARIABLES = {"control": CONTROL_VARIABLE, "spark": SPARK_VARIABLE}
 
@@ -50,7 +58,7 @@ class RefreshHook(BaseHook):
 
     def places(self) -> Places:
         """Control root and Spark. Raises Invalid when neither environment nor connection name a control root."""
-        given = {_VARIABLES[key]: value for key, value in self._extras().items() if key in _VARIABLES}
+        given = {_VARIABLES[key]: value for key, value in self.fields().items()}
         try:
             return resolve(given | dict(os.environ), str(Path.cwd()), None, None)
         except Invalid as error:
@@ -73,12 +81,15 @@ class RefreshHook(BaseHook):
         except RefreshError as error:
             return False, f"{error.message}. {error.next}"
 
-    def _extras(self) -> dict[str, Any]:
-        """The fields of the connection that are filled in; none when there is no such connection."""
+    def fields(self) -> dict[str, str]:
+        """`control` and `spark` as far as the connection says them; nothing when there is no such connection."""
         try:
-            connection = self.get_connection(self.refresh_conn_id)
+            return self.fields_of(self.get_connection(self.refresh_conn_id))
         except AirflowNotFoundException:
             return {}
+
+    def fields_of(self, connection: _Connection) -> dict[str, str]:
+        """What a connection says. Raises Invalid when it is not what the form makes."""
         try:
             extras = connection.extra_dejson
         except ValueError:
@@ -88,7 +99,7 @@ class RefreshHook(BaseHook):
         wrong = [key for key in _VARIABLES if not isinstance(extras.get(key) or "", str)]
         if wrong:
             raise self._broken(f"{wrong[0]} is not text")
-        return {key: value for key, value in extras.items() if value}
+        return {key: extras[key] for key in _VARIABLES if extras.get(key)}
 
     def _broken(self, why: str) -> Invalid:
         return Invalid(

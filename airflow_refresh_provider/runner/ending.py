@@ -38,6 +38,16 @@ def let_go(tenure: Tenure) -> None:
         release(tenure)
 
 
+def let_go_or_lose(tenure: Tenure) -> None:
+    """As `let_go`, but raises Lost: to one who was taken over, that is what went wrong, whatever Spark has told him."""
+    try:
+        release(tenure)
+    except Lost:
+        raise
+    except RefreshError:
+        return
+
+
 @contextmanager
 def let_go_on_failure(tenure: Tenure) -> Iterator[None]:
     """Release the run when the work on it fails; one who has lost it touches nothing."""

@@ -107,12 +107,14 @@ def show(tenure: Tenure, session: EngineSession) -> None:
 
 
 def publish_sealed(tenure: Tenure) -> None:
-    """Publish a run whose seal was found in the log."""
+    """Publish a run whose seal was found in the log. Raises LogGap when it has been cleaned out since."""
     run = tenure.run()
     target = _target(run)
     assert run.frozen is not None
-    commits, _complete = readable(tenure.ports, target, run.frozen)
+    commits, complete = readable(tenure.ports, target, run.frozen)
     sealed = find_seal(commits, target.table_id, run.run_id)
+    if sealed is None and not complete:
+        raise LogGap(target.location)
     if sealed is None:
         raise Defect(
             "seal_missing",

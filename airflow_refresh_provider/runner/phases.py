@@ -77,7 +77,8 @@ def finish(ports: Ports, name: str, request: Request) -> RunResult:
         _park(taken)
         raise _not_loaded(name)
     if taken.decision is None:
-        step = takeover.step_left(taken.tenure)
+        with kept_or_given_up(taken.tenure):
+            step = takeover.step_left(taken.tenure)
         taken = replace(taken, decision=Decision(step=step, reason="the phase before handed it on"))
     return carry_on(taken, request, watch, end)
 

@@ -110,6 +110,9 @@ def kept_or_given_up(tenure: Tenure) -> Iterator[None]:
     except LogGap:
         ending.let_go(tenure)
         raise _log_gap(tenure) from None
+    except Retry:
+        ending.let_go_or_lose(tenure)
+        raise
     except (RefreshError, KeyboardInterrupt):
         ending.let_go(tenure)
         raise

@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import airflow_refresh_provider.compose
+from tests.airflow.shared import Shared
+
 # Airflow reads these at its first import.
 _HOME = Path(os.environ["AIRFLOW_HOME"])
 DAGS = _HOME / "dags"
@@ -105,3 +108,15 @@ def connection(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
         monkeypatch.setenv("AIRFLOW_CONN_REFRESH_DEFAULT", value)
 
     return set_fields
+
+
+@pytest.fixture
+def share(monkeypatch: pytest.MonkeyPatch, connection: Callable[..., None]) -> Callable[..., Shared]:
+    connection(control="/memory")
+
+    def made(**options: Any) -> Shared:
+        shared = Shared(**options)
+        monkeypatch.setattr(airflow_refresh_provider.compose, "refreshes", shared.refreshes)
+        return shared
+
+    return made

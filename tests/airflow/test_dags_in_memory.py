@@ -7,14 +7,10 @@ from typing import Any
 
 import pytest
 
-import airflow_refresh_provider.compose
-from airflow_refresh_provider.places import Places
-from airflow_refresh_provider.ports.bundle import Ports
-from airflow_refresh_provider.ports.watch import Watch
-from airflow_refresh_provider.runner.refreshes import Refreshes
 from tests.airflow.conftest import Airflow, DagRunSeen
+from tests.airflow.shared import Shared
 from tests.unit.runner.faults import at, disconnected
-from tests.unit.runner.world import NAME, World, definition, row
+from tests.unit.runner.world import NAME, row
 
 PHASED = """
 from airflow_refresh_provider import Definition
@@ -35,39 +31,6 @@ BY_VNODE = {
     "visibility": "live",
     "chunking": {"one_commit_up_to": 1, "chunk_rows": 1},
 }
-
-
-class Shared:
-    """One lake for all tasks of a test; each task is a process of its own to the runner."""
-
-    def __init__(self, **options: Any) -> None:
-        self.world = World(*[row(i) for i in range(9)], **options)
-        self.definition = definition(**options).model_dump(mode="json", exclude_unset=True)
-        self.ports: list[Ports] = []
-
-    def refreshes(
-        self,
-        places: Places,
-        watch: Watch | None = None,
-        label: str | None = None,
-        over: Callable[[str], bool | None] | None = None,
-    ) -> Refreshes:
-        for earlier in self.ports:
-            self.world.die(earlier)
-        self.ports.append(self.world.process())
-        return Refreshes(self.ports[-1])
-
-
-@pytest.fixture
-def share(monkeypatch: pytest.MonkeyPatch, connection: Callable[..., None]) -> Callable[..., Shared]:
-    connection(control="/memory")
-
-    def made(**options: Any) -> Shared:
-        shared = Shared(**options)
-        monkeypatch.setattr(airflow_refresh_provider.compose, "refreshes", shared.refreshes)
-        return shared
-
-    return made
 
 
 def test_a_phased_dag_refreshes_unit_by_unit(airflow: Airflow, share: Callable[..., Shared]) -> None:

@@ -85,7 +85,7 @@ def test_every_class_that_the_metadata_names_is_there() -> None:
     for kind in info["connection-types"]:
         module, _, name = kind["hook-class-name"].rpartition(".")
         assert getattr(import_module(module), name).conn_type == kind["connection-type"]
-    for part in ("hooks", "operators"):
+    for part in ("hooks", "operators", "sensors", "triggers"):
         for entry in info[part]:
             for module in entry["python-modules"]:
                 import_module(module)

@@ -82,6 +82,11 @@ def freeze(client: str) -> Direction:
     return lambda stage: stage.clients[client].send(signal.SIGSTOP)
 
 
+def quiet(seconds: float) -> Direction:
+    """Nobody gives a sign of life for so long."""
+    return lambda _stage: time.sleep(seconds)
+
+
 def thaw(client: str) -> Direction:
     """SIGCONT a client."""
     return lambda stage: stage.clients[client].send(signal.SIGCONT)

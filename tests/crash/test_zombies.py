@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from airflow_refresh_provider.core.lifecycle import Event
+from airflow_refresh_provider.core.owner import BEAT_EVERY
 from tests.crash import points
 from tests.crash.checks import check_all
 from tests.crash.conftest import SetUp
@@ -18,6 +19,7 @@ from tests.crash.directions import (
     left_behind,
     let_go,
     over,
+    quiet,
     reached,
     recovered,
     start,
@@ -64,7 +66,8 @@ def test_a_client_that_gives_no_sign_of_life_is_taken_over_when_its_lease_is_sta
     play(
         stage,
         *(hold("point", points.progress(AFTER)), start(FIRST), reached("point"), freeze(FIRST)),
-        *(start(SECOND), ended(SECOND)),
+        # An owner whose last sign of life is younger than this is not waited for.
+        *(quiet(1.5 * BEAT_EVERY.total_seconds()), start(SECOND), ended(SECOND)),
         *(withdraw(), thaw(FIRST), ended(FIRST, 1, "lost_lease")),
     )
     check_all(stage)

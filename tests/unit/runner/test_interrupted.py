@@ -140,6 +140,23 @@ def test_an_owner_without_signs_of_life_is_waited_for_and_then_replaced() -> Non
     assert world.fresh()
 
 
+def test_an_owner_who_was_replaced_has_lost_whatever_spark_tells_him() -> None:
+    world = changed()
+    rival: list[RunResult] = []
+
+    def overtaken(what: str) -> None:
+        if what.startswith("commit memory://staging") and not rival:
+            world.lake.step = lambda _what: None
+            world.die(world.ports)
+            rival.append(world.another())
+            raise disconnected()
+
+    world.lake.step = overtaken
+    with pytest.raises(Lost):
+        world.run()
+    assert world.fresh()
+
+
 @pytest.mark.parametrize("stage", ["merge", "publish"])
 @pytest.mark.parametrize("made_anew", [False, True])
 def test_a_target_that_is_no_longer_there_is_neither_written_nor_made_again(stage: str, made_anew: bool) -> None:

@@ -1,0 +1,75 @@
+"""`airflow refresh ...`: the commands of the table behind Airflow's own command line.
+
+Airflow imports this at every start of its program, so nothing is imported before a command is run. Where no place is
+given by option or environment, the connection `refresh_default` says it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import defaultdict
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from airflow_refresh_provider.cli.arguments import argument
+from airflow_refresh_provider.cli.table import COMMANDS, GLOBAL_OPTIONS, GROUPS, Command
+from airflow_refresh_provider.places import CONTROL_VARIABLE, SPARK_VARIABLE
+
+if TYPE_CHECKING:
+    import argparse
+
+    from airflow.cli.cli_config import ActionCommand, GroupCommand
+
+_GROUP = "refresh"
+_PLACES = {"control": CONTROL_VARIABLE, "spark": SPARK_VARIABLE}
+
+
+def commands() -> list[GroupCommand]:
+    """The one group that Airflow adds to its own."""
+    from airflow.cli.cli_config import GroupCommand
+
+    below: defaultdict[str, list[ActionCommand]] = defaultdict(list)
+    for command in COMMANDS:
+        below[command.words[0] if len(command.words) > 1 else ""].append(_action(command))
+    groups = [GroupCommand(name=word, help=text, subcommands=below[word]) for word, text in GROUPS.items()]
+    return [GroupCommand(name=_GROUP, help="keep Delta tables fresh on Spark", subcommands=[*below[""], *groups])]
+
+
+def _action(command: Command) -> ActionCommand:
+    from airflow.cli.cli_config import ActionCommand, Arg
+
+    named = [argument(option) for option in (*command.options, *GLOBAL_OPTIONS)]
+    args = [
+        Arg((name,), **{k: v for k, v in given.items() if v is not None})  # type: ignore[no-untyped-call]
+        for name, given in named
+    ]
+    return ActionCommand(name=command.words[-1], help=command.help, func=partial(_perform, command), args=args)
+
+
+def _perform(command: Command, args: argparse.Namespace) -> None:
+    """Run a command and end the program with its exit code."""
+    from airflow_refresh_provider.cli.perform import perform
+
+    given = {option.parameter: getattr(args, option.parameter) for option in (*command.options, *GLOBAL_OPTIONS)}
+    sys.exit(perform(command, **_placed(given)))
+
+
+def _placed(given: dict[str, Any]) -> dict[str, Any]:
+    missing = [key for key, variable in _PLACES.items() if not given[key] and not os.environ.get(variable)]
+    if not missing:
+        return given
+    fields = _fields()
+    return given | {key: fields.get(key) for key in missing}
+
+
+def _fields() -> dict[str, str]:
+    """The connection's fields, looked up as Airflow's own commands do: in its database too."""
+    from airflow.configuration import ensure_secrets_loaded
+
+    from airflow_refresh_provider.hooks.refresh import RefreshHook
+
+    hook = RefreshHook()
+    found = (backend.get_connection(conn_id=hook.refresh_conn_id) for backend in ensure_secrets_loaded())
+    connection = next((c for c in found if c is not None), None)
+    return hook.fields_of(connection) if connection is not None else {}

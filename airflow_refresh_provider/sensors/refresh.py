@@ -1,0 +1,89 @@
+"""Sensors on refreshes: wait until a definition rests, or until a new whole version can be read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import BaseSensorOperator, PokeReturnValue, conf
+
+from airflow_refresh_provider.core.lifecycle import State
+from airflow_refresh_provider.hooks.refresh import RefreshHook
+from airflow_refresh_provider.operators.binding import as_airflow_errors
+from airflow_refresh_provider.triggers import refresh as triggers
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+
+class _RefreshSensor(BaseSensorOperator):
+    """Looks at one definition, in a worker or, deferrable, in the triggerer."""
+
+    def __init__(
+        self,
+        *,
+        definition: str,
+        refresh_conn_id: str = RefreshHook.default_conn_name,
+        deferrable: bool = conf.getboolean("operators", "default_deferrable", fallback=False),
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.definition = definition
+        self.refresh_conn_id = refresh_conn_id
+        self.deferrable = deferrable
+
+    def wish(self) -> triggers.Wish:
+        """What is waited for."""
+        raise NotImplementedError
+
+    def execute(self, context: Context) -> Any:
+        """Look once; what is not so yet is waited for."""
+        with as_airflow_errors():
+            if not self.deferrable:
+                return super().execute(context)
+            found = self.poke(context)
+            if not found.is_done:
+                places = RefreshHook(self.refresh_conn_id).places()
+                trigger = triggers.waiting(self.definition, places, self.wish(), self.poke_interval)
+                self.defer(trigger=trigger, method_name="execute_complete", timeout=self._patience())
+            return found.xcom_value
+
+    def poke(self, context: Context) -> PokeReturnValue:
+        """One look."""
+        status = triggers.look(RefreshHook(self.refresh_conn_id).places(), self.definition)
+        return PokeReturnValue(self.wish().granted(status), triggers.seen(status))
+
+    def execute_complete(self, context: Context, event: dict[str, Any]) -> dict[str, Any]:
+        """What the triggerer saw."""
+        return event
+
+    def _patience(self) -> Any:
+        from datetime import timedelta
+
+        return timedelta(seconds=self.timeout)
+
+
+class RefreshStateSensor(_RefreshSensor):
+    """Waits until a definition is in one of some states; by default until no refresh of it is unfinished."""
+
+    def __init__(self, *, states: Sequence[str] = (State.IDLE.value,), **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.states = [State(state).value for state in states]
+
+    def wish(self) -> triggers.Wish:
+        """One of the states."""
+        return triggers.Wish(states=tuple(self.states))
+
+
+class RefreshPublishedSensor(_RefreshSensor):
+    """Waits for a refresh that was published after a moment, by default after the DAG run became due."""
+
+    template_fields: Sequence[str] = ("published_after",)
+
+    def __init__(self, *, published_after: str = "{{ dag_run.run_after }}", **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.published_after = published_after
+
+    def wish(self) -> triggers.Wish:
+        """A younger publication."""
+        return triggers.Wish(published_after=self.published_after)

@@ -1,0 +1,33 @@
+"""A lake in memory that all tasks of a DAG run share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from airflow_refresh_provider.places import Places
+from airflow_refresh_provider.ports.bundle import Ports
+from airflow_refresh_provider.ports.watch import Watch
+from airflow_refresh_provider.runner.refreshes import Refreshes
+from tests.unit.runner.world import World, definition, row
+
+
+class Shared:
+    """One lake for all tasks of a test; each task is a process of its own to the runner."""
+
+    def __init__(self, **options: Any) -> None:
+        self.world = World(*[row(i) for i in range(9)], **options)
+        self.definition = definition(**options).model_dump(mode="json", exclude_unset=True)
+        self.ports: list[Ports] = []
+
+    def refreshes(
+        self,
+        places: Places,
+        watch: Watch | None = None,
+        label: str | None = None,
+        over: Callable[[str], bool | None] | None = None,
+    ) -> Refreshes:
+        for earlier in self.ports:
+            self.world.die(earlier)
+        self.ports.append(self.world.process())
+        return Refreshes(self.ports[-1])

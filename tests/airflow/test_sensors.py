@@ -1,0 +1,89 @@
+"""Sensors, in a worker and in the triggerer: they see what the control tables say and touch nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import asdict
+
+import pytest
+from airflow.triggers.base import TriggerEvent
+
+from airflow_refresh_provider.places import Places
+from airflow_refresh_provider.sensors.refresh import RefreshStateSensor
+from airflow_refresh_provider.triggers import refresh as triggers
+from airflow_refresh_provider.triggers.refresh import RefreshTrigger, Wish
+from tests.airflow.conftest import Airflow
+from tests.airflow.shared import Shared
+from tests.unit.runner.faults import Killed, at
+from tests.unit.runner.world import NAME, row
+
+DAG = """
+from datetime import datetime
+from airflow.sdk import DAG
+from airflow_refresh_provider.sensors.refresh import RefreshPublishedSensor, RefreshStateSensor
+with DAG("waits_{name}", schedule=None, start_date=datetime(2024, 1, 1)):
+    common = dict(definition="orders", poke_interval=1, timeout=3, deferrable={deferrable})
+    RefreshStateSensor(task_id="rests", **common)
+    RefreshPublishedSensor(task_id="published", published_after="2000-01-01T00:00:00+00:00", **common)
+"""
+PLACES = Places(control="/memory", spark="local", spark_home="/memory/.spark")
+
+
+@pytest.mark.parametrize("deferrable", [False, True])
+def test_what_is_so_already_is_seen_at_once(airflow: Airflow, share: Callable[..., Shared], deferrable: bool) -> None:
+    shared = share()
+    published = shared.world.run().published_version
+    seen = airflow.run(airflow.dag(DAG.format(name=f"at_once_{deferrable}", deferrable=deferrable)))
+    assert seen.tasks == {"rests": "success", "published": "success"}
+    assert seen.returned["published"]["published_version"] == published
+    assert seen.returned["rests"]["state"] == "IDLE"
+
+
+def test_waiting_ends(airflow: Airflow, share: Callable[..., Shared]) -> None:
+    share()
+    seen = airflow.run(airflow.dag(DAG.format(name="ends", deferrable=False)))
+    assert seen.tasks == {"rests": "success", "published": "failed"}
+
+
+def test_a_trigger_fires_when_the_wish_is_granted_and_survives_serialisation(share: Callable[..., Shared]) -> None:
+    shared = share()
+    with at(shared.world.lake, "commit /gold"), pytest.raises(Killed):
+        shared.world.run()
+    trigger = triggers.waiting(NAME, PLACES, Wish(states=("IDLE",)), 0.05)
+    path, arguments = trigger.serialize()
+    assert path == "airflow_refresh_provider.triggers.refresh.RefreshTrigger"
+
+    async def waited() -> TriggerEvent:
+        events = RefreshTrigger(**arguments).run()
+        first = asyncio.ensure_future(anext(events))
+        await asyncio.sleep(0.2)
+        assert not first.done()
+        shared.world.die(shared.world.ports)
+        await asyncio.to_thread(shared.world.another)
+        return await asyncio.wait_for(first, 10)
+
+    assert asyncio.run(waited()).payload["published_version"] == shared.world.refreshes.show(NAME).published_version
+
+
+def test_a_wish_for_a_publication_looks_at_its_time(share: Callable[..., Shared]) -> None:
+    shared = share()
+    never = shared.world.refreshes.show(NAME)
+    assert not Wish(published_after="2000-01-01T00:00:00+00:00").granted(never)
+    shared.world.become(row(1))
+    shared.world.run()
+    status = shared.world.refreshes.show(NAME)
+    assert status.published_at is not None
+    assert Wish(published_after="2000-01-01T00:00:00+00:00").granted(status)
+    assert not Wish(published_after=status.published_at.isoformat()).granted(status)
+    assert not Wish(states=("FINISHING",), published_after="2000-01-01T00:00:00+00:00").granted(status)
+
+
+def test_a_state_that_does_not_exist_is_refused_where_the_dag_is_written() -> None:
+    with pytest.raises(ValueError, match="RESTING"):
+        RefreshStateSensor(task_id="t", definition="d", states=["RESTING"])
+
+
+def test_places_go_to_the_triggerer_as_plain_text() -> None:
+    arguments = triggers.waiting(NAME, PLACES, Wish(), 1).serialize()[1]
+    assert arguments["places"] == asdict(PLACES)
