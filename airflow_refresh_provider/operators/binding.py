@@ -11,13 +11,14 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import Asset, conf
-from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowRuntimeError
+from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowRuntimeError, AirflowSkipException
 
 from airflow_refresh_provider.core.definition import Definition
 from airflow_refresh_provider.core.recovery import OnInterrupted
 from airflow_refresh_provider.core.request import IfRunning, Request
 from airflow_refresh_provider.errors import Interrupted, RefreshError, Retry
 from airflow_refresh_provider.hooks.refresh import RefreshHook
+from airflow_refresh_provider.operators import metrics
 from airflow_refresh_provider.operators.task_log import Log, TaskLog
 
 if TYPE_CHECKING:
@@ -69,8 +70,8 @@ def origin_of(dag_id: str, run_id: str) -> str:
     return f"{conf.get('api', 'base_url', fallback='')} {dag_id} {run_id}"
 
 
-def ports(context: Context, refresh_conn_id: str, log: Log) -> Ports:
-    """The composition that the connection names, watched by the task's log."""
+def ports(context: Context, refresh_conn_id: str, name: str, log: Log) -> Ports:
+    """The composition that the connection names, watched by the task's log; `name` is the definition's."""
     ti = context["ti"]
     label = f"task {ti.dag_id}.{ti.task_id}, run {context['run_id']}, try {ti.try_number}, process {os.getpid()}"
 
@@ -85,7 +86,7 @@ def ports(context: Context, refresh_conn_id: str, log: Log) -> Ports:
         except AirflowRuntimeError:
             return None
 
-    return RefreshHook(refresh_conn_id).refreshes(TaskLog(log), label, over).ports
+    return RefreshHook(refresh_conn_id).refreshes(TaskLog(log, name), label, over).ports
 
 
 @contextmanager
@@ -118,6 +119,7 @@ def assets(definition: Stored) -> list[Asset]:
 def announce(context: Context, outlets: Iterable[object], result: RunResult, log: Log) -> None:
     """Say what was refreshed: in the log, and beside the asset events that consumers read."""
     rows = result.rows
+    metrics.ended(result)
     log.info(
         "version %s of %s is published: %s inserted, %s updated, %s deleted, %s unchanged; %s chunks, %s in before",
         result.published_version,
@@ -135,6 +137,12 @@ def announce(context: Context, outlets: Iterable[object], result: RunResult, log
     for outlet in outlets:
         if isinstance(outlet, Asset) and outlet.name == result.name:
             context["outlet_events"][outlet].extra = extra
+
+
+def skip(result: RunResult) -> AirflowSkipException:
+    """The end of a task whose refresh was not needed."""
+    metrics.ended(result)
+    return AirflowSkipException(result.reason)
 
 
 def show_differences(ports: Ports, name: str, log: Log) -> None:

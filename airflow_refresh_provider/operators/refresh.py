@@ -54,7 +54,9 @@ class _RefreshTask(BaseOperator):
         with binding.as_airflow_errors():
             try:
                 self._at_work = True
-                return self.perform(context, binding.ports(context, self.refresh_conn_id, self.log))
+                return self.perform(
+                    context, binding.ports(context, self.refresh_conn_id, self.definition_name, self.log)
+                )
             finally:
                 self._at_work = False
 
@@ -90,7 +92,7 @@ class RefreshStartOperator(_RefreshTask):
             raise AirflowSkipException("compared only: nothing was written")
         begun = phases.start(ports, self.definition_name, binding.request(context))
         if isinstance(begun, RunResult):
-            raise AirflowSkipException(begun.reason)
+            raise binding.skip(begun)
         self.log.info("run %s%s", begun.run_id, f", gone on with: {begun.reason}" if begun.reason else " begins")
         return begun.model_dump(mode="json")
 
@@ -166,7 +168,7 @@ class RefreshOperator(_RefreshTask):
             raise AirflowSkipException("compared only: nothing was written")
         result = Refreshes(ports).run(self.definition_name, binding.request(context))
         if result.state is Outcome.NOTHING_TO_DO:
-            raise AirflowSkipException(result.reason)
+            raise binding.skip(result)
         binding.announce(context, self.outlets, result, self.log)
         return result.model_dump(mode="json")
 

@@ -1,14 +1,12 @@
-"""The watch of a task: what a person wants to read in its log, and what monitors count.
-
-Metrics, each tagged with the definition's name by whoever asks for tags: `refresh.chunks` and `refresh.rows` count
-what was committed, `refresh.take_overs` how often an unfinished run was gone on with.
-"""
+"""The watch of a task: what a person wants to read in its log, and what monitors count."""
 
 from __future__ import annotations
 
 import threading
 import time
 from typing import Any, Protocol
+
+from airflow_refresh_provider.operators import metrics
 
 
 class Log(Protocol):
@@ -18,10 +16,11 @@ class Log(Protocol):
 
 
 class TaskLog:
-    """Lines in a task's log. Called from the threads that do the work."""
+    """Lines in a task's log, and metrics of a definition. Called from the threads that do the work."""
 
-    def __init__(self, log: Log) -> None:
+    def __init__(self, log: Log, definition: str) -> None:
         self._log = log
+        self._definition = definition
         self._lock = threading.Lock()
         self._stage = ""
         self._began = time.monotonic()
@@ -43,6 +42,7 @@ class TaskLog:
             self._rows += rows
             self._chunks += chunks
             done, all_rows, seconds = self._chunks, self._rows, max(0.001, time.monotonic() - self._began)
+        metrics.committed(self._definition, self._stage, rows, chunks)
         of = f" of {self._total[1]}" if self._total[1] else ""
         self._log.info(
             "%s: chunk %s%s, %s rows, %s rows/s", self._stage, done, of, f"{all_rows:,}", f"{all_rows / seconds:,.0f}"

@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -91,10 +91,12 @@ def _metadata() -> None:
 
 
 @pytest.fixture
-def airflow(_metadata: None, request: pytest.FixtureRequest) -> Airflow:
+def airflow(_metadata: None, request: pytest.FixtureRequest) -> Iterator[Airflow]:
     """Airflow with the DAG files of this test."""
     name = "".join(c if c.isalnum() else "_" for c in request.node.name)
-    return Airflow(name)
+    yield Airflow(name)
+    for file in DAGS.glob("*.py"):
+        file.unlink()
 
 
 @pytest.fixture

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from airflow_refresh_provider.places import Places
 from airflow_refresh_provider.ports.bundle import Ports
-from airflow_refresh_provider.ports.watch import Watch
+from airflow_refresh_provider.ports.watch import Silent, Watch
 from airflow_refresh_provider.runner.refreshes import Refreshes
 from tests.unit.runner.world import World, definition, row
 
@@ -29,5 +30,5 @@ class Shared:
     ) -> Refreshes:
         for earlier in self.ports:
             self.world.die(earlier)
-        self.ports.append(self.world.process())
+        self.ports.append(replace(self.world.process(), watch=watch or Silent()))
         return Refreshes(self.ports[-1])

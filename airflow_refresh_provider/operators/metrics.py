@@ -1,0 +1,31 @@
+"""What Airflow's metrics count of refreshes. Each is tagged with `definition`, its name.
+
+| name | kind | counts |
+|---|---|---|
+| `refresh.chunks` | counter | chunks committed; tag `stage` |
+| `refresh.rows` | counter | changed rows in them; tag `stage` |
+| `refresh.ended` | counter | refreshes that ended in a task; tag `state` |
+| `refresh.seconds` | timer | from the first task's work on a refresh to its end, as the last attempt saw it |
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from airflow.sdk.observability import stats
+
+from airflow_refresh_provider.core.results import RunResult
+
+
+def committed(definition: str, stage: str, rows: int, chunks: int) -> None:
+    """Chunks got into a table."""
+    tags = {"definition": definition, "stage": stage}
+    stats.incr("refresh.chunks", chunks, tags=tags)
+    if rows:
+        stats.incr("refresh.rows", rows, tags=tags)
+
+
+def ended(result: RunResult) -> None:
+    """A refresh ended, or was not needed."""
+    stats.incr("refresh.ended", tags={"definition": result.name, "state": result.state.value})
+    stats.timing("refresh.seconds", timedelta(seconds=result.seconds), tags={"definition": result.name})

@@ -1,0 +1,77 @@
+"""SIGTERM in the middle of a statement: the task fails, Spark's session is released, the next DAG run goes on."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from airflow_refresh_provider.operators.refresh import RefreshOperator
+from tests.airflow.conftest import Airflow
+from tests.airflow.shared import Shared
+from tests.unit.runner.world import row
+
+PHASED = """
+from airflow_refresh_provider import Definition, refresh_dag
+refresh_dag(Definition.model_validate({definition!r}), schedule=None, default_args={{"retries": 0}})
+"""
+SINGLE = """
+from datetime import datetime
+from airflow.sdk import DAG
+from airflow_refresh_provider import RefreshOperator
+with DAG("stopped", schedule=None, start_date=datetime(2024, 1, 1)):
+    RefreshOperator(task_id="refresh", definition={definition!r})
+"""
+
+
+@pytest.fixture(autouse=True)
+def _own_signals() -> Iterator[None]:
+    """Airflow's handler stays when its task has ended."""
+    before = signal.getsignal(signal.SIGTERM)
+    yield
+    signal.signal(signal.SIGTERM, before)
+
+
+@pytest.mark.parametrize(
+    ("body", "stopped", "point"),
+    [
+        (SINGLE, "refresh", "commit /gold"),
+        (SINGLE, "refresh", "commit memory://staging"),
+        (PHASED, "load", "commit memory://staging"),
+        (PHASED, "merge[0]", "commit /gold"),
+        (PHASED, "finish", "read newest /gold"),
+    ],
+)
+def test_a_task_that_is_asked_to_stop_leaves_the_run_to_the_next(
+    airflow: Airflow, share: Callable[..., Shared], body: str, stopped: str, point: str
+) -> None:
+    shared = share()
+    shared.world.run()
+    shared.world.become(*[row(i, "b") for i in range(1, 9)])
+    published = shared.world.record.published
+    dag = airflow.dag(body.format(definition=shared.definition))
+    released: list[str] = []
+
+    def step(what: str) -> None:
+        if what.startswith(point) and not released:
+            released.append(what)
+            os.kill(os.getpid(), signal.SIGTERM)
+        if what == "release session":
+            released.append(what)
+
+    shared.world.lake.step = step
+    seen = airflow.run(dag)
+
+    assert (seen.state, seen.tasks[stopped]) == ("failed", "failed")
+    assert shared.world.record.published == published
+    assert "release session" in released
+    assert shared.world.interrupted.lease.parked_until is None
+    shared.world.lake.step = lambda _what: None
+    assert airflow.run(dag).state == "success"
+    assert shared.world.fresh()
+
+
+def test_a_task_that_is_not_at_work_has_nothing_to_stop() -> None:
+    RefreshOperator(task_id="t", definition="d").on_kill()
