@@ -77,9 +77,9 @@ def ports(context: Context, refresh_conn_id: str, name: str, log: Log) -> Ports:
 
     def over(origin: str) -> bool | None:
         """Whether the DAG run of an origin has ended; a run of another Airflow, or one deleted, is unknown here."""
-        base, _, rest = origin.partition(" ")
+        _base_url, _, rest = origin.partition(" ")
         dag_id, _, run_id = rest.partition(" ")
-        if origin_of(dag_id, run_id) != origin or base is None:
+        if origin_of(dag_id, run_id) != origin:
             return None
         try:
             return ti.get_dagrun_state(dag_id=dag_id, run_id=run_id) in _ENDED

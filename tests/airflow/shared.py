@@ -31,4 +31,6 @@ class Shared:
         for earlier in self.ports:
             self.world.die(earlier)
         self.ports.append(replace(self.world.process(), watch=watch or Silent()))
+        if over is not None:
+            vars(self.ports[-1].processes)["over"] = over
         return Refreshes(self.ports[-1])

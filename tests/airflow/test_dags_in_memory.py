@@ -7,6 +7,9 @@ from typing import Any
 
 import pytest
 
+from airflow_refresh_provider.core.request import Request
+from airflow_refresh_provider.operators import binding
+from airflow_refresh_provider.runner import phases
 from tests.airflow.conftest import Airflow, DagRunSeen
 from tests.airflow.shared import Shared
 from tests.unit.runner.faults import at, disconnected
@@ -89,6 +92,27 @@ def test_a_unit_that_fails_leaves_a_run_that_the_next_dag_run_finishes(
     assert again.returned["finish"]["resumed"]
     assert sum(again.returned[f"merge[{i}]"]["skipped"] for i in range(4)) >= 3
     assert shared.world.fresh()
+
+
+@pytest.mark.parametrize("ended", [True, False])
+def test_a_run_between_tasks_is_taken_over_at_once_if_its_dag_run_has_ended(
+    airflow: Airflow, share: Callable[..., Shared], ended: bool
+) -> None:
+    shared = share()
+    dag = airflow.dag(PHASED.format(definition=shared.definition))
+    first = airflow.run(dag)
+    shared.world.become(row(1, "c"), *[row(i) for i in range(2, 9)])
+    run_id = first.run_id if ended else "a run that nobody knows"
+    found = phases.start(shared.world.process(), NAME, Request(origin=binding.origin_of(dag.dag_id, run_id)))
+
+    seen = airflow.run(dag)
+
+    if ended:
+        assert seen.state == "success"
+        assert (seen.returned["start"]["run_id"], seen.returned["start"]["resumed"]) == (found.run_id, True)
+        assert shared.world.fresh()
+    else:
+        assert (seen.state, seen.tasks["start"]) == ("failed", "failed")
 
 
 @pytest.mark.parametrize("phase", ["load", "finish"])
