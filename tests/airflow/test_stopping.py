@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Callable, Iterator
 
 import pytest
 
 from airflow_refresh_provider.operators.refresh import RefreshOperator
+from airflow_refresh_provider.ports.memory_engine import MemoryEngine
 from tests.airflow.conftest import Airflow
 from tests.airflow.shared import Shared
 from tests.unit.runner.world import row
@@ -68,6 +70,39 @@ def test_a_task_that_is_asked_to_stop_leaves_the_run_to_the_next(
     assert shared.world.record.published == published
     assert "release session" in released
     assert shared.world.interrupted.lease.parked_until is None
+    shared.world.lake.step = lambda _what: None
+    assert airflow.run(dag).state == "success"
+    assert shared.world.fresh()
+
+
+def test_a_task_that_takes_too_long_ends_its_statement_and_leaves_the_run_to_the_next(
+    airflow: Airflow, share: Callable[..., Shared]
+) -> None:
+    shared = share()
+    shared.world.run()
+    shared.world.become(*[row(i, "b") for i in range(1, 9)])
+    published = shared.world.record.published
+    body = SINGLE.replace('task_id="refresh"', 'task_id="refresh", execution_timeout=timedelta(seconds=2)')
+    dag = airflow.dag(
+        body.format(definition=shared.definition).replace("import datetime", "import datetime, timedelta")
+    )
+    closed: list[str] = []
+
+    def step(what: str) -> None:
+        if what.startswith("commit /gold"):
+            session = shared.world.interrupted.lease.session
+            assert session is not None
+            closed.append(session)
+            time.sleep(60)
+
+    shared.world.lake.step = step
+    seen = airflow.run(dag)
+
+    assert (seen.state, seen.tasks) == ("failed", {"refresh": "failed"})
+    engine = shared.ports[-1].engine
+    assert isinstance(engine, MemoryEngine)
+    assert closed[0] in engine.released
+    assert shared.world.record.published == published
     shared.world.lake.step = lambda _what: None
     assert airflow.run(dag).state == "success"
     assert shared.world.fresh()
