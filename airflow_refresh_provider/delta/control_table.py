@@ -89,10 +89,15 @@ class ControlTable:
 
     def select(self, view: DeltaTable, sql: str) -> list[Row]:
         """Rows of a query over the table, which goes by its name."""
-        try:
-            found = QueryBuilder().register(self.name, view).execute(sql).read_all()
-        except Exception as error:  # a bare one is what delta-rs raises for a data file that is lost or damaged
-            raise translated(error, f"reading the control table {self.name}", self.location) from error
+        doing = f"reading the control table {self.name}"
+        with storage(doing, self.location):
+            try:
+                found = QueryBuilder().register(self.name, view).execute(sql).read_all()
+            except Exception as error:
+                # delta-rs raises nothing more specific for a data file that is lost or damaged; all else has a type.
+                if type(error) is not Exception:
+                    raise
+                raise translated(error, doing, self.location) from error
         values = [found[name].to_pylist() for name in found.column_names]
         return [dict(zip(found.column_names, row, strict=True)) for row in zip(*values, strict=True)]
 

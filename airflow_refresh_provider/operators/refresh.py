@@ -6,6 +6,7 @@ the same origin, so that whichever comes again, on whatever machine, finds its o
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -60,9 +61,9 @@ class _RefreshTask(BaseOperator):
             finally:
                 self._at_work = False
 
+    @abstractmethod
     def perform(self, context: Context, ports: Ports) -> Any:
         """The one act of this operator."""
-        raise NotImplementedError
 
     def on_kill(self) -> None:
         """Stop where the work stands: the statement in Spark is ended, the run stays resumable, the task fails."""

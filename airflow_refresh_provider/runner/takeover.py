@@ -17,7 +17,7 @@ from airflow_refresh_provider.core.note import Note, NoteKind
 from airflow_refresh_provider.core.pins import digests
 from airflow_refresh_provider.core.plan import Frozen, Target
 from airflow_refresh_provider.core.record import Lease, Record, Run
-from airflow_refresh_provider.core.recovery import Decision, Facts, Step, next_step
+from airflow_refresh_provider.core.recovery import Decision, Facts, OnInterrupted, Step, next_step
 from airflow_refresh_provider.core.request import Request
 from airflow_refresh_provider.errors import Conflict, Retry, StaleSnapshot
 from airflow_refresh_provider.ports.bundle import Ports
@@ -192,7 +192,7 @@ def _decide(tenure: Tenure, old: Run, request: Request) -> tuple[EngineSession |
 
 
 def _judged(tenure: Tenure, old: Run, request: Request, *, gone: bool) -> Decision:
-    """How a run that has been fenced goes on."""
+    """How a run that has been fenced goes on. A restart is a wish about the runs of others, not about one's own."""
     record = tenure.record()
     try:
         sealed = not (gone or old.published) and _sealed(tenure, old)
@@ -204,7 +204,7 @@ def _judged(tenure: Tenure, old: Run, request: Request, *, gone: bool) -> Decisi
         definition_changed=record.definition.hash != old.definition.hash,
         target_replaced=gone,
         unreadable=None if sealed or old.published else inputs.unreadable(tenure.ports, old.plan.pins),
-        wish=request.on_interrupted,
+        wish=OnInterrupted.RESUME if old.origin and old.origin == request.origin else request.on_interrupted,
     )
     return next_step(record, facts)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseSensorOperator, PokeReturnValue, conf
@@ -32,9 +34,9 @@ class _RefreshSensor(BaseSensorOperator):
         self.refresh_conn_id = refresh_conn_id
         self.deferrable = deferrable
 
+    @abstractmethod
     def wish(self) -> triggers.Wish:
         """What is waited for."""
-        raise NotImplementedError
 
     def execute(self, context: Context) -> Any:
         """Look once; what is not so yet is waited for."""
@@ -45,7 +47,7 @@ class _RefreshSensor(BaseSensorOperator):
             if not found.is_done:
                 places = RefreshHook(self.refresh_conn_id).places()
                 trigger = triggers.waiting(self.definition, places, self.wish(), self.poke_interval)
-                self.defer(trigger=trigger, method_name="execute_complete", timeout=self._patience())
+                self.defer(trigger=trigger, method_name="execute_complete", timeout=timedelta(seconds=self.timeout))
             return found.xcom_value
 
     def poke(self, context: Context) -> PokeReturnValue:
@@ -56,11 +58,6 @@ class _RefreshSensor(BaseSensorOperator):
     def execute_complete(self, context: Context, event: dict[str, Any]) -> dict[str, Any]:
         """What the triggerer saw."""
         return event
-
-    def _patience(self) -> Any:
-        from datetime import timedelta
-
-        return timedelta(seconds=self.timeout)
 
 
 class RefreshStateSensor(_RefreshSensor):

@@ -6,6 +6,19 @@ from contextlib import contextmanager
 from airflow_refresh_provider.errors import Retry
 from airflow_refresh_provider.ports.memory_lake import MemoryLake
 
+POINTS = [
+    "open session",
+    "create memory://staging",
+    "begin memory://staging",
+    "commit memory://staging",
+    "answer memory://staging",
+    "begin /gold",
+    "commit /gold",
+    "answer /gold",
+    "drop memory://staging",
+]
+"""Steps at which a refresh on the lake in memory may be cut off."""
+
 
 class Killed(BaseException):
     """A process that is no more: nothing in the runner handles it."""

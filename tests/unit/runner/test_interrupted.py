@@ -14,22 +14,11 @@ from airflow_refresh_provider.core.results import Outcome, Rows, RunResult
 from airflow_refresh_provider.errors import Failed, Lost, Refused, Retry
 from airflow_refresh_provider.ports.watch import Silent
 from airflow_refresh_provider.runner.refreshes import Refreshes
-from tests.unit.runner.faults import Killed, at, disconnected
+from tests.unit.runner.faults import POINTS, Killed, at, disconnected
 from tests.unit.runner.world import INPUT, NAME, ONE, RESTART, TARGET, World, definition, row
 
 LIVE = {"visibility": "live", "chunking": {"one_commit_up_to": 1, "chunk_rows": 1}}
 BY_VNODE = LIVE | {"layout": "vnode", "vnodes": 8}
-POINTS = [
-    "open session",
-    "create memory://staging",
-    "begin memory://staging",
-    "commit memory://staging",
-    "answer memory://staging",
-    "begin /gold",
-    "commit /gold",
-    "answer /gold",
-    "drop memory://staging",
-]
 
 
 def changed(**options: Any) -> World:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from airflow_refresh_provider.core.owner import PARKED_FOR
+from airflow_refresh_provider.core.recovery import OnInterrupted
 from airflow_refresh_provider.core.request import IfRunning, Request
 from airflow_refresh_provider.core.results import Outcome, RunResult, Started, UnitOfWork
 from airflow_refresh_provider.errors import Lost, Refused, Retry
@@ -15,7 +16,7 @@ from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.twins import MemoryProcesses
 from airflow_refresh_provider.runner import phases
 from airflow_refresh_provider.runner.refreshes import Refreshes
-from tests.unit.runner.faults import Killed, at, disconnected
+from tests.unit.runner.faults import POINTS, Killed, at, disconnected
 from tests.unit.runner.world import INPUT, NAME, ONE, World, row
 
 MINE = Request(origin="dag/one")
@@ -146,18 +147,6 @@ def test_a_phase_that_comes_again_changes_nothing(phase: Callable[[World], objec
     assert world.fresh()
 
 
-POINTS = [
-    "open session",
-    "create memory://staging",
-    "commit memory://staging",
-    "answer memory://staging",
-    "begin /gold",
-    "commit /gold",
-    "answer /gold",
-    "drop memory://staging",
-]
-
-
 @pytest.mark.parametrize("point", POINTS)
 @pytest.mark.parametrize("nth", [1, 2, 3])
 @pytest.mark.parametrize("alive", [True, False], ids=["still there", "dead"])
@@ -244,6 +233,21 @@ def test_an_interrupted_run_is_left_to_anyone_with_its_old_owners_shut_out() -> 
     assert (result.resumed, result.chunks.skipped) == (True, units[0].chunks)
     assert world.fresh()
     assert not phases.interrupt(world.process(), NAME, MINE)
+
+
+def test_a_restart_gives_up_the_run_of_others_and_never_ones_own() -> None:
+    world = changed(**BY_VNODE)
+    theirs = started(world, OTHER).run_id
+    assert phases.interrupt(world.process(), NAME, OTHER)
+    restart = MINE.model_copy(update={"on_interrupted": OnInterrupted.RESTART})
+    mine = started(world, restart).run_id
+    assert mine != theirs
+    for unit in loaded(world, restart):
+        merged(world, unit, restart)
+    with at(world.lake, "begin /gold"), pytest.raises(Killed):
+        finished(world, restart)
+    assert finished(world, restart).run_id == mine
+    assert world.fresh()
 
 
 def test_the_run_of_somebody_else_is_not_interrupted() -> None:
