@@ -17,7 +17,7 @@ writing. The rest is a handful of Spark jobs, of half a second to three seconds 
 notices. What would save more is not reading: change feeds of the inputs, and row hashes that the target keeps (layout
 `vnode`).
 
-A first load pays for the check of its keys and for a commit and a session for each part; the overwrite checks nothing.
+A first load pays for the check of its keys and for making and sealing the table; the overwrite checks nothing.
 """
 
 

@@ -93,7 +93,9 @@ class Chunking(Stored):
     """How large commits are, in changed rows."""
 
     one_commit_up_to: Count = Field(
-        default=5_000_000, description="Up to this many changed rows are one commit, if visibility is `whole`."
+        default=5_000_000,
+        description="Up to this many changed rows are one commit, if visibility is `whole`; "
+        "of the rows that fill an empty table four times as many.",
     )
     chunk_rows: Count = Field(default=1_000_000, description="About how many changed rows a chunk has otherwise.")
 

@@ -17,6 +17,9 @@ from airflow_refresh_provider.core.ways import LITERAL_KEYS, REWRITE_TABLE_SHARE
 STAGE_ROWS_BEYOND = 20
 """Rows are staged in splits when an input has more than this many times the rows of one commit."""
 
+_DIRECT = 4
+"""A first load only adds rows: it brings about so many of them in while a merge brings in one."""
+
 Files = tuple[tuple[str, int], ...]
 
 
@@ -37,15 +40,18 @@ def limits(chunking: Chunking, visibility: Visibility, layout: Layout) -> Limits
     )
 
 
-def direct_splits(rows: int, allowed: Limits, input: Splittable | None) -> tuple[Split | None, ...] | None:
+def direct_splits(
+    rows: int, chunking: Chunking, visibility: Visibility, input: Splittable | None
+) -> tuple[Split | None, ...] | None:
     """The commits of a first load straight from the query: (None,) is the whole query in one, None is not possible."""
     if rows == 0:
         return ()
-    if rows <= allowed.one_commit:
+    whole = visibility is Visibility.WHOLE
+    if rows <= (_DIRECT * chunking.one_commit_up_to if whole else chunking.chunk_rows):
         return (None,)
     if input is None or len(input.files) < 2:
         return None
-    return split_files(input.files, -(-rows // allowed.chunk_rows))
+    return split_files(input.files, -(-rows // chunking.chunk_rows))
 
 
 def rewritten_from(rows: int | None, allowed: Limits) -> int | None:

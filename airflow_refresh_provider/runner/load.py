@@ -133,8 +133,7 @@ def _first_load(
     keys = session.check_keys(source)
     check_keys(keys.null_keys, keys.duplicate_keys, keys.null_examples, keys.duplicate_examples)
     definition = tenure.run().definition
-    allowed = loading.limits(definition.chunking, definition.visibility, definition.layout)
-    splits = loading.direct_splits(keys.rows, allowed, large)
+    splits = loading.direct_splits(keys.rows, definition.chunking, definition.visibility, large)
     if splits is None:
         return None
     first = Round(base=ready.version, changes=None, units=chunking.direct(splits))

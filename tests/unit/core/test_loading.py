@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from airflow_refresh_provider.core.chunking import Limits
+from airflow_refresh_provider.core.definition import Chunking, Visibility
 from airflow_refresh_provider.core.loading import (
     STAGE_ROWS_BEYOND,
     Splittable,
@@ -12,21 +13,28 @@ from airflow_refresh_provider.core.loading import (
 )
 from airflow_refresh_provider.core.ways import LITERAL_KEYS
 
+_CHUNKING = Chunking(one_commit_up_to=100, chunk_rows=10)
 _LIMITS = Limits(one_commit=100, chunk_rows=10)
 _FILES = tuple((f"f{i}", 10) for i in range(8))
 
 
 def test_a_first_load_that_is_small_enough_is_one_commit() -> None:
-    assert direct_splits(0, _LIMITS, None) == ()
-    assert direct_splits(100, _LIMITS, None) == (None,)
+    assert direct_splits(0, _CHUNKING, Visibility.WHOLE, None) == ()
+    assert direct_splits(400, _CHUNKING, Visibility.WHOLE, None) == (None,)
+
+
+def test_a_first_load_that_is_seen_as_it_goes_has_ordinary_chunks() -> None:
+    assert direct_splits(10, _CHUNKING, Visibility.LIVE, None) == (None,)
+    splits = direct_splits(11, _CHUNKING, Visibility.LIVE, Splittable(files=_FILES, rows=11))
+    assert splits is not None and len(splits) == 2
 
 
 def test_a_larger_one_is_cut_by_files_and_staged_where_it_cannot_be() -> None:
-    splits = direct_splits(101, _LIMITS, Splittable(files=_FILES, rows=101))
+    splits = direct_splits(401, _CHUNKING, Visibility.WHOLE, Splittable(files=_FILES, rows=401))
     assert splits is not None
     assert sorted(f for split in splits if split for f in split.files) == [f for f, _ in _FILES]
-    assert direct_splits(101, _LIMITS, None) is None
-    assert direct_splits(101, _LIMITS, Splittable(files=_FILES[:1], rows=101)) is None
+    assert direct_splits(401, _CHUNKING, Visibility.WHOLE, None) is None
+    assert direct_splits(401, _CHUNKING, Visibility.WHOLE, Splittable(files=_FILES[:1], rows=401)) is None
 
 
 def test_rows_are_staged_only_for_an_input_that_is_far_larger_than_a_commit() -> None:
