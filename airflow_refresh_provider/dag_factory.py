@@ -7,12 +7,13 @@ The teardown never publishes; it leaves what was not finished to whoever comes n
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from airflow.sdk import DAG, Param, TaskGroup, TriggerRule
 
 from airflow_refresh_provider.core.definition import Definition
+from airflow_refresh_provider.hooks import configuration
 from airflow_refresh_provider.hooks.refresh import RefreshHook
 from airflow_refresh_provider.operators import binding
 from airflow_refresh_provider.operators.refresh import (
@@ -23,8 +24,6 @@ from airflow_refresh_provider.operators.refresh import (
     VnodeMergeOperator,
 )
 
-_RETRIES = 3
-_RETRY_DELAY = timedelta(seconds=15)
 _BEGINNING = datetime.fromisoformat("2024-01-01T00:00:00+00:00")
 
 
@@ -50,7 +49,11 @@ def refresh_dag(
         "doc_md": _doc(definition),
         "params": trigger_form(),
     }
-    retrying = {"retries": _RETRIES, "retry_delay": _RETRY_DELAY, "owner": definition.owner or "airflow"}
+    retrying = {
+        "retries": configuration.retries(),
+        "retry_delay": configuration.retry_delay(),
+        "owner": definition.owner or "airflow",
+    }
     with DAG(
         dag_id or f"refresh.{definition.name}",
         schedule=schedule,

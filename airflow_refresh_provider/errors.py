@@ -46,6 +46,10 @@ class Refused(RefreshError):
         super().__init__(code, message, left=left, next=next)
 
 
+class Paused(Refused):
+    """Wait, or end the pause: somebody wishes the definition to rest."""
+
+
 class Failed(RefreshError):
     """Mend the data or the surroundings, then run again; running again unchanged fails again."""
 

@@ -3,6 +3,31 @@
 Airflow asks before its own configuration is ready and at every start of every component: this module imports nothing.
 """
 
+OPTIONS: dict[str, dict[str, str | None]] = {
+    "retries": {
+        "description": "How often a task of `refresh_dag` is tried again; a DAG's own default_args win.",
+        "version_added": "0.1.0",
+        "type": "integer",
+        "example": None,
+        "default": "3",
+    },
+    "retry_delay": {
+        "description": "Seconds before a task of `refresh_dag` is tried again; a DAG's own default_args win.",
+        "version_added": "0.1.0",
+        "type": "float",
+        "example": None,
+        "default": "15",
+    },
+    "poll_interval": {
+        "description": "Seconds between two looks at the control tables while a task waits for a pause to end.",
+        "version_added": "0.1.0",
+        "type": "float",
+        "example": None,
+        "default": "10",
+    },
+}
+"""The section `refresh` of airflow.cfg."""
+
 
 def get_provider_info() -> dict[str, object]:
     return {
@@ -26,6 +51,11 @@ def get_provider_info() -> dict[str, object]:
         "triggers": [
             {"integration-name": "Delta refresh", "python-modules": ["airflow_refresh_provider.triggers.refresh"]}
         ],
+        "extra-links": [
+            "airflow_refresh_provider.operators.links.RunLink",
+            "airflow_refresh_provider.operators.links.TargetLink",
+        ],
+        "config": {"refresh": {"description": "Tasks that keep Delta tables fresh.", "options": OPTIONS}},
         "cli": ["airflow_refresh_provider.airflow_cli.commands"],
         "connection-types": [
             {

@@ -9,6 +9,7 @@ from airflow_refresh_provider.cli.call import Call
 from airflow_refresh_provider.core.recovery import OnInterrupted
 from airflow_refresh_provider.core.request import IfRunning, Request
 from airflow_refresh_provider.core.results import (
+    DefinitionStatus,
     Differences,
     HistoryEntry,
     ProgressReport,
@@ -59,6 +60,16 @@ def progress(call: Call, name: str, follow: bool) -> ProgressReport:
             call.watch.stage(report.stage, report.rows_total, report.chunks_total)
         call.watch.advance(report.rows_done - before.rows_done, report.chunks_done - before.chunks_done)
     return refreshes.progress(name)
+
+
+def pause(call: Call, name: str) -> DefinitionStatus:
+    """Let a definition rest."""
+    return call.refreshes().pause(name)
+
+
+def resume(call: Call, name: str) -> DefinitionStatus:
+    """Let it go on."""
+    return call.refreshes().resume(name)
 
 
 def history(call: Call, name: str) -> list[HistoryEntry]:

@@ -91,12 +91,17 @@ def _(value: ServerReport) -> dict[str, Cell]:
 def _(value: DefinitionStatus) -> dict[str, Cell]:
     return {
         "name": value.name,
-        "state": f"suspended: {value.suspended}" if value.suspended else value.state,
+        "state": _state(value),
         "run": None if value.run is None else _run(value.run),
         "published": None if value.published_version is None else str(value.published_version),
         "published at": _time(value.published_at),
         "target": value.target,
     }
+
+
+def _state(value: DefinitionStatus) -> str:
+    state = f"suspended: {value.suspended}" if value.suspended else value.state
+    return f"{state}, paused" if value.paused else state
 
 
 @facts.register

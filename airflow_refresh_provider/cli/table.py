@@ -110,6 +110,8 @@ COMMANDS = (
         f"{_REFRESH}:progress",
         (_NAME, Option("--follow", "keep looking until the run ends", Kind.FLAG)),
     ),
+    Command(("pause",), "let a definition rest from its next chunk on", f"{_REFRESH}:pause", (_NAME,)),
+    Command(("resume",), "end a pause", f"{_REFRESH}:resume", (_NAME,)),
     Command(("history",), "the runs that ended", f"{_REFRESH}:history", (_NAME,)),
     Command(("recover",), "find interrupted runs; resume or abandon them", f"{_REFRESH}:recover", (_SOME_NAME,)),
     Command(

@@ -39,6 +39,8 @@ class Event(StrEnum):
     TAKE_OVER = "take_over"  # a new owner continues a run whose owner is gone
     RELEASE = "release"  # the owner leaves an unfinished run for anyone to resume
     ABANDON = "abandon"  # an unsealed run is given up
+    PAUSE = "pause"  # nothing begins, and the next chunk waits
+    RESUME = "resume"  # the pause is over
     DROP = "drop"  # the definition is being removed
     FORGET = "forget"  # the definition is removed; its counter stays
 
@@ -64,6 +66,12 @@ TRANSITIONS: dict[tuple[State, Event], State] = {
     (State.FINISHING, Event.PUBLISH): State.FINISHING,
     (State.FINISHING, Event.END): State.IDLE,
     (State.FINISHING, Event.ABANDON): State.IDLE,
+    (State.IDLE, Event.PAUSE): State.IDLE,
+    (State.IDLE, Event.RESUME): State.IDLE,
+    (State.REFRESHING, Event.PAUSE): State.REFRESHING,
+    (State.REFRESHING, Event.RESUME): State.REFRESHING,
+    (State.FINISHING, Event.PAUSE): State.FINISHING,
+    (State.FINISHING, Event.RESUME): State.FINISHING,
     (State.IDLE, Event.DROP): State.RESETTING,
     (State.REFRESHING, Event.DROP): State.RESETTING,
     (State.FINISHING, Event.DROP): State.RESETTING,

@@ -90,6 +90,7 @@ class Record(Stored):
     state: State = State.IDLE
     generation: int = 0
     suspended: str | None = None
+    paused: bool = False
     dropped: bool = False
     run: Run | None = None
     published: Published | None = None

@@ -81,6 +81,7 @@ class DefinitionStatus(Stored):
     target: str
     state: str
     suspended: str | None = None
+    paused: bool = False
     generation: int
     run: RunStatus | None = None
     published_version: int | None = None
@@ -140,7 +141,8 @@ class HistoryEntry(Stored):
 
 
 class Recovery(Stored):
-    """What `recover` did with one definition: "resumed", "abandoned", "published", "cleaned_up", "live" or "clean"."""
+    """What `recover` did with one definition: "resumed", "abandoned", "published", "cleaned_up", "live", "paused" or
+    "clean"."""
 
     name: str
     run_id: str | None

@@ -11,12 +11,15 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import Asset, BaseOperator
-from airflow.sdk.exceptions import AirflowSkipException
+from airflow.sdk.exceptions import AirflowSkipException, TaskDeferred
 
 from airflow_refresh_provider.core.results import Outcome, RunResult
-from airflow_refresh_provider.errors import Interrupted
+from airflow_refresh_provider.errors import Interrupted, Paused
+from airflow_refresh_provider.hooks import configuration
 from airflow_refresh_provider.hooks.refresh import RefreshHook
 from airflow_refresh_provider.operators import binding
+from airflow_refresh_provider.operators.links import RunLink, TargetLink
+from airflow_refresh_provider.triggers.refresh import Wish, waiting
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -32,6 +35,9 @@ class _RefreshTask(BaseOperator):
 
     ui_color = "#e4f0e8"
     template_fields: Sequence[str] = ()
+    operator_extra_links = (RunLink(), TargetLink())
+    publishes = False
+    """Whether what the task returns is the result of a whole refresh."""
 
     def __init__(
         self,
@@ -50,16 +56,28 @@ class _RefreshTask(BaseOperator):
         """The name under which the definition is registered."""
         return self.definition if isinstance(self.definition, str) else str(self.definition["name"])
 
-    def execute(self, context: Context) -> Any:
-        """Do this task's part. Errors that trying again cannot mend fail the task at once."""
+    def execute(self, context: Context, event: dict[str, Any] | None = None) -> Any:
+        """Do this task's part. Errors that trying again cannot mend fail the task at once.
+
+        While the definition is paused the task waits in the triggerer, and begins again when the event comes: what it
+        did before is found where it was left.
+        """
         with binding.as_airflow_errors():
             try:
                 self._at_work = True
                 return self.perform(
                     context, binding.ports(context, self.refresh_conn_id, self.definition_name, self.log)
                 )
+            except Paused as paused:
+                self.log.info("%s; this task goes on when the pause ends", paused.message)
+                raise self._deferred() from None
             finally:
                 self._at_work = False
+
+    def _deferred(self) -> TaskDeferred:
+        places = RefreshHook(self.refresh_conn_id).places()
+        trigger = waiting(self.definition_name, places, Wish(unpaused=True), configuration.poll_interval())
+        return TaskDeferred(trigger=trigger, method_name="execute")
 
     @abstractmethod
     def perform(self, context: Context, ports: Ports) -> Any:
@@ -128,6 +146,8 @@ class VnodeMergeOperator(_RefreshTask):
 class CleanupOperator(_RefreshTask):
     """Ends a run: gate, seal, publish, history, staging. Only then the target's asset is marked as updated."""
 
+    publishes = True
+
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.outlets = [*self.outlets, *binding.assets(self.definition)]
@@ -154,6 +174,8 @@ class RefreshReleaseOperator(_RefreshTask):
 
 class RefreshOperator(_RefreshTask):
     """A whole refresh in one task, for the many small tables; as resumable as the phased one."""
+
+    publishes = True
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)

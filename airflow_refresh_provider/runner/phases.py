@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from dataclasses import replace
 
+from airflow_refresh_provider.core.pausing import check_not_paused
 from airflow_refresh_provider.core.record import Run
 from airflow_refresh_provider.core.recovery import Decision
 from airflow_refresh_provider.core.request import Request
@@ -105,10 +106,11 @@ def _attached(ports: Ports, name: str, request: Request) -> Taken:
 
 
 def _own_run(ports: Ports, name: str, request: Request) -> Run:
-    run = known(name, ports.store.read(name).record).run
-    if run is None or run.origin != request.origin:
+    record = known(name, ports.store.read(name).record)
+    if record.run is None or record.run.origin != request.origin:
         raise lost(name, request.origin or "")
-    return run
+    check_not_paused(record)
+    return record.run
 
 
 def _park(taken: Taken) -> None:

@@ -36,6 +36,8 @@ def _recover(ports: Ports, name: str) -> Recovery:
     run = record.run
     if run is None:
         return Recovery(name=record.name, run_id=None, action="clean", reason="no run is in progress")
+    if record.paused:
+        return Recovery(name=record.name, run_id=run.run_id, action="paused", reason="it is paused")
     if admit(record, judge(ports, record), ports.clock.now()) is not Admission.TAKE_OVER:
         reason = "a live owner holds the run" if judge(ports, record) is Liveness.LIVE else "the run is between tasks"
         return Recovery(name=record.name, run_id=run.run_id, action="live", reason=reason)

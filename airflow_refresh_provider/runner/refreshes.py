@@ -18,7 +18,7 @@ from airflow_refresh_provider.core.results import (
     RunResult,
 )
 from airflow_refresh_provider.ports.bundle import Ports
-from airflow_refresh_provider.runner import comparing, recover, registry, reports
+from airflow_refresh_provider.runner import comparing, pausing, recover, registry, reports
 from airflow_refresh_provider.runner.refresh import refresh
 from airflow_refresh_provider.runner.start import known
 
@@ -48,6 +48,14 @@ class Refreshes:
     def compare_only(self, name: str, samples: int = 10) -> Differences:
         """How target and query differ now. Nothing is written but a change set in staging, dropped at the end."""
         return comparing.compare_only(self.ports, name, samples)
+
+    def pause(self, name: str) -> DefinitionStatus:
+        """Let a definition rest from its next chunk on."""
+        return pausing.pause(self.ports, name)
+
+    def resume(self, name: str) -> DefinitionStatus:
+        """End a pause; an unfinished refresh waits for whoever runs it next."""
+        return pausing.resume(self.ports, name)
 
     def progress(self, name: str) -> ProgressReport:
         """The run in progress, else the last one."""

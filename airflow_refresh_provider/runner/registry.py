@@ -92,6 +92,7 @@ def status(ports: Ports, record: Record) -> DefinitionStatus:
         target=record.definition.target,
         state=record.state.value,
         suspended=record.suspended,
+        paused=record.paused,
         generation=record.generation,
         run=_run_status(ports, record, record.run) if record.run else None,
         published_version=published.version if published else None,
@@ -136,7 +137,7 @@ def _forget(ports: Ports, name: str) -> None:
     for _ in range(WRITE_TRIES):
         snapshot = ports.store.read(name)
         assert snapshot.record is not None
-        forgotten = snapshot.record.after(Event.FORGET, run=None, published=None, dropped=True)
+        forgotten = snapshot.record.after(Event.FORGET, run=None, published=None, dropped=True, paused=False)
         with suppress(StaleSnapshot):
             commit(ports, snapshot, forgotten, Event.FORGET)
             return

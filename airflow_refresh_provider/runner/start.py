@@ -12,6 +12,7 @@ from airflow_refresh_provider.core.lifecycle import Event
 from airflow_refresh_provider.core.log import foreign
 from airflow_refresh_provider.core.marker import Marker
 from airflow_refresh_provider.core.owner import BEAT_EVERY, WAIT_FOR_LEASE, Beat, Liveness, liveness
+from airflow_refresh_provider.core.pausing import check_not_paused
 from airflow_refresh_provider.core.pins import Pin, VersionVector, same_versions
 from airflow_refresh_provider.core.plan import Plan
 from airflow_refresh_provider.core.record import Record, Run
@@ -42,6 +43,7 @@ Begun = Taken | NothingToDo
 
 def begin(ports: Ports, name: str, request: Request) -> Begun:
     """Hold a run of `name`. Raises Invalid for an unknown name, Refused when it may not be refreshed now.
+    Raises Paused, whoever holds it.
 
     A run of the request's own origin is attached to, or taken over from whoever held it for that origin.
     """
@@ -49,6 +51,7 @@ def begin(ports: Ports, name: str, request: Request) -> Begun:
     while True:
         snapshot = ports.store.read(name)
         record = known(name, snapshot.record)
+        check_not_paused(record)
         match admit(record, judge(ports, record), ports.clock.now(), request.origin):
             case Admission.RESETTING:
                 raise _resetting(name)

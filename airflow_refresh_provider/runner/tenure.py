@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from airflow_refresh_provider.core.lifecycle import Event
+from airflow_refresh_provider.core.pausing import check_not_paused
 from airflow_refresh_provider.core.record import Claim, Record, Run
 from airflow_refresh_provider.errors import Lost, Retry, StaleSnapshot
 from airflow_refresh_provider.ports.bundle import Ports
@@ -103,12 +104,14 @@ class UnitTenure:
     before: Claim | None = None
 
     def check(self) -> Run:
-        """The run as stored now. Raises Lost when the run or the unit has another owner."""
+        """The run as stored now. Raises Lost when the run or the unit has another owner, Paused when it is to rest."""
         record = self.whole.ports.store.read(self.whole.name).record
         run = record.run if record else None
         claim = run.claims.get(self.slot) if run else None
         if run is None or run.run_id != self.whole.run_id or claim is None or claim.generation != self.claim.generation:
             raise lost(self.whole.name, self.whole.run_id)
+        assert record is not None
+        check_not_paused(record)
         return run
 
 

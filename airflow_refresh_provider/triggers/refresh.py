@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
@@ -11,19 +12,23 @@ from typing import Any
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
 from airflow_refresh_provider.core.results import DefinitionStatus
+from airflow_refresh_provider.errors import Retry
 from airflow_refresh_provider.places import Places
 
 
 @dataclass(frozen=True)
 class Wish:
-    """What is waited for: one of some states, or a refresh published after a moment (ISO 8601, with its zone)."""
+    """What is waited for: a state of several, a refresh published after a moment (ISO 8601 with zone), no pause."""
 
     states: tuple[str, ...] = ()
     published_after: str | None = None
+    unpaused: bool = False
 
     def granted(self, status: DefinitionStatus) -> bool:
         """Whether a definition is as wished."""
         if self.states and status.state not in self.states:
+            return False
+        if self.unpaused and status.paused:
             return False
         if self.published_after is None:
             return True
@@ -42,7 +47,10 @@ def seen(status: DefinitionStatus) -> dict[str, Any]:
 
 
 class RefreshTrigger(BaseTrigger):
-    """Fires once the definition is as wished. Begun anew elsewhere, it looks anew: it keeps nothing."""
+    """Fires once the definition is as wished. Begun anew elsewhere, it looks anew: it keeps nothing.
+
+    Control tables that cannot be reached for a while are asked again.
+    """
 
     def __init__(self, *, name: str, places: dict[str, str], wish: dict[str, Any], every: float) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -58,12 +66,13 @@ class RefreshTrigger(BaseTrigger):
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """One event, with what was seen."""
-        wish = Wish(tuple(self.wish["states"]), self.wish["published_after"])
+        wish = Wish(**(self.wish | {"states": tuple(self.wish["states"])}))
         while True:
-            status = await asyncio.to_thread(look, Places(**self.places), self.name)
-            if wish.granted(status):
-                yield TriggerEvent(seen(status))  # type: ignore[no-untyped-call]
-                return
+            with suppress(Retry):
+                status = await asyncio.to_thread(look, Places(**self.places), self.name)
+                if wish.granted(status):
+                    yield TriggerEvent(seen(status))  # type: ignore[no-untyped-call]
+                    return
             await asyncio.sleep(self.every)
 
 

@@ -85,6 +85,9 @@ def test_every_class_that_the_metadata_names_is_there() -> None:
     for kind in info["connection-types"]:
         module, _, name = kind["hook-class-name"].rpartition(".")
         assert getattr(import_module(module), name).conn_type == kind["connection-type"]
+    for link in info["extra-links"]:
+        module, _, name = link.rpartition(".")
+        assert getattr(import_module(module), name)().name
     for part in ("hooks", "operators", "sensors", "triggers"):
         for entry in info[part]:
             for module in entry["python-modules"]:

@@ -117,6 +117,7 @@ RECORDS = _made(
     state=st.sampled_from(State),
     generation=COUNT,
     suspended=st.none() | TEXT,
+    paused=st.booleans(),
     dropped=st.booleans(),
     run=st.none() | RUN,
     published=st.none() | PUBLISHED,

@@ -1,0 +1,30 @@
+"""What `airflow.cfg` says in the section `refresh`; the provider's metadata lists the options and their defaults."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from airflow.sdk import conf
+
+from airflow_refresh_provider.provider_info import OPTIONS
+
+_SECTION = "refresh"
+
+
+def retries() -> int:
+    """How often a task of a refresh is tried again."""
+    return conf.getint(_SECTION, "retries", fallback=int(_default("retries")))
+
+
+def retry_delay() -> timedelta:
+    """How long a task waits before it is tried again."""
+    return timedelta(seconds=conf.getfloat(_SECTION, "retry_delay", fallback=float(_default("retry_delay"))))
+
+
+def poll_interval() -> float:
+    """Seconds between two looks at the control tables while something is waited for."""
+    return conf.getfloat(_SECTION, "poll_interval", fallback=float(_default("poll_interval")))
+
+
+def _default(option: str) -> str:
+    return str(OPTIONS[option]["default"])

@@ -1,0 +1,116 @@
+"""A pause: nothing begins, the next chunk waits, and afterwards the refresh goes on as if nothing had been."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from airflow_refresh_provider.core.results import RunResult
+from airflow_refresh_provider.errors import Invalid, Lost, Paused
+from airflow_refresh_provider.runner import phases
+from airflow_refresh_provider.runner.refreshes import Refreshes
+from tests.unit.runner.test_phases import BY_VNODE, MINE, changed, finished, loaded, merged, started
+from tests.unit.runner.world import NAME, World, row
+
+LIVE: dict[str, Any] = {"visibility": "live", "chunking": {"one_commit_up_to": 1, "chunk_rows": 1}}
+
+
+def paused_after(world: World, commits: int) -> None:
+    """Pause the definition when so many commits got into the target."""
+    seen: list[str] = []
+
+    def step(what: str) -> None:
+        if what.startswith("commit /gold"):
+            seen.append(what)
+            if len(seen) == commits:
+                Refreshes(world.process()).pause(NAME)
+
+    world.lake.step = step
+
+
+def test_a_paused_definition_is_not_refreshed() -> None:
+    world = changed()
+    assert world.refreshes.pause(NAME).paused
+    assert world.refreshes.pause(NAME).paused
+    with pytest.raises(Paused) as refused:
+        world.another()
+    assert (refused.value.exit_code, refused.value.code) == (3, "paused")
+    assert not world.refreshes.resume(NAME).paused
+    world.another()
+    assert world.fresh()
+
+
+@pytest.mark.parametrize("options", [LIVE, BY_VNODE], ids=["plain", "vnodes"])
+def test_a_refresh_stops_before_its_next_chunk_and_goes_on_there(options: dict[str, Any]) -> None:
+    world = changed(**options)
+    paused_after(world, 2)
+    with pytest.raises(Paused):
+        world.run()
+    world.lake.step = lambda _what: None
+    run = world.interrupted
+    assert run.lease.owner is None
+    assert [(r.run_id, r.action) for r in world.refreshes.recover()] == [(run.run_id, "paused")]
+    world.refreshes.resume(NAME)
+    result = world.another()
+    assert (result.run_id, result.resumed, result.chunks.skipped) == (run.run_id, True, 2)
+    assert world.fresh()
+
+
+def test_the_phases_of_a_refresh_wait_each_for_itself() -> None:
+    world = changed(**BY_VNODE)
+    started(world)
+    first, *rest = loaded(world)
+    world.refreshes.pause(NAME)
+    generation = world.record.generation
+    for phase in (lambda: started(world), lambda: loaded(world), lambda: merged(world, first), lambda: finished(world)):
+        with pytest.raises(Paused):
+            phase()
+    assert world.record.generation == generation
+    assert world.interrupted.lease.parked_until is not None
+    world.refreshes.resume(NAME)
+    for unit in (first, *rest):
+        merged(world, unit)
+    assert finished(world).rows.updated == 8
+    assert world.fresh()
+
+
+def test_a_unit_that_was_paused_half_way_goes_on_after_its_last_chunk() -> None:
+    world = changed(**(BY_VNODE | {"vnodes": 2}))
+    started(world)
+    unit = max(loaded(world), key=lambda u: u.chunks)
+    assert unit.chunks > 1
+    paused_after(world, 1)
+    with pytest.raises(Paused):
+        merged(world, unit)
+    world.lake.step = lambda _what: None
+    world.refreshes.resume(NAME)
+    assert merged(world, unit) == 1
+
+
+def test_a_paused_run_can_be_let_go_and_its_definition_dropped() -> None:
+    world = changed()
+    started(world)
+    world.refreshes.pause(NAME)
+    assert phases.interrupt(world.process(), NAME, MINE)
+    world.refreshes.drop(NAME)
+    with pytest.raises(Invalid):
+        world.refreshes.resume(NAME)
+
+
+def test_registering_a_change_does_not_end_a_pause_and_dropping_does() -> None:
+    world = World(row(1))
+    definition = world.record.definition
+    world.refreshes.pause(NAME)
+    world.refreshes.register(definition.model_copy(update={"description": "another"}))
+    assert world.refreshes.show(NAME).paused
+    world.refreshes.drop(NAME)
+    world.refreshes.register(definition)
+    assert isinstance(world.run(), RunResult)
+
+
+def test_a_task_of_a_run_that_is_over_is_told_so_although_its_definition_is_paused() -> None:
+    world = changed()
+    world.refreshes.pause(NAME)
+    with pytest.raises(Lost):
+        loaded(world)
