@@ -88,7 +88,7 @@ class Rest:
             TaskSeen(
                 task_id=task["task_id"],
                 map_index=task["map_index"],
-                name=" ".join(filter(None, (task["task_id"], task["rendered_map_index"]))),
+                name=task["task_id"] if task["map_index"] < 0 else f"{task['task_id']}[{task['map_index']}]",
                 state=task["state"] or "none",
                 tries=task["try_number"],
                 pid=task["pid"],
