@@ -88,7 +88,16 @@ class LocalAirflow:
         if migration.returncode:
             sys.exit(self._told("migration"))
         for component in components:
-            self._started[component] = self._popen(component, component, *self._options(component))
+            self.launch(component)
+
+    def launch(self, component: str) -> None:
+        """Start one component, anew if it has ended."""
+        self._started[component] = self._popen(component, component, *self._options(component))
+
+    def kill(self, component: str) -> None:
+        """End one component without giving it time for anything."""
+        self._started[component].kill()
+        self._started[component].wait()
 
     def await_ready(self, *dag_ids: str) -> list[str]:
         """Return when every component is healthy, the connection is there, and these DAGs, or else import errors."""

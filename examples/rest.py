@@ -31,22 +31,22 @@ class Rest:
 
     def __init__(self, url: str, password: str) -> None:
         # A proxy of the surroundings has no business between two processes of this machine.
-        self._http = httpx.Client(base_url=url, trust_env=False, timeout=_PATIENCE_SECONDS)
+        self.http = httpx.Client(base_url=url, trust_env=False, timeout=_PATIENCE_SECONDS)
         self._password = password
 
     def health(self) -> dict[str, str | None]:
         """The health of each component; nothing while nobody answers."""
         try:
-            answer = self._http.get("/api/v2/monitor/health", timeout=_HEALTH_SECONDS).raise_for_status().json()
+            answer = self.http.get("/api/v2/monitor/health", timeout=_HEALTH_SECONDS).raise_for_status().json()
         except httpx.HTTPError:
             return {}
         return {component: told["status"] for component, told in answer.items() if told}
 
     def log_in(self) -> None:
         """What all other questions need."""
-        answer = self._http.post("/auth/token", json={"username": USER, "password": self._password})
+        answer = self.http.post("/auth/token", json={"username": USER, "password": self._password})
         token = answer.raise_for_status().json()["access_token"]
-        self._http.headers["Authorization"] = f"Bearer {token}"
+        self.http.headers["Authorization"] = f"Bearer {token}"
 
     def dag_ids(self) -> set[str]:
         """The DAGs that were parsed so far."""
@@ -59,9 +59,9 @@ class Rest:
     def set_connection(self, name: str, kind: str, extra: dict[str, str]) -> None:
         """Make a connection what it is to be."""
         body = {"connection_id": name, "conn_type": kind, "extra": json.dumps(extra)}
-        answer = self._http.patch(f"/api/v2/connections/{name}", json=body)
+        answer = self.http.patch(f"/api/v2/connections/{name}", json=body)
         if answer.status_code == httpx.codes.NOT_FOUND:
-            answer = self._http.post("/api/v2/connections", json=body)
+            answer = self.http.post("/api/v2/connections", json=body)
         answer.raise_for_status()
 
     def connection(self, name: str) -> Any:
@@ -70,11 +70,11 @@ class Rest:
 
     def unpause(self, dag_id: str) -> None:
         """Switch a DAG on."""
-        self._http.patch(f"/api/v2/dags/{dag_id}", json={"is_paused": False}).raise_for_status()
+        self.http.patch(f"/api/v2/dags/{dag_id}", json={"is_paused": False}).raise_for_status()
 
     def trigger(self, dag_id: str) -> str:
         """Begin a DAG run and return its id."""
-        answer = self._http.post(f"/api/v2/dags/{dag_id}/dagRuns", json={"logical_date": None, "conf": {}})
+        answer = self.http.post(f"/api/v2/dags/{dag_id}/dagRuns", json={"logical_date": None, "conf": {}})
         return str(answer.raise_for_status().json()["dag_run_id"])
 
     def state(self, dag_id: str, run_id: str) -> str:
@@ -102,4 +102,4 @@ class Rest:
         return self._get(path, map_index=map_index)["value"]
 
     def _get(self, path: str, **query: Any) -> Any:
-        return self._http.get(f"/api/v2{path}", params=query).raise_for_status().json()
+        return self.http.get(f"/api/v2{path}", params=query).raise_for_status().json()

@@ -1,0 +1,167 @@
+"""One definition with a lake, a control root and a DAG of its own, in an Airflow that runs."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pyarrow as pa  # type: ignore[import-untyped]
+from deltalake import DeltaTable, QueryBuilder, write_deltalake
+
+from airflow_refresh_provider.compose import refreshes
+from airflow_refresh_provider.core.definition import Definition
+from airflow_refresh_provider.core.request import Request
+from airflow_refresh_provider.places import Places
+from airflow_refresh_provider.runner.refreshes import Refreshes
+from examples.local_airflow import LocalAirflow
+from examples.rest import TaskSeen
+from tests.running.holding import FAIL, HOLD
+from tests.running.site import Acts, until
+
+ROOT = Path(__file__).parents[2]
+ENDED = ("success", "failed")
+_IDS = range(12)
+_SMALL = {"one_commit_up_to": 1, "chunk_rows": 1}
+_DAG_FILE = """
+import sys
+sys.path.insert(0, {root!r})
+from datetime import datetime, timedelta
+from airflow_refresh_provider import Definition, refresh_dag
+from tests.running.holding import obey
+
+obey({folder!r})
+for dag_id in {dag_ids!r}:
+    refresh_dag(
+        Definition.model_validate({definition!r}), dag_id=dag_id, refresh_conn_id={connection!r}, {options}
+    )
+"""
+
+
+class Table:
+    """Four units of vnodes; every changed row is a chunk of its own."""
+
+    def __init__(self, airflow: LocalAirflow, dags: Path, folder: Path, spark: str) -> None:
+        self.airflow = airflow
+        self.acts = Acts(airflow.rest)
+        self.folder = folder
+        self.name = folder.name
+        self.dag_id = f"refresh.{self.name}"
+        self._dags = dags
+        self._round = 0
+        self._places = Places(control=str(folder / "control"), spark=spark, spark_home=str(folder / "spark"))
+        self.change()
+        self.refreshes.register(self._definition({}))
+        self.refreshes.run(self.name, Request())
+        airflow.rest.set_connection(
+            self._connection, "airflow_refresh", {"control": self._places.control, "spark": spark}
+        )
+
+    @property
+    def refreshes(self) -> Refreshes:
+        return refreshes(self._places)
+
+    @property
+    def published(self) -> int | None:
+        return self.refreshes.show(self.name).published_version
+
+    def deploy(self, options: str = "default_args={'retries': 2}", *dag_ids: str) -> None:
+        """Write the DAG file and wait until Airflow has it."""
+        given = dag_ids or (self.dag_id,)
+        body = _DAG_FILE.format(
+            root=str(ROOT),
+            folder=str(self.folder),
+            dag_ids=given,
+            definition=self._definition(_SMALL).model_dump(mode="json", exclude_unset=True),
+            connection=self._connection,
+            options=options,
+        )
+        (self._dags / f"{self.name}.py").write_text(body)
+        until(lambda: set(given) <= self.airflow.rest.dag_ids(), f"DAG {given}")
+
+    def change(self) -> None:
+        """Other amounts in half of the rows."""
+        self._round += 1
+        table = pa.table({"id": pa.array(_IDS, pa.int64()), "amount": pa.array(self._amounts(), pa.int64())})
+        write_deltalake(str(self.folder / "silver"), table, mode="overwrite")
+
+    def fresh(self) -> bool:
+        """Whether the target has what the query says, and a reader of whole refreshes is shown it."""
+        gold = DeltaTable(str(self.folder / "gold"))
+        found = pa.table(QueryBuilder().register("t", gold).execute("SELECT id, doubled FROM t").read_all())
+        rows = dict(zip(found["id"].to_pylist(), found["doubled"].to_pylist(), strict=True))
+        resting = self.refreshes.show(self.name).run is None
+        return resting and rows == {i: 2 * amount for i, amount in zip(_IDS, self._amounts(), strict=True)}
+
+    def trigger(self, **conf: Any) -> str:
+        answer = self.acts.trigger(self.dag_id, **conf)
+        return str(answer.raise_for_status().json()["dag_run_id"])
+
+    def ended(self, run_id: str, dag_id: str | None = None) -> str:
+        """The state in which a DAG run ends."""
+        dag = dag_id or self.dag_id
+        until(lambda: self.airflow.rest.state(dag, run_id) in ENDED, f"the end of {run_id}")
+        return self.airflow.rest.state(dag, run_id)
+
+    def tasks(self, run_id: str) -> dict[str, TaskSeen]:
+        """Task instances as `load` or `merge[0]`."""
+        found = self.airflow.rest.tasks(self.dag_id, run_id)
+        return {t.task_id if t.map_index < 0 else f"{t.task_id}[{t.map_index}]": t for t in found}
+
+    def states(self, run_id: str) -> dict[str, str]:
+        return {name: task.state for name, task in self.tasks(run_id).items()}
+
+    def hold(self) -> None:
+        """Let merge tasks wait after their next chunk."""
+        (self.folder / HOLD).touch()
+
+    def let_go(self) -> None:
+        (self.folder / HOLD).unlink(missing_ok=True)
+        for file in self.folder.glob("held-*"):
+            file.unlink()
+
+    def held(self, units: int = 1) -> list[psutil.Process]:
+        """The processes of merge tasks that wait; returns when so many do."""
+        until(lambda: len(list(self.folder.glob("held-*"))) >= units, "a merge task that waits")
+        return [psutil.Process(int(file.name.removeprefix("held-"))) for file in self.folder.glob("held-*")]
+
+    def index_of(self, run_id: str, process: psutil.Process) -> int:
+        """The map index of the task that a process works for."""
+        return next(t.map_index for t in self.tasks(run_id).values() if t.task_id == "merge" and t.pid == process.pid)
+
+    def fail(self, *, wanted: bool = True) -> None:
+        """Let merge tasks fail after their next chunk, or no more."""
+        path = self.folder / FAIL
+        path.touch() if wanted else path.unlink(missing_ok=True)
+
+    @property
+    def _connection(self) -> str:
+        return f"refresh_{self.name}"
+
+    def _amounts(self) -> list[int]:
+        return [i + (self._round if i < len(_IDS) // 2 else 0) for i in _IDS]
+
+    def _definition(self, chunking: dict[str, int]) -> Definition:
+        given = {
+            "name": self.name,
+            "target": str(self.folder / "gold"),
+            "query": "SELECT id, amount * 2 AS doubled FROM orders",
+            "inputs": {"orders": {"path": str(self.folder / "silver")}},
+            "keys": ["id"],
+            "layout": "vnode",
+            "vnodes": 4,
+            "visibility": "live",
+        }
+        return Definition.build(**(given | ({"chunking": chunking} if chunking else {})))
+
+
+def run_cli(table: Table, *words: str) -> Any:
+    """`airflow-refresh` on a table's control root."""
+    import subprocess
+    import sys
+
+    program = str(Path(sys.executable).parent / "airflow-refresh")
+    command = [program, *words, table.name, "--control", str(table.folder / "control"), "--output", "json"]
+    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True, env=dict(os.environ)).stdout)

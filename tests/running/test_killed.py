@@ -1,0 +1,79 @@
+"""SIGKILL to a task, to its supervisor, to the scheduler: the refresh goes on after its last commit."""
+
+from __future__ import annotations
+
+import psutil
+import pytest
+
+from tests.running.conftest import Site
+from tests.running.site import until
+from tests.running.table import Table
+
+
+def test_a_killed_task_is_tried_again_and_skips_what_is_in(table: Table) -> None:
+    table.deploy()
+    table.hold()
+    run_id = table.trigger()
+    victim, *_ = table.held()
+    index = table.index_of(run_id, victim)
+    victim.kill()
+    table.let_go()
+
+    assert table.ended(run_id) == "success"
+    task = table.tasks(run_id)[f"merge[{index}]"]
+    assert task.tries == 2
+    assert table.airflow.rest.returned(table.dag_id, run_id, "merge", index)["skipped"] >= 1
+    assert table.fresh()
+
+
+@pytest.mark.slow
+def test_a_task_whose_supervisor_was_killed_works_on_beside_its_successor_and_changes_nothing(table: Table) -> None:
+    table.deploy()
+    table.hold()
+    run_id = table.trigger()
+    left_over, *_ = table.held()
+    index = table.index_of(run_id, left_over)
+    supervisor = left_over.parent()
+    assert supervisor is not None
+    supervisor.kill()
+    until(lambda: table.tasks(run_id)[f"merge[{index}]"].tries == 2, "a second try")
+    assert left_over.is_running()
+    table.let_go()
+
+    assert table.ended(run_id) == "success"
+    assert table.fresh()
+    published = table.published
+    _, alive = psutil.wait_procs([left_over], timeout=60)
+    for process in alive:
+        process.kill()
+    assert table.published == published
+    assert table.fresh()
+
+
+@pytest.mark.slow
+def test_a_scheduler_that_is_killed_and_started_anew_brings_the_run_to_its_end(table: Table, site: Site) -> None:
+    table.deploy()
+    table.hold()
+    run_id = table.trigger()
+    table.held()
+    site.airflow.kill("scheduler")
+    site.airflow.launch("scheduler")
+    table.let_go()
+
+    assert table.ended(run_id) == "success"
+    assert table.fresh()
+
+
+@pytest.mark.slow
+def test_a_dag_run_that_takes_too_long_leaves_its_run_to_the_next(table: Table) -> None:
+    table.deploy("dagrun_timeout=timedelta(seconds=60)")
+    table.hold()
+    published = table.published
+    run_id = table.trigger()
+    table.held()
+    assert table.ended(run_id) == "failed"
+    assert table.published == published
+    table.let_go()
+    table.deploy()
+    assert table.ended(table.trigger()) == "success"
+    assert table.fresh()

@@ -1,0 +1,101 @@
+"""Schedules, forms, pauses, a second DAG, consumers: what a running Airflow makes of a refresh."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.running.conftest import Site
+from tests.running.site import until
+from tests.running.table import Table, run_cli
+
+CONSUMER = """
+from datetime import datetime
+from airflow.sdk import DAG, Asset, task
+
+with DAG("{dag_id}", schedule=[Asset(name="{name}", uri="file://{target}")], start_date=datetime(2024, 1, 1)):
+
+    @task
+    def read(triggering_asset_events=None):
+        [event] = next(iter(triggering_asset_events.values()))
+        return event.extra
+
+    read()
+"""
+
+
+def test_a_pause_frees_the_workers_and_ends_where_it_began(table: Table) -> None:
+    table.deploy()
+    table.hold()
+    run_id = table.trigger()
+    table.held()
+    assert run_cli(table, "pause")["paused"]
+    table.let_go()
+    until(lambda: "deferred" in table.states(run_id).values(), "a task that waits for the end of the pause")
+    assert run_cli(table, "resume")["paused"] is False
+    assert table.ended(run_id) == "success"
+    assert table.fresh()
+
+
+def test_a_bad_value_in_the_form_is_refused_with_its_name(table: Table) -> None:
+    table.deploy()
+    answer = table.acts.trigger(table.dag_id, on_interrupted="maybe")
+    assert answer.status_code == 400
+    assert "on_interrupted" in answer.text
+    assert table.acts.runs(table.dag_id) == {}
+
+
+def test_two_dags_for_one_definition_do_not_get_in_each_others_way(table: Table) -> None:
+    other = f"{table.dag_id}.other"
+    table.deploy("default_args={'retries': 0}", table.dag_id, other)
+    table.hold()
+    run_id = table.trigger()
+    table.held()
+    second = str(table.acts.trigger(other).raise_for_status().json()["dag_run_id"])
+    assert table.ended(second, other) == "failed"
+    assert "is being refreshed by" in table.acts.log(other, second, "start", 1)
+    table.let_go()
+    assert table.ended(run_id) == "success"
+    assert table.fresh()
+
+
+@pytest.mark.slow
+def test_of_a_backfill_one_run_refreshes_and_the_others_skip(table: Table) -> None:
+    table.deploy("schedule='@daily'")
+    table.acts.backfill(table.dag_id, "2024-02-01T00:00:00Z", "2024-02-03T00:00:00Z")
+
+    def states() -> list[str]:
+        return [state for run, state in table.acts.runs(table.dag_id).items() if run.startswith("backfill")]
+
+    until(lambda: len(states()) == 3 and set(states()) == {"success"}, "three runs")
+    starts = [table.states(run)["start"] for run in table.acts.runs(table.dag_id) if run.startswith("backfill")]
+    assert sorted(starts) == ["skipped", "skipped", "success"]
+    assert table.fresh()
+
+
+@pytest.mark.slow
+def test_a_consumer_is_told_which_version_it_gets(table: Table, site: Site) -> None:
+    consumer = f"reads_{table.name}"
+    body = CONSUMER.format(dag_id=consumer, name=table.name, target=table.folder / "gold")
+    (site.dags / f"{consumer}.py").write_text(body)
+    table.deploy()
+    until(lambda: consumer in site.airflow.rest.dag_ids(), "the consumer")
+    assert table.ended(table.trigger()) == "success"
+    until(lambda: "success" in table.acts.runs(consumer).values(), "a run of the consumer")
+    [run_id] = table.acts.runs(consumer)
+    extra = site.airflow.rest.returned(consumer, run_id, "read")
+    assert extra["published_version"] == table.published
+    assert extra["rows"]["updated"] == 6
+    (site.dags / f"{consumer}.py").unlink()
+
+
+@pytest.mark.slow
+def test_a_broken_definition_is_one_import_error_and_the_other_dags_stay(table: Table, site: Site) -> None:
+    table.deploy()
+    (table.folder / "broken.yaml").write_text("name: broken\ntarget: ./t\n")
+    file = site.dags / "broken_refreshes.py"
+    file.write_text(
+        f"from airflow_refresh_provider import load_definitions  # a dag\nload_definitions({str(table.folder)!r})\n"
+    )
+    until(lambda: any("broken.yaml" in error for error in site.airflow.rest.import_errors()), "an import error")
+    file.unlink()
+    assert table.ended(table.trigger()) == "success"
