@@ -1,16 +1,68 @@
-"""The compose file is whole: images pinned, ports closed to the outside, health known, versions as required."""
+"""The compose file is whole: of the right form, images pinned, ports closed to the outside, all it names is there."""
 
 import configparser
+import json
 import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from graphlib import TopologicalSorter
+from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
+import jsonschema
 import pytest
 import yaml
 
-from tests.architecture.source import ROOT
+import airflow_refresh_provider
+from tests.architecture.source import PACKAGE, ROOT
 
-COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yaml").read_text(encoding="utf-8"))
+TEXT = (ROOT / "docker-compose.yaml").read_text(encoding="utf-8")
+COMPOSE: dict[str, Any] = yaml.safe_load(TEXT)
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
+CONNECTIONS: dict[str, Any] = yaml.safe_load((ROOT / "examples/compose/connections.yaml").read_text(encoding="utf-8"))
+
+WORDS = {"type": "array", "items": {"type": "string"}, "minItems": 1}
+DURATION = {"type": "string", "pattern": r"^\d+s$"}
+CONDITIONS = ["service_healthy", "service_completed_successfully"]
+
+
+def closed(required: list[str], **properties: object) -> dict[str, object]:
+    return {"type": "object", "additionalProperties": False, "required": required, "properties": properties}
+
+
+HEALTH = closed(
+    ["test", "interval", "timeout", "retries"],
+    test={**WORDS, "prefixItems": [{"const": "CMD"}]},
+    interval=DURATION,
+    timeout=DURATION,
+    start_period=DURATION,
+    retries={"type": "integer"},
+)
+SERVICE = closed(
+    ["image"],
+    image={"type": "string"},
+    build=closed(["context", "dockerfile_inline"], context={"const": "."}, dockerfile_inline={"type": "string"}),
+    command=WORDS,
+    entrypoint=WORDS,
+    # Compose takes no bare booleans and guesses at numbers.
+    environment={"type": "object", "additionalProperties": {"type": "string"}},
+    depends_on={"type": "object", "additionalProperties": closed(["condition"], condition={"enum": CONDITIONS})},
+    healthcheck=HEALTH,
+    ports={**WORDS, "items": {"type": "string", "pattern": r"^127\.0\.0\.1:\d+:\d+$"}},
+    volumes={**WORDS, "items": {"type": "string", "pattern": r"^(\./[\w/-]+:/[\w/-]+:ro|[a-z]+:/[\w/-]+)$"}},
+)
+FORM = {
+    **closed(
+        ["services", "volumes"],
+        services={"type": "object", "additionalProperties": SERVICE},
+        volumes={"type": "object", "additionalProperties": {"type": "null"}},
+    ),
+    "patternProperties": {"^x-": {}},
+}
+"""The part of the compose specification that the file keeps to; a key that is misspelt is none of these."""
 
 each_service = pytest.mark.parametrize("service", SERVICES.values(), ids=SERVICES)
 
@@ -23,27 +75,80 @@ def requirement(name: str) -> str:
     return found.group(1)
 
 
+def pinned(name: str) -> str:
+    found = re.search(rf"^{name}==(\S+)$", (ROOT / "constraints.txt").read_text(encoding="utf-8"), re.MULTILINE)
+    assert found is not None
+    return found.group(1)
+
+
+def image_lines() -> list[str]:
+    return str(COMPOSE["x-airflow"]["build"]["dockerfile_inline"]).splitlines()
+
+
+def everything_said(service: dict[str, Any]) -> str:
+    return json.dumps([service.get("environment"), service.get("command"), CONNECTIONS])
+
+
+def test_it_has_the_form_of_a_compose_file() -> None:
+    jsonschema.Draft202012Validator(FORM).validate(COMPOSE)
+
+
+def test_nothing_in_it_is_taken_for_a_variable() -> None:
+    assert "$" not in TEXT
+
+
 @each_service
 def test_every_image_is_pinned_to_one_release(service: dict[str, Any]) -> None:
-    assert re.fullmatch(r"[a-z/]+:[\w.-]*\d[\w.-]*", service["image"])
+    assert re.fullmatch(r"[a-z/-]+:[\w.-]*\d[\w.-]*", service["image"])
+
+
+def test_no_two_services_want_the_same_port() -> None:
+    ports = [port.split(":")[1] for service in SERVICES.values() for port in service.get("ports", ())]
+    assert sorted(set(ports)) == sorted(ports) == ["15002", "8080", "9000"]
+
+
+def test_whoever_is_waited_for_can_be() -> None:
+    """One that stays tells whether it is well; one that ends has nothing to tell."""
+    waited = [(name, how["condition"]) for s in SERVICES.values() for name, how in s.get("depends_on", {}).items()]
+    ending = {name for name, condition in waited if condition == "service_completed_successfully"}
+    assert ending == {name for name, service in SERVICES.items() if "healthcheck" not in service} == {"airflow-init"}
+    assert {name for name, _ in waited} <= SERVICES.keys()
+
+
+def test_nobody_waits_for_himself() -> None:
+    order = TopologicalSorter({name: service.get("depends_on", {}).keys() for name, service in SERVICES.items()})
+    assert set(order.static_order()) == SERVICES.keys()
+
+
+def test_every_volume_is_declared_and_used() -> None:
+    places = [volume.partition(":")[0] for service in SERVICES.values() for volume in service.get("volumes", ())]
+    assert {place for place in places if not place.startswith("./")} == COMPOSE["volumes"].keys()
+    assert {place for place in places if place.startswith("./")} == {"./dags", "./examples/compose"}
 
 
 @each_service
-def test_every_port_is_open_to_this_machine_only(service: dict[str, Any]) -> None:
-    assert service["ports"]
-    assert all(re.fullmatch(r"127\.0\.0\.1:\d+:\d+", port) for port in service["ports"])
+def test_every_address_is_that_of_a_service(service: dict[str, Any]) -> None:
+    urls = [urlsplit(url) for url in re.findall(r"(?:https?|sc|postgresql)[+\w]*://[^\s\"]+", everything_said(service))]
+    for url in urls:
+        if url.hostname == "localhost":
+            continue
+        assert url.hostname in SERVICES, url
+        serving = SERVICES[url.hostname]
+        assert url.port is None or any(port.endswith(f":{url.port}") for port in serving["ports"]), url
 
 
-@each_service
-def test_every_service_tells_whether_it_is_well(service: dict[str, Any]) -> None:
-    assert service["healthcheck"]["test"][0] == "CMD"
-    assert {"interval", "timeout", "retries"} <= service["healthcheck"].keys()
-
-
-def test_every_volume_and_every_service_waited_for_is_declared() -> None:
-    for service in SERVICES.values():
-        assert service.get("depends_on", {}).keys() <= SERVICES.keys()
-        assert {volume.partition(":")[0] for volume in service["volumes"]} <= COMPOSE["volumes"].keys()
+def test_the_parts_have_the_same_passwords() -> None:
+    ours, postgres = SERVICES["airflow-scheduler"]["environment"], SERVICES["postgres"]["environment"]
+    database = urlsplit(ours["AIRFLOW__DATABASE__SQL_ALCHEMY_CONN"])
+    named = (database.username, database.password, database.path.strip("/"))
+    assert named == tuple(postgres[f"POSTGRES_{what}"] for what in ("USER", "PASSWORD", "DB"))
+    store, spark = SERVICES["object-store"]["environment"], SERVICES["spark-connect"]["command"]
+    keys = (store["MINIO_ROOT_USER"], store["MINIO_ROOT_PASSWORD"])
+    assert (ours["AWS_ACCESS_KEY_ID"], ours["AWS_SECRET_ACCESS_KEY"]) == keys
+    assert all(
+        f"--conf=spark.hadoop.fs.s3a.{kind}.key={key}" in spark
+        for kind, key in zip(("access", "secret"), keys, strict=True)
+    )
 
 
 def test_spark_and_delta_have_the_versions_that_the_package_requires() -> None:
@@ -51,3 +156,51 @@ def test_spark_and_delta_have_the_versions_that_the_package_requires() -> None:
     assert SERVICES["spark-connect"]["image"].startswith(f"apache/spark:{spark}-")
     packages = next(word for word in SERVICES["spark-connect"]["command"] if word.startswith("--packages="))
     assert f"io.delta:delta-spark_{spark.rpartition('.')[0]}_2.13:{delta}" in packages
+    assert (pinned("pyspark"), pinned("delta-spark")) == (spark, delta)
+
+
+def test_airflow_has_the_version_that_the_lock_names_and_keeps_it() -> None:
+    airflow = pinned("apache-airflow")
+    base, install = image_lines()[0], next(line for line in image_lines() if "pip install" in line)
+    found = re.fullmatch(rf"FROM apache/airflow:{re.escape(airflow)}-python(3\.\d+)", base)
+    assert found is not None
+    assert f"Programming Language :: Python :: {found.group(1)}" in (ROOT / "setup.cfg").read_text(encoding="utf-8")
+    assert install.split()[-2:] == [f"apache-airflow=={airflow}", "/opt/airflow/provider"]
+    assert COMPOSE["x-airflow"]["image"] == f"airflow-refresh-provider:{airflow_refresh_provider.__version__}"
+
+
+def test_the_password_is_where_airflow_looks_for_it() -> None:
+    environment = SERVICES["airflow-api-server"]["environment"]
+    written = next(line for line in image_lines() if "echo" in line)
+    user = environment["AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS"].partition(":")[0]
+    assert json.loads(written.split("'")[1]).keys() == {user}
+    assert written.split()[-1] == environment["AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE"]
+
+
+@pytest.mark.slow
+def test_what_docker_may_read_is_enough_to_build_the_package(tmp_path: Path) -> None:
+    lines = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
+    kept = [line.removeprefix("!") for line in lines if line.startswith("!")]
+    left = shutil.ignore_patterns(*(line.removeprefix("**/") for line in lines if line.startswith("**/")))
+    assert lines[1] == "*"
+    (tmp_path / "context").mkdir()
+    for name in kept:
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, tmp_path / "context" / name, ignore=left)
+        else:
+            shutil.copy(ROOT / name, tmp_path / "context" / name)
+    command: list[str | Path] = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "--no-deps",
+        "--wheel-dir",
+        tmp_path,
+        tmp_path / "context",
+    ]
+    built = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    assert built.returncode == 0, built.stderr
+    [wheel] = tmp_path.glob("*.whl")
+    modules = {name for name in zipfile.ZipFile(wheel).namelist() if name.endswith(".py")}
+    assert modules == {str(module.relative_to(ROOT)) for module in PACKAGE.rglob("*.py")}
