@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import uuid
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from deltalake import DeltaTable, Transaction
@@ -43,6 +43,8 @@ class StateTable:
     """All transitions of all definitions of one control root."""
 
     root: str
+    # Rows are never changed, so one that was seen need not be read again: (table's id, name) -> number and record.
+    _seen: dict[tuple[str, str], tuple[int, Record]] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def _table(self) -> ControlTable:
@@ -54,7 +56,7 @@ class StateTable:
         seq = _newest(view, name)
         if view is None or seq == 0:
             return StateView(name, None, 0, view)
-        return StateView(name, self._record(self._row(view, name, seq)), seq, view)
+        return StateView(name, self._seen_or_read(view, name, seq), seq, view)
 
     def write(self, read: StateView, record: Record, event: Event, at: datetime) -> StateView:
         """Add the row that follows the one read. Raises StaleSnapshot when another has."""
@@ -114,6 +116,14 @@ class StateTable:
         before = quoted((last["at"] - KEEP_SUPERSEDED).isoformat())
         with storage(_DOING, self.root), suppress(CommitFailedError):
             view.delete(f"at < {before} AND concat(name, '/', CAST(seq AS STRING)) NOT IN ({kept})")
+
+    def _seen_or_read(self, view: DeltaTable, name: str, seq: int) -> Record:
+        key = (str(view.metadata().id), name)
+        seen = self._seen.get(key)
+        if seen is None or seen[0] != seq:
+            seen = seq, self._record(self._row(view, name, seq))
+            self._seen[key] = seen
+        return seen[1]
 
     def _settled(self, name: str, seq: int, nonce: str, error: Exception) -> DeltaTable:
         """What became of a write that raised: in (a view that has it), beaten (StaleSnapshot), or not made.

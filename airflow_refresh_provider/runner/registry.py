@@ -21,7 +21,12 @@ from airflow_refresh_provider.runner.tenure import WRITE_TRIES, Tenure, commit, 
 
 
 def register(ports: Ports, definition: Definition) -> Registration:
-    """Store a definition, new or changed; a suspended one is active again. Raises Invalid or Refused."""
+    """Store a definition, new or changed; a suspended one is active again. Raises Invalid or Refused.
+
+    One that is stored already was checked then, and a run looks at its inputs and target itself: it costs a look.
+    """
+    if _is_stored(ports.store.read(definition.name).record, definition):
+        return _registration(definition, "unchanged")
     queries.check(definition)
     check_storage(definition)
     inputs.pin(ports, definition)
@@ -35,7 +40,7 @@ def register(ports: Ports, definition: Definition) -> Registration:
     for _ in range(WRITE_TRIES):
         snapshot = ports.store.read(definition.name)
         old = snapshot.record
-        if old and not old.dropped and old.definition == definition and not old.suspended:
+        if _is_stored(old, definition):
             return _registration(definition, "unchanged")
         base = old or Record(name=definition.name, definition=definition)
         if old and old.state is State.RESETTING:
@@ -51,6 +56,11 @@ def register(ports: Ports, definition: Definition) -> Registration:
             continue
         return _registration(definition, "changed" if old and not old.dropped else "registered")
     raise contended(definition.name)
+
+
+def _is_stored(record: Record | None, definition: Definition) -> bool:
+    """Whether registering would change nothing."""
+    return record is not None and record.definition == definition and not record.dropped and not record.suspended
 
 
 def drop(ports: Ports, name: str, delete_target: bool) -> Dropped:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from datetime import timedelta
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from airflow_refresh_provider.core.record import Record
 from airflow_refresh_provider.delta import control_table
 from airflow_refresh_provider.delta.state import KEEP_SUPERSEDED
 from airflow_refresh_provider.delta.store import DeltaControlStore
-from airflow_refresh_provider.errors import Failed, Invalid, Refused, StaleSnapshot
+from airflow_refresh_provider.errors import Failed, Invalid, Refused, Retry, StaleSnapshot
 from tests.contract.samples import REGISTER, event_row, moment, progress_row, record
 
 
@@ -47,6 +48,31 @@ def test_a_view_of_a_missing_root_can_be_written_through(root: Path) -> None:
     assert [r.generation for r in store.records()] == [1]
     with pytest.raises(StaleSnapshot):
         store.commit(stale, record("orders", 2), REGISTER, moment(0))
+
+
+def test_a_record_that_was_seen_is_not_read_again_while_it_is_the_newest(root: Path) -> None:
+    store, other = DeltaControlStore(str(root)), DeltaControlStore(str(root))
+    store.commit(store.read("orders"), record("orders", 1), REGISTER, moment(0))
+    assert store.read("orders").record == record("orders", 1)
+    for file in (root / "state").glob("*.parquet"):
+        file.rename(file.with_suffix(".away"))
+    assert store.read("orders").record == record("orders", 1)
+    with pytest.raises(Retry):
+        other.read("orders")
+    for file in (root / "state").glob("*.away"):
+        file.rename(file.with_suffix(".parquet"))
+    other.commit(other.read("orders"), record("orders", 2), REGISTER, moment(1))
+    assert store.read("orders").record == record("orders", 2)
+
+
+def test_a_record_of_a_root_that_was_replaced_is_not_taken_for_the_new_one(root: Path) -> None:
+    store = DeltaControlStore(str(root))
+    store.commit(store.read("orders"), record("orders", 1), REGISTER, moment(0))
+    assert store.read("orders").record == record("orders", 1)
+    shutil.rmtree(root)
+    other = DeltaControlStore(str(root))
+    other.commit(other.read("orders"), record("orders", 7), REGISTER, moment(0))
+    assert store.read("orders").record == record("orders", 7)
 
 
 def test_the_folders_of_an_embedded_spark_and_of_staging_may_be_there_first(root: Path) -> None:

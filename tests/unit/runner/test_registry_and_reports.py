@@ -31,6 +31,14 @@ def test_registering_tells_new_changed_and_unchanged() -> None:
     assert [s.name for s in world.refreshes.statuses()] == [NAME]
 
 
+def test_one_that_is_unchanged_costs_a_look_whatever_became_of_its_inputs() -> None:
+    world = World()
+    del world.lake.tables[INPUT]
+    assert world.refreshes.register(definition()).action == "unchanged"
+    with pytest.raises(Invalid, match="the input x is not"):
+        world.refreshes.register(definition(owner="me"))
+
+
 def test_a_second_definition_for_a_target_is_refused() -> None:
     world = World()
     with pytest.raises(Refused, match="already belongs to the definition orders"):
