@@ -62,25 +62,22 @@ def test_the_page_looks_into_a_container_that_has_the_provider() -> None:
     assert {service for service, _ in SHOWN} <= AIRFLOWS.keys() - {"airflow-init"}
 
 
-def test_the_first_container_makes_database_and_connection_however_often_it_runs(tmp_path: Path) -> None:
+def test_the_first_container_makes_a_connection_that_the_others_can_read(tmp_path: Path) -> None:
+    """It may run again; like containers, both have only environment and database in common."""
     program = tmp_path / "bin" / "airflow"
     program.parent.mkdir()
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m airflow "$@"\n')
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
-    environment = {
-        **{name: value for name, value in os.environ.items() if not name.startswith("AIRFLOW_")},
-        "AIRFLOW_HOME": str(tmp_path / "home"),
-        "PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}",
-    }
+    given = AIRFLOWS["airflow-init"]["environment"] | {"PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}"}
+    given["AIRFLOW__DATABASE__SQL_ALCHEMY_CONN"] = f"sqlite:///{tmp_path}/airflow.db"
     [shell, flag, script] = AIRFLOWS["airflow-init"]["command"]
-    here = script.replace("/opt/airflow/dags/compose", str(EXAMPLE))
-    assert here != script
-    for command in ([shell, flag, here], [shell, flag, here], ["airflow", "connections", "get", "refresh_default"]):
-        ended = subprocess.run(
-            command, env=environment, capture_output=True, text=True, check=False, timeout=300, cwd=tmp_path
-        )
+    first = [shell, flag, script.replace("/opt/airflow/dags/compose", str(EXAMPLE))]
+    other = ["airflow", "connections", "get", RefreshHook.default_conn_name, "--output", "json"]
+    for command, home in ((first, "one"), (first, "two"), (other, "three")):
+        environment = given | {"AIRFLOW_HOME": str(tmp_path / home), "HOME": str(tmp_path)}
+        ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=300)
         assert ended.returncode == 0, ended.stderr
-    assert "airflow_refresh" in ended.stdout
+    assert "s3://lake/control" in ended.stdout
 
 
 def test_the_connection_leads_to_the_containers(connection: Callable[..., None]) -> None:
