@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         RefreshStartOperator,
         VnodeMergeOperator,
     )
+    from airflow_refresh_provider.operators.submit import RefreshSubmitOperator
     from airflow_refresh_provider.publication import published
 
 __version__ = "0.1.0"
@@ -31,6 +32,7 @@ __all__ = [
     "RefreshOperator",
     "RefreshReleaseOperator",
     "RefreshStartOperator",
+    "RefreshSubmitOperator",
     "VnodeMergeOperator",
     "load_definitions",
     "published",
@@ -46,6 +48,7 @@ _HOME = {
     "RefreshOperator": _OPERATORS,
     "RefreshReleaseOperator": _OPERATORS,
     "RefreshStartOperator": _OPERATORS,
+    "RefreshSubmitOperator": "airflow_refresh_provider.operators.submit",
     "VnodeMergeOperator": _OPERATORS,
     "load_definitions": "airflow_refresh_provider.definition_files",
     "published": "airflow_refresh_provider.publication",

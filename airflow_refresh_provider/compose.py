@@ -15,6 +15,7 @@ from airflow_refresh_provider.ports.watch import Silent, Watch
 from airflow_refresh_provider.runner.refreshes import Refreshes
 
 if TYPE_CHECKING:
+    from airflow_refresh_provider.delta.answers import Answers
     from airflow_refresh_provider.spark.server import EmbeddedServer
 
 
@@ -23,8 +24,12 @@ def refreshes(
     watch: Watch | None = None,
     label: str | None = None,
     over: Callable[[str], bool | None] | None = None,
+    engine: Engine | None = None,
 ) -> Refreshes:
-    """The refreshes of one control root. `label` is what others see of this owner; `over` knows ended origins."""
+    """The refreshes of one control root. `label` is what others see of this owner; `over` knows ended origins.
+
+    `engine` does the work instead of the Spark that the places name.
+    """
     from airflow_refresh_provider.delta.inputs import DeltaInputProbe
     from airflow_refresh_provider.delta.log import DeltaTableLog
     from airflow_refresh_provider.delta.staging import StagingFolders
@@ -38,7 +43,7 @@ def refreshes(
             log=DeltaTableLog(),
             inputs=DeltaInputProbe(),
             staging=StagingFolders(),
-            engine=LazyEngine(places),
+            engine=engine or LazyEngine(places),
             clock=clock,
             processes=LocalProcesses(label or f"airflow-refresh, process {os.getpid()}", over or _unknown),
             heart=StoredHeart(store, clock),
@@ -47,6 +52,13 @@ def refreshes(
             staging_root=f"{places.control}/staging",
         )
     )
+
+
+def answers(places: Places) -> Answers:
+    """What applications that worked on these places have to say to those who started them."""
+    from airflow_refresh_provider.delta.answers import Answers
+
+    return Answers(places.control)
 
 
 def look(places: Places) -> str:

@@ -43,7 +43,13 @@ def get_provider_info() -> dict[str, object]:
         ],
         "hooks": [{"integration-name": "Delta refresh", "python-modules": ["airflow_refresh_provider.hooks.refresh"]}],
         "operators": [
-            {"integration-name": "Delta refresh", "python-modules": ["airflow_refresh_provider.operators.refresh"]}
+            {
+                "integration-name": "Delta refresh",
+                "python-modules": [
+                    "airflow_refresh_provider.operators.refresh",
+                    "airflow_refresh_provider.operators.submit",
+                ],
+            }
         ],
         "sensors": [
             {"integration-name": "Delta refresh", "python-modules": ["airflow_refresh_provider.sensors.refresh"]}

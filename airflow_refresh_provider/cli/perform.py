@@ -31,20 +31,38 @@ def perform(command: Command, control: str | None, spark: str | None, **options:
     bars = Bars(sys.stderr)
     call = Call(control, spark, bars)
     debug_log.open_log(call.debug_log, verbose=options.pop("verbose"))
+
+    def act() -> Any:
+        with bars:
+            return _function(command)(call, **options)
+
+    ended, code = attempt(act, call.debug_log)
+    return tell(ended, code, as_json=as_json)
+
+
+def attempt(act: Callable[[], Any], log: Path) -> tuple[Any, int]:
+    """What an act returned, or the error that it ended with, and the exit code. Nothing leaves but these."""
     interruptions = Interruptions()
     try:
-        with interruptions, bars, redirect_stdout(sys.stderr):
-            answer = _function(command)(call, **options)
-        return show(answer, as_json=as_json)
+        with interruptions, redirect_stdout(sys.stderr):
+            return act(), 0
     except Interrupted as error:
-        report(error, as_json=as_json)
-        return interruptions.exit_code
+        return error, interruptions.exit_code
     except RefreshError as error:
         _log.debug("failed: %s", error.code, exc_info=error)
-        return report(error, as_json=as_json)
+        return error, error.exit_code
     except Exception as error:  # noqa: BLE001 - nothing is beyond this edge but a traceback on the user's screen
         _log.debug("defect", exc_info=error)
-        return report(_defect(error, call.debug_log), as_json=as_json)
+        defect = _defect(error, log)
+        return defect, defect.exit_code
+
+
+def tell(ended: Any, code: int, *, as_json: bool) -> int:
+    """Print what `attempt` gave; returns the exit code, which also says whether anybody took the result."""
+    if isinstance(ended, RefreshError):
+        report(ended, as_json=as_json)
+        return code
+    return show(ended, as_json=as_json)
 
 
 def _function(command: Command) -> Callable[..., Any]:

@@ -23,7 +23,7 @@ from airflow_refresh_provider.errors import Failed, Invalid, Refused
 MARK = "control.json"
 
 # What may be there before the mark: staging, and what a process writes that outlived the root it knew.
-_NEIGHBOURS = frozenset({"staging", "beats", "progress", "events"})
+_NEIGHBOURS = frozenset({"staging", "answers", "beats", "progress", "events"})
 _UNSUPPORTED = re.compile(r"[%\\\x00-\x1f]")
 
 

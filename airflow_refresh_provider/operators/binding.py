@@ -24,7 +24,7 @@ from airflow_refresh_provider.operators.task_log import Log, TaskLog
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-    from airflow_refresh_provider.core.results import RunResult
+    from airflow_refresh_provider.core.results import Differences, RunResult
     from airflow_refresh_provider.ports.bundle import Ports
 
 Stored = dict[str, Any] | str
@@ -149,7 +149,11 @@ def show_differences(ports: Ports, name: str, log: Log) -> None:
     """Compare only, and log what differs."""
     from airflow_refresh_provider.runner.refreshes import Refreshes
 
-    found = Refreshes(ports).compare_only(name)
+    log_differences(Refreshes(ports).compare_only(name), log)
+
+
+def log_differences(found: Differences, log: Log) -> None:
+    """Log what a comparison found."""
     rows = found.rows
     log.info(
         "%s differs from its query: %s to insert, %s to update, %s to delete, %s equal",

@@ -19,8 +19,9 @@ from airflow_refresh_provider.core.results import (
 )
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.runner import comparing, pausing, recover, registry, reports
-from airflow_refresh_provider.runner.refresh import refresh
-from airflow_refresh_provider.runner.start import known
+from airflow_refresh_provider.runner.refresh import nothing, refresh
+from airflow_refresh_provider.runner.start import at_rest, known
+from airflow_refresh_provider.runner.stopwatch import Stopwatch
 
 
 class Refreshes:
@@ -44,6 +45,11 @@ class Refreshes:
     def run(self, name: str, request: Request) -> RunResult:
         """One refresh; an interrupted one is finished first, or instead."""
         return refresh(self.ports, name, request)
+
+    def not_needed(self, name: str, request: Request) -> RunResult | None:
+        """The result of a refresh that would do nothing now, None when it may have something to do. Needs no Spark."""
+        found = at_rest(self.ports, name, request)
+        return nothing(found, Stopwatch(self.ports.clock)) if found else None
 
     def compare_only(self, name: str, samples: int = 10) -> Differences:
         """How target and query differ now. Nothing is written but a change set in staging, dropped at the end."""

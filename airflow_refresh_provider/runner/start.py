@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from airflow_refresh_provider.core.lifecycle import Event
+from airflow_refresh_provider.core.lifecycle import Event, State
 from airflow_refresh_provider.core.log import foreign
 from airflow_refresh_provider.core.marker import Marker
 from airflow_refresh_provider.core.owner import BEAT_EVERY, WAIT_FOR_LEASE, Beat, Liveness, liveness
@@ -68,6 +68,15 @@ def begin(ports: Ports, name: str, request: Request) -> Begun:
                 begun = take_over(ports, snapshot, record, request)
         if begun is not None:
             return begun
+
+
+def at_rest(ports: Ports, name: str, request: Request) -> NothingToDo | None:
+    """Why a refresh would do nothing now; None when it may have something to do. Writes nothing, waits for nobody."""
+    record = known(name, ports.store.read(name).record)
+    if record.run is not None or record.suspended or record.state is State.RESETTING or request.force:
+        return None
+    reason = _nothing_to_do(ports, record, inputs.pin(ports, record.definition))
+    return NothingToDo(record, reason) if reason else None
 
 
 def known(name: str, record: Record | None) -> Record:

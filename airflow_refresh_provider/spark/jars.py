@@ -20,7 +20,7 @@ from airflow_refresh_provider.spark.os_lock import locked
 
 DELTA = "4.4.0"
 _SPARK_MINOR = "4.2"
-_PACKAGE = f"io.delta:delta-spark_{_SPARK_MINOR}_2.13:{DELTA}"
+PACKAGE = f"io.delta:delta-spark_{_SPARK_MINOR}_2.13:{DELTA}"
 _UNITY = "0.6.0"
 JARS = (
     f"io.delta_delta-spark_{_SPARK_MINOR}_2.13-{DELTA}.jar",
@@ -34,6 +34,7 @@ JARS = (
 
 # All else that Delta declares is in Spark's own jars, where it is newer; two versions of one class would mix.
 _EXCLUDED = ("com.fasterxml.*", "com.github.*", "com.google.*", "commons-*", "io.airlift", "javax.*", "org.*")
+EXCLUDED = ",".join(f"{group}:*" for group in _EXCLUDED)
 
 _FETCH_SECONDS = 300
 _WAIT_SECONDS = _FETCH_SECONDS + 30
@@ -79,9 +80,9 @@ def _resolve(installation: Installation, environment: Mapping[str, str], work: P
     command = [
         installation.submit,
         "--packages",
-        _PACKAGE,
+        PACKAGE,
         "--exclude-packages",
-        ",".join(f"{group}:*" for group in _EXCLUDED),
+        EXCLUDED,
         "--conf",
         f"spark.jars.ivy={work}",
         "--class",

@@ -17,6 +17,15 @@ COLLECTOR = "-XX:+UseParallelGC -XX:NewRatio=1"
 What a statement shuffles and sorts dies with it, so half of the heap is for young objects.
 """
 
+DELTA_CONFS = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.databricks.delta.snapshotPartitions": "2",
+    "spark.databricks.delta.v2.enableMode": "NONE",
+}
+"""What makes a Spark one that knows Delta as the engine needs it, whether a server or an application."""
+
 _JAVA_VARIABLES = ("JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS")
 _MEMORY = re.compile(r"[1-9][0-9]*[mg]", re.IGNORECASE)
 
@@ -128,12 +137,8 @@ def _confs(home: Home, port: int, jars: list[Path], options: ServerOptions) -> d
         "spark.ui.enabled": "false",
         "spark.local.dir": str(home.scratch),
         "spark.sql.warehouse.dir": str(home.root / "warehouse"),
-        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-        "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "8",
-        "spark.databricks.delta.snapshotPartitions": "2",
-        "spark.databricks.delta.v2.enableMode": "NONE",
+        **DELTA_CONFS,
     }
 
 

@@ -16,13 +16,16 @@ from pathlib import Path
 _LOOK_EVERY = 0.1
 
 
-def try_lock(path: Path) -> int | None:
-    """The descriptor that holds the lock, or None while somebody else does. Closing it lets go."""
+def try_lock(path: Path, *, shared: bool = False) -> int | None:
+    """The descriptor that holds the lock, or None while somebody else does. Closing it lets go.
+
+    Any number may hold it `shared` at once, and nobody else then.
+    """
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     with ExitStack() as on_failure:
         on_failure.callback(os.close, descriptor)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
         except BlockingIOError:
             return None
         on_failure.pop_all()

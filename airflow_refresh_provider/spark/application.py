@@ -1,0 +1,87 @@
+"""A Spark application of our own: what spark-submit started becomes one that knows Delta, and ends in good order.
+
+What the submission says outranks what is set here, but Delta's extension is always among the extensions.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from py4j.protocol import Py4JJavaError
+from pyspark import SparkContext
+from pyspark.sql import SparkSession
+
+from airflow_refresh_provider.errors import Failed, Refused
+from airflow_refresh_provider.spark.faults import translated
+from airflow_refresh_provider.spark.jars import PACKAGE
+from airflow_refresh_provider.spark.launch import DELTA_CONFS, Home
+from airflow_refresh_provider.spark.os_lock import try_lock
+
+_CONFS = {**DELTA_CONFS, "spark.log.level": "WARN"}
+_EXTENSIONS = "spark.sql.extensions"
+_CONNECT_VARIABLES = ("SPARK_CONNECT_MODE_ENABLED", "SPARK_REMOTE")
+
+
+@contextmanager
+def application() -> Iterator[SparkSession]:
+    """The application of this process while the block lasts. Raises Retry when its cluster cannot be reached."""
+    # With these, pyspark would look for a Spark Connect server; whoever submits may have them from elsewhere.
+    for variable in _CONNECT_VARIABLES:
+        os.environ.pop(variable, None)
+    with translated(left="Nothing was changed."):
+        for key, value in _CONFS.items():
+            SparkContext.setSystemProperty(key, _wanted(key, value, SparkContext.getSystemProperty(key)))
+        builder: SparkSession.Builder = SparkSession.builder
+        spark = builder.getOrCreate()
+    try:
+        _check_delta(spark)
+        yield spark
+    finally:
+        spark.stop()
+
+
+@contextmanager
+def sole_kind_of_writer(home: Path) -> Iterator[None]:
+    """While the block lasts no embedded server of the folder can be started. Raises Refused when there is one.
+
+    Commits of two JVMs on one disk can overwrite each other. Applications do not shut each other out: each refreshes
+    another target, or waits for the lease of its own.
+    """
+    home.mkdir(parents=True, exist_ok=True)
+    lock = try_lock(Home(home).lock, shared=True)
+    if lock is None:
+        raise Refused(
+            "embedded_server_runs",
+            f"the embedded Spark server of {home} runs, and only one Spark may write tables on a local disk",
+            next="Stop it with `airflow-refresh spark stop`, then run again.",
+        )
+    try:
+        yield
+    finally:
+        os.close(lock)
+
+
+def _wanted(key: str, ours: str, given: str | None) -> str:
+    if not given:
+        return ours
+    if key == _EXTENSIONS and ours not in given.split(","):
+        return f"{given},{ours}"
+    return given
+
+
+def _check_delta(spark: SparkSession) -> None:
+    """Raise Failed when Delta's jars were not submitted with the application."""
+    jvm = spark._jvm
+    assert jvm is not None
+    try:
+        jvm.java.lang.Thread.currentThread().getContextClassLoader().loadClass(DELTA_CONFS[_EXTENSIONS])
+    except Py4JJavaError:
+        raise Failed(
+            "no_delta",
+            "the Spark application was submitted without the jars of Delta",
+            left="Nothing was changed.",
+            next=f"Submit it with --packages {PACKAGE}, or with these jars in its image.",
+        ) from None

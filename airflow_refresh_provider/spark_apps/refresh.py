@@ -1,0 +1,99 @@
+"""One whole refresh as a Spark application: arguments in, the runner on a classic session, an exit code out.
+
+    spark-submit [options] refresh.py NAME --control ROOT [--origin TEXT] [--answer ID] ...
+
+The last line on stdout is one JSON value, as `airflow-refresh run NAME --output json` prints it, and the exit codes are
+the same. With `--answer` the outcome is left in the control root too, where whoever submitted the application takes it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import socket
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from airflow_refresh_provider import compose
+from airflow_refresh_provider.cli import debug_log
+from airflow_refresh_provider.cli.call import Call
+from airflow_refresh_provider.cli.perform import attempt, tell
+from airflow_refresh_provider.core.answer import Answer
+from airflow_refresh_provider.core.recovery import OnInterrupted
+from airflow_refresh_provider.core.request import IfRunning, Request
+from airflow_refresh_provider.errors import RefreshError
+from airflow_refresh_provider.places import EMBEDDED, Places
+from airflow_refresh_provider.ports.lines import Lines
+
+if TYPE_CHECKING:
+    from airflow_refresh_provider.core.results import Differences, RunResult
+    from airflow_refresh_provider.runner.refreshes import Refreshes
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Refresh one definition and return the exit code."""
+    given = _parser().parse_args(argv)
+    call = Call(given.control, EMBEDDED, Lines(_say))
+    debug_log.open_log(call.debug_log, verbose=False)
+    ended, code = attempt(lambda: _refreshed(given, call), call.debug_log)
+    if given.answer:
+        # Whoever submitted this sees at least the exit code.
+        with suppress(RefreshError):
+            text = Answer.of(ended).model_dump_json()
+            compose.answers(call.places).put(given.name, given.answer, text)
+    return tell(ended, code, as_json=True)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="refresh.py", description="One refresh as a Spark application.")
+    parser.add_argument("name", help="a registered definition")
+    parser.add_argument("--control", required=True, help="where the control tables are")
+    parser.add_argument("--on-interrupted", choices=list(OnInterrupted), default=OnInterrupted.RESUME.value)
+    parser.add_argument("--if-running", choices=list(IfRunning), default=IfRunning.REFUSE.value)
+    parser.add_argument("--force", action="store_true", help="run although nothing moved, accept a mass delete")
+    parser.add_argument("--compare-only", action="store_true", help="count and show differences; write nothing")
+    parser.add_argument("--origin", help="what the refresh is made for: a run of the same origin is its own")
+    parser.add_argument("--answer", metavar="ID", help="leave the outcome in the control root under this id")
+    return parser
+
+
+def _refreshed(given: argparse.Namespace, call: Call) -> RunResult | Differences:
+    places = call.places
+    target = compose.refreshes(places).show(given.name).target
+    with _at_work(places, target, call) as refreshes:
+        if given.compare_only:
+            return refreshes.compare_only(given.name)
+        request = Request(
+            on_interrupted=OnInterrupted(given.on_interrupted),
+            if_running=IfRunning(given.if_running),
+            force=given.force,
+            origin=given.origin,
+        )
+        return refreshes.run(given.name, request)
+
+
+@contextmanager
+def _at_work(places: Places, target: str, call: Call) -> Iterator[Refreshes]:
+    """The refreshes of a control root, whose Spark is this application."""
+    from airflow_refresh_provider.spark.application import application, sole_kind_of_writer
+    from airflow_refresh_provider.spark.engine import ClassicEngine
+
+    with ExitStack() as stack:
+        # Storage other than a local disk keeps the commits of two Sparks apart by itself.
+        if "://" not in places.control and "://" not in target:
+            stack.enter_context(sole_kind_of_writer(Path(places.spark_home)))
+        spark = stack.enter_context(application())
+        label = f"Spark application {spark.sparkContext.applicationId}, process {os.getpid()} on {socket.gethostname()}"
+        yield compose.refreshes(places, call.watch, label, engine=ClassicEngine(spark))
+
+
+def _say(line: str) -> None:
+    sys.stderr.write(f"{line}\n")
+    sys.stderr.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,59 @@
+"""A program in the place of spark-submit: it notes what it was asked, and ends as a test wants.
+
+It is a process of its own, found on the path by the real hook; only the Spark behind it is missing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+PROGRAM = f"""#!{sys.executable}
+import json, sys, time
+from pathlib import Path
+
+told = json.loads(Path({{told!r}}).read_text())
+Path({{words!r}}).write_text(json.dumps(sys.argv[1:]))
+given = dict(zip(sys.argv, sys.argv[1:]))
+if told["answer"]:
+    name = sys.argv[sys.argv.index("--control") - 1]
+    place = Path(told["control"], "answers", name, given["--answer"] + ".json")
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text(told["answer"])
+print("LoggingPodStatusWatcherImpl: exit code:", told["code"], flush=True)
+time.sleep(told["seconds"])
+sys.exit(told["code"])
+"""
+
+
+class StandIn:
+    """It is on the path as `spark-submit`; `control` is where it leaves answers."""
+
+    def __init__(self, folder: Path, control: Path) -> None:
+        self._words = folder / "words.json"
+        self._told = folder / "told.json"
+        self._control = control
+        program = folder / "spark-submit"
+        program.write_text(PROGRAM.format(told=str(self._told), words=str(self._words)))
+        program.chmod(0o755)
+        self.path = f"{folder}{os.pathsep}{os.environ['PATH']}"
+        self.ends()
+
+    def ends(self, answer: str | None = None, code: int = 0, seconds: int = 0) -> None:
+        """How it ends when it is started."""
+        told: dict[str, Any] = {"answer": answer, "code": code, "seconds": seconds, "control": str(self._control)}
+        self._told.write_text(json.dumps(told))
+
+    @property
+    def started(self) -> bool:
+        """Whether it was."""
+        return self._words.exists()
+
+    @property
+    def words(self) -> list[str]:
+        """What it was asked last."""
+        found: list[str] = json.loads(self._words.read_text())
+        return found
