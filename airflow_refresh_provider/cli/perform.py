@@ -48,7 +48,11 @@ def attempt(act: Callable[[], Any], log: Path) -> tuple[Any, int]:
             return act(), 0
     except Interrupted as error:
         return error, interruptions.exit_code
+    except KeyboardInterrupt:  # pyspark has a handler of its own for Ctrl-C
+        return interruptions.error, interruptions.exit_code
     except RefreshError as error:
+        if interruptions.came:  # py4j makes another error of one that is raised while it waits
+            return interruptions.error, interruptions.exit_code
         _log.debug("failed: %s", error.code, exc_info=error)
         return error, error.exit_code
     except Exception as error:  # noqa: BLE001 - nothing is beyond this edge but a traceback on the user's screen

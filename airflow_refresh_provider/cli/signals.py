@@ -17,11 +17,11 @@ _SHOW_CURSOR = "\x1b[?25h"
 
 
 class Interruptions:
-    """While entered, signals to stop become Interrupted. `exit_code` is 128 + the signal that came."""
+    """While entered, signals to stop become Interrupted. `came` says whether, `exit_code` is 128 + the signal."""
 
     def __init__(self) -> None:
         self.exit_code = Interrupted.exit_code
-        self._came = False
+        self.came = False
         self._before: dict[signal.Signals, object] = {}
 
     def __enter__(self) -> Interruptions:
@@ -35,17 +35,22 @@ class Interruptions:
         for number, handler in self._before.items():
             signal.signal(number, handler)  # type: ignore[arg-type]
 
+    @property
+    def error(self) -> Interrupted:
+        """What is raised for the signal that came."""
+        return Interrupted(
+            "interrupted",
+            f"stopped by {signal.Signals(self.exit_code - 128).name}",
+            left="Everything committed stays, and the run can be resumed.",
+            next="Run the same command again; it goes on from the last commit.",
+        )
+
     def _stop(self, number: int, _frame: FrameType | None) -> None:
         self.exit_code = 128 + number
-        if self._came:
+        if self.came:
             if sys.stderr.isatty():
                 sys.stderr.write(_SHOW_CURSOR)
                 sys.stderr.flush()
             os._exit(self.exit_code)
-        self._came = True
-        raise Interrupted(
-            "interrupted",
-            f"stopped by {signal.Signals(number).name}",
-            left="Everything committed stays, and the run can be resumed.",
-            next="Run the same command again; it goes on from the last commit.",
-        )
+        self.came = True
+        raise self.error

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from py4j.protocol import Py4JJavaError
@@ -15,7 +15,7 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from airflow_refresh_provider.errors import Failed, Refused
-from airflow_refresh_provider.spark.faults import translated
+from airflow_refresh_provider.spark.faults import SPARK_ERRORS, translated
 from airflow_refresh_provider.spark.jars import PACKAGE
 from airflow_refresh_provider.spark.launch import DELTA_CONFS, Home
 from airflow_refresh_provider.spark.os_lock import try_lock
@@ -27,7 +27,7 @@ _CONNECT_VARIABLES = ("SPARK_CONNECT_MODE_ENABLED", "SPARK_REMOTE")
 
 @contextmanager
 def application() -> Iterator[SparkSession]:
-    """The application of this process while the block lasts. Raises Retry when its cluster cannot be reached."""
+    """The application of this process while the block lasts."""
     # With these, pyspark would look for a Spark Connect server; whoever submits may have them from elsewhere.
     for variable in _CONNECT_VARIABLES:
         os.environ.pop(variable, None)
@@ -40,7 +40,8 @@ def application() -> Iterator[SparkSession]:
         _check_delta(spark)
         yield spark
     finally:
-        spark.stop()
+        with suppress(*SPARK_ERRORS):  # its Java may be gone, and then there is nothing to stop
+            spark.stop()
 
 
 @contextmanager

@@ -91,8 +91,9 @@ def _at_work(places: Places, target: str, call: Call) -> Iterator[Refreshes]:
 
 
 def _say(line: str) -> None:
-    sys.stderr.write(f"{line}\n")
-    sys.stderr.flush()
+    with suppress(OSError):  # what is read there goes through Java, which may be gone
+        sys.stderr.write(f"{line}\n")
+        sys.stderr.flush()
 
 
 if __name__ == "__main__":

@@ -16,7 +16,8 @@ import json, sys, time
 from pathlib import Path
 
 told = json.loads(Path({{told!r}}).read_text())
-Path({{words!r}}).write_text(json.dumps(sys.argv[1:]))
+with Path({{words!r}}).open("a") as words:
+    words.write(json.dumps(sys.argv[1:]) + "\\n")
 given = dict(zip(sys.argv, sys.argv[1:]))
 if told["answer"]:
     name = sys.argv[sys.argv.index("--control") - 1]
@@ -48,12 +49,12 @@ class StandIn:
         self._told.write_text(json.dumps(told))
 
     @property
-    def started(self) -> bool:
-        """Whether it was."""
-        return self._words.exists()
+    def starts(self) -> int:
+        """How often it was started."""
+        return len(self._words.read_text().splitlines()) if self._words.exists() else 0
 
     @property
     def words(self) -> list[str]:
         """What it was asked last."""
-        found: list[str] = json.loads(self._words.read_text())
+        found: list[str] = json.loads(self._words.read_text().splitlines()[-1])
         return found

@@ -14,7 +14,7 @@ PYTHON = re.compile(r"^```python\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
 YAML = re.compile(r"^```yaml\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
 SHOWN = [
     pytest.param(body, id=f"{page.name}-{n}")
-    for page in (ROOT / "README.md", ROOT / "docs" / "airflow.md")
+    for page in (ROOT / "README.md", ROOT / "docs" / "airflow.md", ROOT / "docs" / "spark_apps.md")
     for n, body in enumerate(PYTHON.findall(page.read_text()))
 ]
 
@@ -24,7 +24,7 @@ def test_what_is_shown_makes_a_dag(airflow: Airflow, body: str) -> None:
     folder = DAGS / "refreshes"
     folder.mkdir(exist_ok=True)
     (folder / "my_orders.yaml").write_text(YAML.findall((ROOT / "README.md").read_text())[0])
-    assert airflow.dag(body).dag_id in ("refresh.my_orders", "small_tables", "report")
+    assert airflow.dag(body).dag_id in ("refresh.my_orders", "refresh.nightly", "small_tables", "report")
 
 
 def test_something_is_shown() -> None:

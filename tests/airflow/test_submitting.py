@@ -42,6 +42,7 @@ from airflow_refresh_provider.dag_factory import trigger_form
 with DAG("submitted", schedule=None, start_date=datetime(2024, 1, 1), params=trigger_form()):
     RefreshSubmitOperator(task_id="refresh", definition={definition!r}, **{given!r})
 """
+AGAIN = {"retries": 1, "retry_delay": 0}
 RESULT = RunResult(
     run_id="r",
     name=NAME,
@@ -165,7 +166,7 @@ def test_what_the_user_wants_is_added_and_outranks(site: Site) -> None:
 def test_a_refresh_with_nothing_to_do_is_skipped_before_anything_is_submitted(site: Site) -> None:
     site.shared.world.run()
     assert site.run().tasks == {"refresh": "skipped"}
-    assert not site.program.started
+    assert site.program.starts == 0
     site.program.ends(answer())
     assert site.run(conf={"force": True}).tasks == {"refresh": "success"}
 
@@ -202,19 +203,22 @@ def test_an_application_that_could_not_end_in_order_after_its_refresh_did_its_wo
 def test_what_the_application_could_not_mend_fails_the_task_without_retries(site: Site, kind: Any) -> None:
     error = kind("code", "it would harm someone", left="as it was", next="decide")
     site.program.ends(answer(error), code=error.exit_code)
-    assert site.run(retries=1).tasks == {"refresh": "failed"}
+    assert site.run(**AGAIN).tasks == {"refresh": "failed"}
+    assert site.program.starts == 1
 
 
 def test_what_may_help_if_it_is_tried_again_is(site: Site) -> None:
     error = Retry("code", "Spark does not answer", left="as it was", next="run again")
     site.program.ends(answer(error), code=1)
-    assert site.run(retries=1).tasks == {"refresh": "up_for_retry"}
+    assert site.run(**AGAIN).tasks == {"refresh": "failed"}
+    assert site.program.starts == 2
 
 
 @pytest.mark.parametrize("code", [0, 137])
 def test_an_application_without_an_answer_is_tried_again(site: Site, code: int) -> None:
     site.program.ends(code=code)
-    assert site.run(retries=1).tasks == {"refresh": "up_for_retry"}
+    assert site.run(**AGAIN).tasks == {"refresh": "failed"}
+    assert site.program.starts == 2
 
 
 def test_an_answer_is_taken_once(site: Site, tmp_path: Path) -> None:
@@ -228,7 +232,7 @@ def test_a_task_that_is_asked_to_stop_ends_what_it_has_submitted(site: Site) -> 
 
     def stop() -> None:
         end = time.monotonic() + 300
-        while not site.program.started and time.monotonic() < end:
+        while not site.program.starts and time.monotonic() < end:
             time.sleep(0.05)
         os.kill(os.getpid(), signal.SIGTERM)
 

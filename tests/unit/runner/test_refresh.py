@@ -102,6 +102,17 @@ def test_nothing_is_done_without_spark_when_no_input_moved() -> None:
     assert "open session" not in steps
 
 
+def test_whether_a_refresh_is_needed_can_be_asked_before() -> None:
+    world = World(*SIX)
+    assert world.refreshes.not_needed(NAME, ONE) is None
+    world.run()
+    found = world.refreshes.not_needed(NAME, ONE)
+    assert found is not None and found.state is Outcome.NOTHING_TO_DO
+    assert world.refreshes.not_needed(NAME, FORCE) is None
+    world.become(*CHANGED)
+    assert world.refreshes.not_needed(NAME, ONE) is None
+
+
 def test_force_runs_although_nothing_moved() -> None:
     world = World(*SIX)
     world.run()

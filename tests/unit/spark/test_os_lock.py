@@ -33,3 +33,17 @@ def test_a_lock_is_free_after_its_block_failed(tmp_path: Path) -> None:
 
     with locked(tmp_path / "lock", 0):
         pass
+
+
+def test_many_share_a_lock_that_nobody_has_alone(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    shared = [try_lock(path, shared=True), try_lock(path, shared=True)]
+    assert None not in shared
+    assert try_lock(path) is None
+    for descriptor in shared:
+        os.close(descriptor or 0)
+
+    alone = try_lock(path)
+    assert alone is not None
+    assert try_lock(path, shared=True) is None
+    os.close(alone)

@@ -1,0 +1,43 @@
+"""The program for spark-submit, as far as it gets without Spark."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from airflow_refresh_provider.core.answer import Answer
+from airflow_refresh_provider.delta.answers import Answers
+from airflow_refresh_provider.delta.store import DeltaControlStore
+from tests.cli.conftest import ROOT
+
+DOORS = [ROOT / "spark_apps" / "refresh.py", ROOT / "airflow_refresh_provider" / "spark_apps" / "refresh.py"]
+
+
+@pytest.mark.parametrize("door", DOORS, ids=["of the checkout", "of the package"])
+def test_a_name_that_is_not_known_is_told_on_stdout_in_the_exit_code_and_in_the_answer(
+    door: Path, tmp_path: Path
+) -> None:
+    control = str(tmp_path / "control")
+    assert DeltaControlStore(control).control_id
+    ended = subprocess.run(
+        [sys.executable, door, "nobody", "--control", control, "--answer", "a"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=240,
+    )
+    assert ended.returncode == 2, ended.stderr
+    assert json.loads(ended.stdout.splitlines()[-1])["error"]["code"] == "unknown_name"
+    complaint = Answer.model_validate_json(Answers(control).take("nobody", "a") or "").complaint
+    assert complaint is not None and (complaint.kind, complaint.code) == ("Invalid", "unknown_name")
+
+
+def test_what_is_submitted_has_nothing_beside_it_that_would_hide_a_library() -> None:
+    assert {path.name for path in DOORS[1].parent.glob("*.py")} == {"__init__.py", "refresh.py"}

@@ -1,0 +1,36 @@
+"""What an application says reaches whoever started it as it was meant."""
+
+from __future__ import annotations
+
+import pytest
+
+from airflow_refresh_provider import errors
+from airflow_refresh_provider.core.answer import Answer
+from airflow_refresh_provider.core.results import Outcome, RunResult
+
+KINDS = [
+    kind
+    for kind in vars(errors).values()
+    if isinstance(kind, type) and issubclass(kind, errors.RefreshError) and kind is not errors.RefreshError
+]
+
+
+def test_a_result_comes_back_whole() -> None:
+    result = RunResult(run_id="r", name="orders", state=Outcome.SUCCEEDED, generation=3, input_versions={"x": 1})
+    assert Answer.model_validate_json(Answer.of(result).model_dump_json()).result == result
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_error_comes_back_as_its_own_class(kind: type[errors.RefreshError]) -> None:
+    told = Answer.of(kind("code", "what failed", left="as it was", next="do this")).model_dump_json()
+    complaint = Answer.model_validate_json(told).complaint
+    assert complaint is not None
+    error = complaint.error()
+    assert type(error) is kind
+    assert (error.code, error.message, error.left, error.next) == ("code", "what failed", "as it was", "do this")
+
+
+def test_nothing_else_is_an_answer() -> None:
+    assert len(KINDS) > 5
+    with pytest.raises(TypeError):
+        Answer.of("done")
