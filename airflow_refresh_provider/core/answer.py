@@ -2,39 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from airflow_refresh_provider import errors
 from airflow_refresh_provider.core.results import Differences, RunResult
 from airflow_refresh_provider.core.stored import Stored
 
 _KINDS: dict[str, type[errors.RefreshError]] = {
-    kind.__name__: kind
-    for kind in (
-        errors.Invalid,
-        errors.Refused,
-        errors.Failed,
-        errors.Retry,
-        errors.Conflict,
-        errors.Lost,
-        errors.Defect,
-        errors.Interrupted,
-    )
+    name: kind
+    for name, kind in vars(errors).items()
+    if isinstance(kind, type) and issubclass(kind, errors.RefreshError)
 }
 
 
 class Complaint(Stored):
     """An error as it is told to another process."""
 
-    kind: Literal["Invalid", "Refused", "Failed", "Retry", "Conflict", "Lost", "Defect", "Interrupted"]
+    kind: str
     code: str
     message: str
     left: str
     next: str
 
     def error(self) -> errors.RefreshError:
-        """The error itself, of its own class."""
-        return _KINDS[self.kind](self.code, self.message, left=self.left, next=self.next)
+        """The error itself, of its own class; one that is not known here is none that trying again would mend."""
+        return _KINDS.get(self.kind, errors.Failed)(self.code, self.message, left=self.left, next=self.next)
 
 
 class Answer(Stored):

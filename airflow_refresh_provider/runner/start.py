@@ -71,8 +71,12 @@ def begin(ports: Ports, name: str, request: Request) -> Begun:
 
 
 def at_rest(ports: Ports, name: str, request: Request) -> NothingToDo | None:
-    """Why a refresh would do nothing now; None when it may have something to do. Writes nothing, waits for nobody."""
+    """Why a refresh would do nothing now; None when it may have something to do. Writes nothing, waits for nobody.
+
+    Raises Paused when it may do nothing now.
+    """
     record = known(name, ports.store.read(name).record)
+    check_not_paused(record)
     if record.run is not None or record.suspended or record.state is State.RESETTING or request.force:
         return None
     reason = _nothing_to_do(ports, record, inputs.pin(ports, record.definition))

@@ -41,17 +41,21 @@ class SparkEngine:
 
 
 class ClassicEngine:
-    """Sessions within a running Spark application, such as one that spark-submit started; ids name nothing there."""
+    """Sessions within a running Spark application, such as one that spark-submit started; ids are known only here."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
+        self._opened: dict[str, SparkSession] = {}
 
     def open(self, session_id: str) -> SparkEngineSession:
         """Open a session beside the application's own."""
-        return SparkEngineSession(sessions.open_classic(self._spark))
+        self._opened[session_id] = sessions.open_classic(self._spark)
+        return SparkEngineSession(self._opened[session_id])
 
     def release(self, session_id: str) -> None:
-        """Nothing: a session of another process ends with its application."""
+        """End the statements of a session of this application; those of another's end with it."""
+        if session := self._opened.pop(session_id, None):
+            sessions.interrupt_classic(session)
 
 
 class SparkEngineSession:

@@ -177,10 +177,15 @@ def _listens(port: int) -> bool:
 
 
 def _held(home: Home, server: ServerProcess | None) -> Refused:
-    who = f"process {server.pid}" if server else "a process that left no record"
+    if server is None:
+        return Refused(
+            "spark_held",
+            f"another process works at {home.root}: a Spark application, or an embedded server that left no record",
+            next=f"Wait for it or end it, then run again. While it exists no other server may write. See {home.log}.",
+        )
     return Refused(
         "spark_held",
-        f"the embedded Spark server of {home.root} exists ({who}) but does not answer",
+        f"the embedded Spark server of {home.root} exists (process {server.pid}) but does not answer",
         next="Continue or end that process (`airflow-refresh spark stop`), then run again. "
         f"While it exists no other server may write. Its log is {home.log}.",
     )

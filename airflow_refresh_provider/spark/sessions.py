@@ -11,7 +11,7 @@ import logging
 import os
 import warnings
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import Any, cast
 from weakref import WeakSet
 
@@ -24,7 +24,7 @@ from pyspark.sql.connect.session import SparkSession as ConnectSession
 from airflow_refresh_provider.spark.endpoint import Endpoint, answers, channel_builder, must_answer
 from airflow_refresh_provider.spark.faults import SPARK_ERRORS, FaultKind, as_refresh_error, fault_of, translated
 
-__all__ = ["USER", "Endpoint", "close", "connect", "interrupt", "open_classic", "release"]
+__all__ = ["USER", "Endpoint", "close", "connect", "interrupt", "interrupt_classic", "open_classic", "release"]
 
 USER = "airflow-refresh"
 """Sessions are named by user and id; one user for all, so that any process can release another's session."""
@@ -89,6 +89,12 @@ def close(session: SparkSession) -> None:
 def interrupt(endpoint: Endpoint, session_id: str) -> None:
     """Stop the statements of a session that is open somewhere; a server that is gone, or an ended session, has none."""
     _visit(endpoint, session_id, lambda session: session.interruptAll())
+
+
+def interrupt_classic(session: SparkSession) -> None:
+    """Stop the statements of a session within this application, whose Java may be gone and they with it."""
+    with suppress(*SPARK_ERRORS):
+        session.interruptAll()
 
 
 def release(endpoint: Endpoint, session_id: str) -> None:

@@ -38,7 +38,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 
 @pytest.fixture(scope="module")
-def loaded(tmp_path_factory: pytest.TempPathFactory, cluster: Cluster) -> Site:
+def loaded(tmp_path_factory: pytest.TempPathFactory, cluster: Cluster) -> Iterator[Site]:
     """A site whose definition is registered, and once refreshed by hand."""
     folder = tmp_path_factory.mktemp("site")
     lake = Lake(folder, PLAIN)
@@ -46,10 +46,13 @@ def loaded(tmp_path_factory: pytest.TempPathFactory, cluster: Cluster) -> Site:
     site = Site(folder, lake, cluster, jar_of(compile_java(folder / "classes"), folder / "holding.jar"))
     site.holds.mkdir()
     site.refreshes().register(lake.definition())
-    ended = site.by_hand().ended()
-    assert ended.code == 0, ended.out + ended.err
-    site.ended(ended)
-    return site
+    try:
+        ended = site.by_hand().ended()
+        assert ended.code == 0, ended.out + ended.err
+        site.ended(ended)
+        yield site
+    finally:
+        site.clear()
 
 
 @pytest.fixture

@@ -7,17 +7,20 @@ from __future__ import annotations
 
 import json
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 
 from airflow_refresh_provider.core.plan import Way
-from airflow_refresh_provider.errors import Invalid
+from airflow_refresh_provider.errors import Invalid, Retry
 from airflow_refresh_provider.spark.engine import ClassicEngine
 from airflow_refresh_provider.spark.sessions import open_classic
 from tests.engine.acts import Lake, source
 from tests.frugal import FRUGAL
 
+_LONGEST_SECONDS = 200.0
 _QUERY = (
     "SELECT id AS v, concat('k''', id) AS k, array(named_struct('a b', {}, 'n', CAST(NULL AS INT)), NULL) AS a "
     "FROM range({})"
@@ -63,10 +66,28 @@ def _acts(lake: Lake) -> dict[str, object]:
     return told
 
 
+def _released(spark: SparkSession) -> str:
+    """What a statement ends with whose session is released while it is at work."""
+    engine = ClassicEngine(spark)
+    session = engine.open("long")
+    endless = source("SELECT id AS k FROM range(1000000000000)", "k")
+    with ThreadPoolExecutor(1) as pool:
+        statement = pool.submit(session.check_keys, endless)
+        end = time.monotonic() + _LONGEST_SECONDS
+        while not spark.sparkContext.statusTracker().getActiveJobsIds():
+            assert time.monotonic() < end
+            time.sleep(0.1)
+        engine.release("long")
+        error = statement.exception(_LONGEST_SECONDS)
+    assert isinstance(error, Retry), error
+    return error.code
+
+
 def main(folder: Path, class_path: str) -> None:
     """Run the acts in a session beside the application's own."""
     spark = _application(folder, class_path)
     told = _acts(Lake(open_classic(spark), folder / "lake"))
+    told["released"] = _released(spark)
     told["columns"] = [c.name for c in ClassicEngine(spark).open("any").describe(_FIRST)]
     (folder / "told.json").write_text(json.dumps(told), encoding="utf-8")
     spark.stop()

@@ -38,5 +38,6 @@ def test_a_classic_session_does_the_same_acts_with_the_same_results(tmp_path: Pa
         "duplicates": 1,
         "refusal": "Spark refuses the query: A column, variable, or function parameter with name `nope` "
         "cannot be resolved. (line 1, column 8)",
+        "released": "statement_cancelled",
         "columns": ["v", "k", "a"],
     }

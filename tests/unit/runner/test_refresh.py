@@ -9,7 +9,7 @@ from airflow_refresh_provider.core.note import read_note
 from airflow_refresh_provider.core.plan import Way
 from airflow_refresh_provider.core.request import Request
 from airflow_refresh_provider.core.results import Outcome, Rows
-from airflow_refresh_provider.errors import Failed, Invalid, Refused
+from airflow_refresh_provider.errors import Failed, Invalid, Paused, Refused
 from airflow_refresh_provider.ports.memory_lake import MemoryQuery
 from tests.unit.runner.world import COLUMNS, FORCE, INPUT, NAME, ONE, TARGET, World, definition, row
 
@@ -111,6 +111,9 @@ def test_whether_a_refresh_is_needed_can_be_asked_before() -> None:
     assert world.refreshes.not_needed(NAME, FORCE) is None
     world.become(*CHANGED)
     assert world.refreshes.not_needed(NAME, ONE) is None
+    world.refreshes.pause(NAME)
+    with pytest.raises(Paused):
+        world.refreshes.not_needed(NAME, ONE)
 
 
 def test_force_runs_although_nothing_moved() -> None:
