@@ -14,7 +14,7 @@ from tests.unit.runner.world import row
 
 def main(file: Path) -> None:
     shared = Shared()
-    compose.refreshes = shared.refreshes
+    vars(compose)["refreshes"] = shared.refreshes
     [dag] = DagBag(file, bundle_name="dags-folder").dags.values()
     dag.test()
     shared.world.become(row(0, "b"), *[row(i) for i in range(1, 9)])
