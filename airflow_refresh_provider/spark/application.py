@@ -6,7 +6,7 @@ What the submission says outranks what is set here, but Delta's extension is alw
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from airflow_refresh_provider.spark.os_lock import try_lock
 
 _CONFS = {**DELTA_CONFS, "spark.log.level": "WARN"}
 _EXTENSIONS = "spark.sql.extensions"
+_DELTA = DELTA_CONFS[_EXTENSIONS]
 _CONNECT_VARIABLES = ("SPARK_CONNECT_MODE_ENABLED", "SPARK_REMOTE")
 
 
@@ -32,8 +33,9 @@ def application() -> Iterator[SparkSession]:
     for variable in _CONNECT_VARIABLES:
         os.environ.pop(variable, None)
     with translated(left="Nothing was changed."):
-        for key, value in _CONFS.items():
-            SparkContext.setSystemProperty(key, _wanted(key, value, SparkContext.getSystemProperty(key)))
+        given = {key: SparkContext.getSystemProperty(key) for key in _CONFS}
+        for key, value in confs(given).items():
+            SparkContext.setSystemProperty(key, value)
         builder: SparkSession.Builder = SparkSession.builder
         spark = builder.getOrCreate()
     try:
@@ -65,12 +67,12 @@ def sole_kind_of_writer(home: Path) -> Iterator[None]:
         os.close(lock)
 
 
-def _wanted(key: str, ours: str, given: str | None) -> str:
-    if not given:
-        return ours
-    if key == _EXTENSIONS and ours not in given.split(","):
-        return f"{given},{ours}"
-    return given
+def confs(given: Mapping[str, str | None]) -> dict[str, str]:
+    """The confs of an application that was submitted with some of them."""
+    wanted = {key: given.get(key) or ours for key, ours in _CONFS.items()}
+    if _DELTA not in wanted[_EXTENSIONS].split(","):
+        wanted[_EXTENSIONS] += f",{_DELTA}"
+    return wanted
 
 
 def _check_delta(spark: SparkSession) -> None:
@@ -78,7 +80,7 @@ def _check_delta(spark: SparkSession) -> None:
     jvm = spark._jvm
     assert jvm is not None
     try:
-        jvm.java.lang.Thread.currentThread().getContextClassLoader().loadClass(DELTA_CONFS[_EXTENSIONS])
+        jvm.java.lang.Thread.currentThread().getContextClassLoader().loadClass(_DELTA)
     except Py4JJavaError:
         raise Failed(
             "no_delta",

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from airflow.providers.apache.spark.hooks import spark_submit
 
@@ -229,15 +230,19 @@ def test_an_answer_is_taken_once(site: Site, tmp_path: Path) -> None:
 
 def test_a_task_that_is_asked_to_stop_ends_what_it_has_submitted(site: Site) -> None:
     site.program.ends(seconds=600)
+    submitted: list[psutil.Process] = []
 
     def stop() -> None:
         end = time.monotonic() + 300
         while not site.program.starts and time.monotonic() < end:
             time.sleep(0.05)
+        submitted.extend(psutil.Process().children())
         os.kill(os.getpid(), signal.SIGTERM)
 
     threading.Thread(target=stop, daemon=True).start()
     assert site.run().tasks == {"refresh": "failed"}
+    assert submitted
+    assert psutil.wait_procs(submitted, timeout=300)[1] == []
 
 
 def test_a_missing_connection_is_said(site: Site) -> None:
