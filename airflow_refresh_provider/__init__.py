@@ -57,10 +57,32 @@ _HOME = {
 }
 
 
+_WITHOUT_AIRFLOW = {"Definition", "load_definitions", "published"}
+_OLDEST_AIRFLOW = (3, 3)
+
+
 def __getattr__(name: str) -> object:
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in _WITHOUT_AIRFLOW:
+        _check_airflow(name)
     return getattr(import_module(_HOME[name]), name)
+
+
+def _check_airflow(name: str) -> None:
+    """Raise ImportError where Airflow is missing or too old, before one of its own imports fails less clearly."""
+    from importlib.metadata import PackageNotFoundError, version
+    from importlib.util import find_spec
+
+    try:
+        found = version("apache-airflow-core")
+    except PackageNotFoundError:  # before 3.0 there was no core of its own
+        found = version("apache-airflow") if find_spec("airflow") else "none"
+    if found == "none" or tuple(int(part) for part in found.split(".")[:2]) < _OLDEST_AIRFLOW:
+        raise ImportError(
+            f"{name} needs Apache Airflow 3.3 or newer; found: {found}. Nothing was changed. Upgrade Airflow, or use "
+            "the command line `airflow-refresh`, which does without."
+        )
 
 
 def __dir__() -> list[str]:

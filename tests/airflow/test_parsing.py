@@ -78,6 +78,18 @@ refresh_dag(Definition.model_validate({_definition().model_dump(mode="json", exc
         airflow.run(dag, **conf)
 
 
+@pytest.mark.parametrize("found", ["2.11.0", "3.2.9"])
+def test_an_airflow_that_is_too_old_is_told_so_in_one_line(found: str) -> None:
+    body = (
+        f"import importlib.metadata as m; m.version = lambda _name: {found!r}\n"
+        "from airflow_refresh_provider import Definition, load_definitions\n"
+        "from airflow_refresh_provider import refresh_dag"
+    )
+    ended = subprocess.run([sys.executable, "-c", body], capture_output=True, text=True, timeout=60)
+    last = ended.stderr.strip().splitlines()[-1]
+    assert last.startswith(f"ImportError: refresh_dag needs Apache Airflow 3.3 or newer; found: {found}.")
+
+
 def test_every_class_that_the_metadata_names_is_there() -> None:
     from importlib import import_module
 
