@@ -31,7 +31,7 @@ CONNECTION = "refresh_default"
 WITHOUT_TRIGGERER = ("api-server", "dag-processor", "scheduler")
 ALL = (*WITHOUT_TRIGGERER, "triggerer")
 _READY_SECONDS = 300
-_STOP_SECONDS = 15
+_STOP_SECONDS = 10
 _LOOK_EVERY = 0.5
 # More tasks at once than this, and SQLite is locked for longer than Airflow waits.
 _PARALLELISM = 4
@@ -121,6 +121,7 @@ class LocalAirflow:
     def stop(self) -> None:
         """End the components, whatever tasks they have started, and Spark."""
         ignore_signals()
+        print("Airflow and Spark end ...", flush=True)
         for process in self._started.values():
             process.send_signal(signal.SIGINT)
         limit = time.monotonic() + _STOP_SECONDS

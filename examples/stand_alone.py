@@ -37,7 +37,6 @@ def main() -> None:
         with suppress(Asked):
             while True:
                 signal.pause()
-        print("\nAirflow and Spark end ...", flush=True)
 
 
 if __name__ == "__main__":
