@@ -19,7 +19,7 @@ from tests.airflow.conftest import DAGS
 ROOT = Path(__file__).parents[2]
 TABLES = 100
 MEGABYTES = 700
-"""What one worker may take: Airflow itself has 400 of them before the first table."""
+"""What one worker may take: Airflow has 160 before its first task, and five hundred are enough for all tables."""
 
 NOBODY = "sc://127.0.0.1:9"
 DAG_FILE = """
