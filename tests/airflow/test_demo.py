@@ -25,7 +25,7 @@ LIMIT = 500
 LOGIN = re.compile(r"(http://127\.0\.0\.1:\d+)\s.*?password (\S+)\n", flags=re.DOTALL)
 YAML = re.compile(r"^```yaml\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(2400)]
 
 
 @pytest.fixture
