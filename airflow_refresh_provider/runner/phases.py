@@ -50,11 +50,14 @@ def fill(ports: Ports, name: str, request: Request) -> tuple[UnitOfWork, ...]:
 def merge_unit(ports: Ports, name: str, request: Request, slot: int) -> int:
     """Merge one unit under a claim of its own. Returns how many of its chunks were already in.
 
-    Raises Lost when the run is not between its load and its end, as for a task that was given up long ago.
+    Raises Lost when the run is not between its load and its end, or has no such unit, as for a task that was given up
+    long ago.
     """
     run = _own_run(ports, name, request)
-    if run.frozen is None or run.lease.parked_until is None:
+    unit = next((u for u in _units(run) if u.unit == slot), None) if run.frozen else None
+    if unit is None or run.lease.parked_until is None:
         raise lost(name, run.run_id)
+    ports.watch.stage("merge", unit.rows, unit.chunks)
     session_id = ports.processes.new_id()
     [held] = Tenure(ports, name, run.run_id, run.generation).claim((slot,), (session_id,))
     with ports.heart.beating(name, run.run_id, slot, held.claim.generation):

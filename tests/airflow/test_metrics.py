@@ -45,5 +45,17 @@ def test_commits_and_ends_are_counted(
     states = [tags["state"] for name, _, tags in told if name == "refresh.ended"]
     assert states == ["succeeded", "succeeded", "nothing_to_do"]
     assert sum(name == "refresh.seconds" for name, _, _ in told) == 3
+    assert {tags["stage"] for _, _, tags in told if "stage" in tags} == {"merge"}
     documented = {line.split("`")[1] for line in (metrics.__doc__ or "").splitlines() if line.startswith("| `")}
     assert {name for name, _, _ in told} == documented
+
+
+def test_a_mapped_task_says_in_which_stage_it_is(
+    airflow: Airflow, share: Callable[..., Shared], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[dict[str, str]] = []
+    monkeypatch.setattr(stats, "incr", lambda _name, _count=1, *, tags: told.append(tags))
+    shared = share(layout="vnode", vnodes=4, visibility="live", chunking={"one_commit_up_to": 1, "chunk_rows": 1})
+    body = "from airflow_refresh_provider import Definition, refresh_dag\n"
+    airflow.run(airflow.dag(f"{body}refresh_dag(Definition.model_validate({shared.definition!r}))"))
+    assert {tags["stage"] for tags in told if "stage" in tags} == {"merge"}

@@ -299,3 +299,13 @@ def _once(what: str, act: Callable[[], object]) -> Callable[[str], None]:
             act()
 
     return step
+
+
+def test_a_task_for_a_unit_that_the_run_does_not_have_touches_nothing() -> None:
+    world = changed()
+    started(world)
+    loaded(world)
+    generation = world.record.generation
+    with pytest.raises(Lost):
+        merged(world, UnitOfWork(unit=31, chunks=1, rows=1))
+    assert world.record.generation == generation
