@@ -36,7 +36,7 @@ lint: .venv/ready
 check: lint ## style, types, contracts between modules, unit tests (seconds)
 	@$(PY) -m pytest tests/unit tests/architecture
 
-test: lint ## every kind of test once, on real Spark and Delta (< 15 min)
+test: lint ## every kind of test once, on real Spark, Delta and Airflow (< 20 min)
 	@$(WITH_JAVA) $(PY) -m pytest $(SIDE_BY_SIDE) -m "not slow"
 
 test-all: lint ## every test (< 75 min)

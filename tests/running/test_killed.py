@@ -9,24 +9,9 @@ from tests.running.conftest import Site
 from tests.running.site import until
 from tests.running.table import Table
 
-
-def test_a_killed_task_is_tried_again_and_skips_what_is_in(table: Table) -> None:
-    table.deploy()
-    table.hold()
-    run_id = table.trigger()
-    victim, *_ = table.held()
-    index = table.index_of(run_id, victim)
-    victim.kill()
-    table.let_go()
-
-    assert table.ended(run_id) == "success"
-    task = table.tasks(run_id)[f"merge[{index}]"]
-    assert task.tries == 2
-    assert table.airflow.rest.returned(table.dag_id, run_id, "merge", index)["skipped"] >= 1
-    assert table.fresh()
+pytestmark = pytest.mark.slow
 
 
-@pytest.mark.slow
 def test_a_task_whose_supervisor_was_killed_works_on_beside_its_successor_and_changes_nothing(table: Table) -> None:
     table.deploy()
     table.hold()
@@ -50,7 +35,6 @@ def test_a_task_whose_supervisor_was_killed_works_on_beside_its_successor_and_ch
     assert table.fresh()
 
 
-@pytest.mark.slow
 def test_a_scheduler_that_is_killed_and_started_anew_brings_the_run_to_its_end(table: Table, site: Site) -> None:
     table.deploy()
     table.hold()
@@ -64,7 +48,6 @@ def test_a_scheduler_that_is_killed_and_started_anew_brings_the_run_to_its_end(t
     assert table.fresh()
 
 
-@pytest.mark.slow
 def test_a_dag_run_that_takes_too_long_leaves_its_run_to_the_next(table: Table) -> None:
     table.deploy("dagrun_timeout=timedelta(seconds=60)")
     table.hold()

@@ -11,6 +11,8 @@ from tests.running.table import Table
 
 NO_RETRIES = "default_args={'retries': 0}"
 
+pytestmark = pytest.mark.slow
+
 
 def _mark_merge(state: str) -> Callable[[Table, str, int], None]:
     return lambda table, run_id, index: table.acts.mark_task(table.dag_id, run_id, "merge", index, state)
@@ -24,9 +26,9 @@ def _mark_run(state: str) -> Callable[[Table, str, int], None]:
     "mark",
     [
         _mark_merge("success"),
-        pytest.param(_mark_merge("failed"), marks=pytest.mark.slow),
-        pytest.param(_mark_run("success"), marks=pytest.mark.slow),
-        pytest.param(_mark_run("failed"), marks=pytest.mark.slow),
+        _mark_merge("failed"),
+        _mark_run("success"),
+        _mark_run("failed"),
     ],
     ids=["merge_success", "merge_failed", "run_success", "run_failed"],
 )
@@ -48,23 +50,6 @@ def test_marking_at_work_publishes_nothing(table: Table, mark: Callable[[Table, 
     assert table.fresh()
 
 
-def test_a_unit_that_failed_is_cleared_with_what_follows(table: Table) -> None:
-    table.deploy(NO_RETRIES)
-    table.fail()
-    published = table.published
-    run_id = table.trigger()
-    assert table.ended(run_id) == "failed"
-    states = table.states(run_id)
-    assert (states["finish"], states["release"]) == ("upstream_failed", "failed")
-    assert table.published == published
-
-    table.fail(wanted=False)
-    table.acts.clear(table.dag_id, run_id, "merge", downstream=True)
-    assert table.ended(run_id) == "success"
-    assert table.fresh()
-
-
-@pytest.mark.slow
 def test_a_unit_that_is_cleared_alone_publishes_nothing_and_the_next_run_ends_it(table: Table) -> None:
     table.deploy(NO_RETRIES)
     table.fail()
@@ -82,7 +67,6 @@ def test_a_unit_that_is_cleared_alone_publishes_nothing_and_the_next_run_ends_it
     assert table.fresh()
 
 
-@pytest.mark.slow
 def test_a_whole_run_that_is_cleared_finds_nothing_to_do(table: Table) -> None:
     table.deploy(NO_RETRIES)
     run_id = table.trigger()
@@ -94,7 +78,6 @@ def test_a_whole_run_that_is_cleared_finds_nothing_to_do(table: Table) -> None:
     assert table.published == published
 
 
-@pytest.mark.slow
 def test_a_run_is_deleted_only_when_it_has_ended_and_the_next_goes_on_with_its_work(table: Table) -> None:
     table.deploy(NO_RETRIES)
     table.hold()

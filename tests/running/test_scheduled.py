@@ -1,4 +1,4 @@
-"""Schedules, forms, pauses, a second DAG, consumers: what a running Airflow makes of a refresh."""
+"""Backfills, consumers, broken definitions beside sound ones: what a running Airflow makes of refreshes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from tests.running.conftest import Site
 from tests.running.site import until
-from tests.running.table import Table, run_cli
+from tests.running.table import Table
 
 CONSUMER = """
 from datetime import datetime
@@ -22,43 +22,9 @@ with DAG("{dag_id}", schedule=[Asset(name="{name}", uri="file://{target}")], sta
     read()
 """
 
-
-def test_a_pause_frees_the_workers_and_ends_where_it_began(table: Table) -> None:
-    table.deploy()
-    table.hold()
-    run_id = table.trigger()
-    table.held()
-    assert run_cli(table, "pause")["paused"]
-    table.let_go()
-    until(lambda: "deferred" in table.states(run_id).values(), "a task that waits for the end of the pause")
-    assert run_cli(table, "resume")["paused"] is False
-    assert table.ended(run_id) == "success"
-    assert table.fresh()
+pytestmark = pytest.mark.slow
 
 
-def test_a_bad_value_in_the_form_is_refused_with_its_name(table: Table) -> None:
-    table.deploy()
-    answer = table.acts.trigger(table.dag_id, on_interrupted="maybe")
-    assert answer.status_code == 400
-    assert "on_interrupted" in answer.text
-    assert table.acts.runs(table.dag_id) == {}
-
-
-def test_two_dags_for_one_definition_do_not_get_in_each_others_way(table: Table) -> None:
-    other = f"{table.dag_id}.other"
-    table.deploy("default_args={'retries': 0}", table.dag_id, other)
-    table.hold()
-    run_id = table.trigger()
-    table.held()
-    second = str(table.acts.trigger(other).raise_for_status().json()["dag_run_id"])
-    assert table.ended(second, other) == "failed"
-    assert "is being refreshed by" in table.acts.log(other, second, "start", 1)
-    table.let_go()
-    assert table.ended(run_id) == "success"
-    assert table.fresh()
-
-
-@pytest.mark.slow
 def test_of_a_backfill_one_run_refreshes_and_the_others_skip(table: Table) -> None:
     table.deploy("schedule='@daily'")
     table.acts.backfill(table.dag_id, "2024-02-01T00:00:00Z", "2024-02-03T00:00:00Z")
@@ -72,7 +38,6 @@ def test_of_a_backfill_one_run_refreshes_and_the_others_skip(table: Table) -> No
     assert table.fresh()
 
 
-@pytest.mark.slow
 def test_a_consumer_is_told_which_version_it_gets(table: Table, site: Site) -> None:
     consumer = f"reads_{table.name}"
     body = CONSUMER.format(dag_id=consumer, name=table.name, target=table.folder / "gold")
@@ -88,7 +53,6 @@ def test_a_consumer_is_told_which_version_it_gets(table: Table, site: Site) -> N
     (site.dags / f"{consumer}.py").unlink()
 
 
-@pytest.mark.slow
 def test_a_broken_definition_is_one_import_error_and_the_other_dags_stay(table: Table, site: Site) -> None:
     table.deploy()
     (table.folder / "broken.yaml").write_text("name: broken\ntarget: ./t\n")

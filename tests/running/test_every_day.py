@@ -1,0 +1,75 @@
+"""What happens to a DAG of refreshes on an ordinary day: kills, clears, pauses, wrong values, a second DAG."""
+
+from __future__ import annotations
+
+from tests.running.site import until
+from tests.running.table import Table, run_cli
+
+NO_RETRIES = "default_args={'retries': 0}"
+
+
+def test_a_killed_task_is_tried_again_and_skips_what_is_in(table: Table) -> None:
+    table.deploy()
+    table.hold()
+    run_id = table.trigger()
+    victim, *_ = table.held()
+    index = table.index_of(run_id, victim)
+    victim.kill()
+    table.let_go()
+
+    assert table.ended(run_id) == "success"
+    task = table.tasks(run_id)[f"merge[{index}]"]
+    assert task.tries == 2
+    assert table.airflow.rest.returned(table.dag_id, run_id, "merge", index)["skipped"] >= 1
+    assert table.fresh()
+
+
+def test_a_unit_that_failed_is_cleared_with_what_follows(table: Table) -> None:
+    table.deploy(NO_RETRIES)
+    table.fail()
+    published = table.published
+    run_id = table.trigger()
+    assert table.ended(run_id) == "failed"
+    states = table.states(run_id)
+    assert (states["finish"], states["release"]) == ("upstream_failed", "failed")
+    assert table.published == published
+
+    table.fail(wanted=False)
+    table.acts.clear(table.dag_id, run_id, "merge", downstream=True)
+    assert table.ended(run_id) == "success"
+    assert table.fresh()
+
+
+def test_a_pause_frees_the_workers_and_ends_where_it_began(table: Table) -> None:
+    table.deploy()
+    table.hold()
+    run_id = table.trigger()
+    table.held()
+    assert run_cli(table, "pause")["paused"]
+    table.let_go()
+    until(lambda: "deferred" in table.states(run_id).values(), "a task that waits for the end of the pause")
+    assert run_cli(table, "resume")["paused"] is False
+    assert table.ended(run_id) == "success"
+    assert table.fresh()
+
+
+def test_a_bad_value_in_the_form_is_refused_with_its_name(table: Table) -> None:
+    table.deploy()
+    answer = table.acts.trigger(table.dag_id, on_interrupted="maybe")
+    assert answer.status_code == 400
+    assert "on_interrupted" in answer.text
+    assert table.acts.runs(table.dag_id) == {}
+
+
+def test_two_dags_for_one_definition_do_not_get_in_each_others_way(table: Table) -> None:
+    other = f"{table.dag_id}.other"
+    table.deploy("default_args={'retries': 0}", table.dag_id, other)
+    table.hold()
+    run_id = table.trigger()
+    table.held()
+    second = str(table.acts.trigger(other).raise_for_status().json()["dag_run_id"])
+    assert table.ended(second, other) == "failed"
+    assert "is being refreshed by" in table.acts.log(other, second, "start", 1)
+    table.let_go()
+    assert table.ended(run_id) == "success"
+    assert table.fresh()
