@@ -75,6 +75,7 @@ def run(airflow: Airflow, site: Site) -> DagRunSeen:
     return airflow.run(airflow.dag(DAG_FILE.format(definition=definition, options=site.options)))
 
 
+@pytest.mark.slow
 def test_a_refresh_goes_on_when_a_worker_dies_in_its_middle(airflow: Airflow, site: Site) -> None:
     with site.struck(points.chunk(2, BEFORE), site.cluster.kill_a_worker):
         seen = run(airflow, site)

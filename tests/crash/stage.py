@@ -29,7 +29,7 @@ from tests.crash.jvm import Server
 from tests.crash.lake import NAME, Lake
 
 ROOT = Path(__file__).parents[2]
-LONGEST_SECONDS = 180.0
+LONGEST_SECONDS = 400.0
 
 
 @dataclass(frozen=True)
