@@ -143,11 +143,13 @@ class Site:
 def driver_of(pid: int) -> list[psutil.Process]:
     """A driver's two processes, of Java and of Python, below one that started it; that one itself, if it is it."""
     found = psutil.Process(pid)
-    below = [found, *found.children(recursive=True)]
-    java = next(
-        (p for p in below if p.status() != psutil.STATUS_ZOMBIE and _OF_A_DRIVER in " ".join(p.cmdline())), None
-    )
-    return [java, *java.children(recursive=True)] if java else []
+    java = next((p for p in (found, *_alive_below(found)) if _OF_A_DRIVER in " ".join(p.cmdline())), None)
+    return [java, *_alive_below(java)] if java else []
+
+
+def _alive_below(process: psutil.Process) -> list[psutil.Process]:
+    """Its descendants, but for those that have ended and were not asked for yet."""
+    return [p for p in process.children(recursive=True) if p.status() != psutil.STATUS_ZOMBIE]
 
 
 def kill_the_driver() -> None:
