@@ -13,6 +13,7 @@ import pytest
 from airflow_refresh_provider.spark.endpoint import Endpoint
 from examples.lake import Lake
 from examples.local_airflow import ALL, LocalAirflow, free_port
+from examples.processes import MARK
 from tests.running.postgres import database
 from tests.running.table import Table
 
@@ -44,7 +45,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     dags = root / "dags"
     dags.mkdir()
     with database() as url, _own_signals():
-        settings = {"AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": url, **_SETTINGS}
+        settings = {"AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": url, MARK: str(root), **_SETTINGS}
         airflow = LocalAirflow(Lake(root), dags, free_port(), settings)
         try:
             airflow.start(ALL)
