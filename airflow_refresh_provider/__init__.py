@@ -6,6 +6,7 @@ package costs nothing and drags in no engine.
 
 from __future__ import annotations
 
+import re
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -72,13 +73,13 @@ def __getattr__(name: str) -> object:
 def _check_airflow(name: str) -> None:
     """Raise ImportError where Airflow is missing or too old, before one of its own imports fails less clearly."""
     from importlib.metadata import PackageNotFoundError, version
-    from importlib.util import find_spec
 
     try:
-        found = version("apache-airflow-core")
-    except PackageNotFoundError:  # before 3.0 there was no core of its own
-        found = version("apache-airflow") if find_spec("airflow") else "none"
-    if found == "none" or tuple(int(part) for part in found.split(".")[:2]) < _OLDEST_AIRFLOW:
+        found = version("apache-airflow")
+    except PackageNotFoundError:
+        found = "none"
+    numbers = tuple(map(int, re.findall(r"\d+", found)[:2]))
+    if numbers < _OLDEST_AIRFLOW:
         raise ImportError(
             f"{name} needs Apache Airflow 3.3 or newer; found: {found}. Nothing was changed. Upgrade Airflow, or use "
             "the command line `airflow-refresh`, which does without."

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from deltalake import CommitProperties, DeltaTable, QueryBuilder, Transaction, write_deltalake
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 
-from airflow_refresh_provider.delta.storage import check_room, storage, translated
+from airflow_refresh_provider.delta.storage import UntypedErrors, check_room, storage
 from airflow_refresh_provider.delta.stored_columns import CONTROL_TABLES, Kind, StoredColumn, schema_of, table_of
 from airflow_refresh_provider.errors import RefreshError
 
@@ -90,14 +90,8 @@ class ControlTable:
     def select(self, view: DeltaTable, sql: str) -> list[Row]:
         """Rows of a query over the table, which goes by its name."""
         doing = f"reading the control table {self.name}"
-        with storage(doing, self.location):
-            try:
-                found = QueryBuilder().register(self.name, view).execute(sql).read_all()
-            except Exception as error:
-                # delta-rs raises nothing more specific for a data file that is lost or damaged; all else has a type.
-                if type(error) is not Exception:
-                    raise
-                raise translated(error, doing, self.location) from error
+        with storage(doing, self.location), UntypedErrors(doing, self.location):
+            found = QueryBuilder().register(self.name, view).execute(sql).read_all()
         values = [found[name].to_pylist() for name in found.column_names]
         return [dict(zip(found.column_names, row, strict=True)) for row in zip(*values, strict=True)]
 

@@ -40,19 +40,15 @@ class StateView:
 
 @dataclass(frozen=True)
 class StateTable:
-    """All transitions of all definitions of one control root."""
+    """All transitions of all definitions of one control root, in its table."""
 
-    root: str
+    table: ControlTable
     # Rows are never changed, so one that was seen need not be read again: (table's id, name) -> number and record.
     _seen: dict[tuple[str, str], tuple[int, Record]] = field(default_factory=dict, compare=False, repr=False)
 
-    @property
-    def _table(self) -> ControlTable:
-        return ControlTable(self.root, "state")
-
     def read(self, name: str) -> StateView:
         """The newest record of a definition, through a fresh view."""
-        view = self._table.open()
+        view = self.table.open()
         seq = _newest(view, name)
         if view is None or seq == 0:
             return StateView(name, None, 0, view)
@@ -60,8 +56,8 @@ class StateTable:
 
     def write(self, read: StateView, record: Record, event: Event, at: datetime) -> StateView:
         """Add the row that follows the one read. Raises StaleSnapshot when another has."""
-        check_room(_DOING, self.root)
-        view = read.table or self._table.open_or_create()
+        check_room(_DOING, self.table.root)
+        view = read.table or self.table.open_or_create()
         if _newest(view, read.name) != read.seq:
             raise StaleSnapshot
         seq, nonce = read.seq + 1, uuid.uuid4().hex
@@ -77,7 +73,7 @@ class StateTable:
             "record": record.model_dump_json(),
         }
         try:
-            self._table.append(view, [row], Transaction(_app_id(read.name), seq))
+            self.table.append(view, [row], Transaction(_app_id(read.name), seq))
         except STORAGE_ERRORS as error:
             view = self._settled(read.name, seq, nonce, error)
         upkeep(view, self.compact)
@@ -85,10 +81,10 @@ class StateTable:
 
     def records(self) -> list[Record]:
         """The newest record of every definition, by name."""
-        view = self._table.open()
+        view = self.table.open()
         if view is None:
             return []
-        rows = self._table.select(
+        rows = self.table.select(
             view,
             "SELECT s.record FROM state s JOIN (SELECT name, max(seq) AS seq FROM state GROUP BY name) newest "
             "ON s.name = newest.name AND s.seq = newest.seq ORDER BY s.name",
@@ -98,23 +94,23 @@ class StateTable:
     def compact(self) -> None:
         """Drop superseded rows, merge small files. Yields to other writers."""
         self._forget_superseded()
-        self._table.compact()
+        self.table.compact()
 
     def _forget_superseded(self) -> None:
         """Remove rows that are not the newest of their definition and a week older than the newest of all.
 
         A row added meanwhile is in a file that is not touched, so it cannot be lost.
         """
-        view = self._table.open()
+        view = self.table.open()
         if view is None:
             return
-        (last,) = self._table.select(view, "SELECT max(at) AS at FROM state")
+        (last,) = self.table.select(view, "SELECT max(at) AS at FROM state")
         if not isinstance(last["at"], datetime):
             return
-        newest = self._table.select(view, "SELECT name, max(seq) AS seq FROM state GROUP BY name")
+        newest = self.table.select(view, "SELECT name, max(seq) AS seq FROM state GROUP BY name")
         kept = ", ".join(quoted(f"{row['name']}/{row['seq']}") for row in newest)
         before = quoted((last["at"] - KEEP_SUPERSEDED).isoformat())
-        with storage(_DOING, self.root), suppress(CommitFailedError):
+        with storage(_DOING, self.table.root), suppress(CommitFailedError):
             view.delete(f"at < {before} AND concat(name, '/', CAST(seq AS STRING)) NOT IN ({kept})")
 
     def _seen_or_read(self, view: DeltaTable, name: str, seq: int) -> Record:
@@ -131,21 +127,21 @@ class StateTable:
         A commit that delta-rs refused without another row of this definition met the removal of old rows; whoever
         reads anew can write.
         """
-        view = self._table.open()
+        view = self.table.open()
         if view is None or _newest(view, name) < seq:
             if isinstance(error, CommitFailedError):
                 raise StaleSnapshot from error
-            raise translated(error, _DOING, self._table.location) from error
+            raise translated(error, _DOING, self.table.location) from error
         if self._row(view, name, seq)["nonce"] != nonce:
             raise StaleSnapshot from error
         return view
 
     def _row(self, view: DeltaTable, name: str, seq: int) -> dict[str, object]:
-        rows = self._table.select(view, f"SELECT nonce, record FROM state WHERE name = {quoted(name)} AND seq = {seq}")
+        rows = self.table.select(view, f"SELECT nonce, record FROM state WHERE name = {quoted(name)} AND seq = {seq}")
         if len(rows) != 1:
             raise Defect(
                 "state_row_lost",
-                f"{self._table.location} has {len(rows)} rows {seq} of {name}, and there must be one",
+                f"{self.table.location} has {len(rows)} rows {seq} of {name}, and there must be one",
                 left="Nothing was changed.",
                 next="Report this, with a copy of the table.",
             )
@@ -157,7 +153,7 @@ class StateTable:
         except ValidationError as error:
             raise Failed(
                 "record_unreadable",
-                f"a record in {self._table.location} is not one this program has written: {error.errors()[0]['msg']}",
+                f"a record in {self.table.location} is not one this program has written: {error.errors()[0]['msg']}",
                 left="Nothing was changed.",
                 next="Use the version of airflow-refresh-provider that wrote it.",
             ) from error

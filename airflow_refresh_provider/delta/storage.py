@@ -9,7 +9,9 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from types import TracebackType
 
 from deltalake.exceptions import DeltaError
 from obstore.exceptions import BaseError
@@ -51,6 +53,24 @@ def storage(doing: str, location: str) -> Iterator[None]:
         yield
     except STORAGE_ERRORS as error:
         raise translated(error, doing, location) from error
+
+
+@dataclass(frozen=True)
+class UntypedErrors:
+    """Inside, an error that is an Exception and nothing more specific is one of storage; all others pass.
+
+    That is how delta-rs says that a data file is lost or damaged.
+    """
+
+    doing: str
+    location: str
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        if kind is Exception and isinstance(error, Exception):
+            raise translated(error, self.doing, self.location) from error
 
 
 def translated(error: Exception, doing: str, location: str) -> RefreshError:

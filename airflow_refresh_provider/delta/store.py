@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 
 from airflow_refresh_provider.core.lifecycle import Event
@@ -18,15 +18,15 @@ from airflow_refresh_provider.ports.control import EventRow, ProgressRow, Snapsh
 
 
 class DeltaControlStore:
-    """The control tables of one root, an absolute path or a URI. Reading never creates anything."""
+    """The control tables of one root, an absolute path or a URI, each made by `table`. Reading creates nothing."""
 
-    def __init__(self, root: str) -> None:
+    def __init__(self, root: str, table: Callable[[str, str], ControlTable] = ControlTable) -> None:
         check_place(root)
         self._root = root
         self._mark: Mark | None = None
-        self._state = StateTable(root)
-        self._progress = ControlTable(root, "progress")
-        self._events = ControlTable(root, "events")
+        self._state = StateTable(table(root, "state"))
+        self._progress = table(root, "progress")
+        self._events = table(root, "events")
         self._beats = Beats(root)
 
     @property
