@@ -13,6 +13,7 @@ from typing import Any
 from airflow.sdk import DAG, Param, TaskGroup, TriggerRule
 
 from airflow_refresh_provider.core.definition import Definition
+from airflow_refresh_provider.core.mode import AS_DEFINED, Mode
 from airflow_refresh_provider.hooks import configuration
 from airflow_refresh_provider.hooks.refresh import RefreshHook
 from airflow_refresh_provider.operators import binding
@@ -89,7 +90,12 @@ def refresh_tasks(definition: Definition, refresh_conn_id: str) -> None:
 def trigger_form() -> dict[str, Param]:
     """What can be chosen when a run is triggered by hand."""
     return {
-        "mode": Param("full", type="string", enum=["full"], description="How the new content is made."),
+        "mode": Param(
+            AS_DEFINED,
+            type="string",
+            enum=[AS_DEFINED, *Mode],
+            description="How changes are found: by looking at everything, or only at what the inputs say has changed.",
+        ),
         "on_interrupted": Param(
             "resume",
             type="string",

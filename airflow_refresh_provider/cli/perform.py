@@ -20,7 +20,10 @@ from airflow_refresh_provider.cli.call import Call
 from airflow_refresh_provider.cli.output import report, show
 from airflow_refresh_provider.cli.signals import Interruptions
 from airflow_refresh_provider.cli.table import Command
+from airflow_refresh_provider.core.results import DueReport
 from airflow_refresh_provider.errors import Defect, Interrupted, RefreshError
+
+_NOT_DUE = 4
 
 _log = logging.getLogger(__name__)
 
@@ -66,7 +69,7 @@ def tell(ended: Any, code: int, *, as_json: bool) -> int:
     if isinstance(ended, RefreshError):
         report(ended, as_json=as_json)
         return code
-    return show(ended, as_json=as_json)
+    return show(ended, as_json=as_json) or (_NOT_DUE if isinstance(ended, DueReport) and not ended.due else code)
 
 
 def _function(command: Command) -> Callable[..., Any]:

@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from airflow_refresh_provider.cli.call import Call
+from airflow_refresh_provider.core.mode import asked_for
 from airflow_refresh_provider.core.recovery import OnInterrupted
 from airflow_refresh_provider.core.request import IfRunning, Request
 from airflow_refresh_provider.core.results import (
@@ -26,7 +27,7 @@ FOLLOW_SECONDS = 1.0
 def run(
     call: Call,
     name: str,
-    mode: str,  # noqa: ARG001 - there is one mode so far
+    mode: str | None,
     on_interrupted: str,
     if_running: str,
     force: bool,
@@ -40,6 +41,7 @@ def run(
     request = Request(
         on_interrupted=OnInterrupted(on_interrupted),
         if_running=IfRunning(if_running),
+        mode=asked_for(mode),
         force=force,
         workers=workers,
     )
@@ -65,6 +67,11 @@ def progress(call: Call, name: str, follow: bool) -> ProgressReport:
 def pause(call: Call, name: str) -> DefinitionStatus:
     """Let a definition rest."""
     return call.refreshes().pause(name)
+
+
+def suspend(call: Call, name: str, why: str) -> DefinitionStatus:
+    """Keep refreshes from beginning."""
+    return call.refreshes().suspend(name, why)
 
 
 def resume(call: Call, name: str) -> DefinitionStatus:

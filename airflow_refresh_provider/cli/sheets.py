@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import singledispatch
 
 from airflow_refresh_provider.cli.models import ServerReport, Validated
@@ -13,7 +13,10 @@ from airflow_refresh_provider.core.results import (
     DefinitionStatus,
     Differences,
     Dropped,
+    DueReport,
+    Freshness,
     HistoryEntry,
+    InputLag,
     ProgressReport,
     Recovery,
     Registration,
@@ -126,6 +129,7 @@ def _(value: RunResult) -> dict[str, Cell]:
         "name": value.name,
         "state": f"{value.state}, resumed" if value.resumed else value.state.value,
         "reason": value.reason,
+        "mode": f"{value.mode}: {value.mode_reason}" if value.mode_reason else value.mode,
         "rows": _rows(value.rows),
         "chunks": f"{value.chunks.done:,} done, {value.chunks.skipped:,} of them skipped by this attempt",
         "inputs": _inputs(value.input_versions),
@@ -167,6 +171,42 @@ def _(value: HistoryEntry) -> dict[str, Cell]:
         "run": value.run_id,
         "reason": value.reason,
     }
+
+
+@line.register
+def _(value: DueReport) -> dict[str, Cell]:
+    return {
+        "name": value.name,
+        "due": "yes" if value.due else "no",
+        "reason": value.reason,
+        "next": _time(value.next_at),
+        "behind": _duration(value.lag_seconds),
+    }
+
+
+@line.register
+def _(value: Freshness) -> dict[str, Cell]:
+    wanted = "" if value.target_lag_seconds is None else f" of {_duration(value.target_lag_seconds)}"
+    behind = "never refreshed" if value.lag_seconds is None else f"{_duration(value.lag_seconds)}{wanted}"
+    return {
+        "name": value.name,
+        "behind": f"{behind}, late" if value.late else behind,
+        "confirmed at": _time(value.confirmed_at),
+        "a refresh takes": _duration(value.ready_in_seconds),
+        "inputs": "; ".join(map(_lag, value.inputs)) or None,
+    }
+
+
+def _lag(value: InputLag) -> str:
+    place = f"{value.name} ({value.upstream})" if value.upstream else value.name
+    if not value.lag_seconds:
+        return f"{place} applied"
+    kept = f", kept until {_time(value.kept_until)}" if value.kept_until else ""
+    return f"{place} {_short(value.applied or 0)} of {_short(value.newest or 0)}, {_duration(value.lag_seconds)}{kept}"
+
+
+def _duration(seconds: float | None) -> str | None:
+    return None if seconds is None else str(timedelta(seconds=round(seconds)))
 
 
 @line.register

@@ -72,10 +72,11 @@ _FILES = Option("FILE", "YAML files of definitions, or folders of them", many=Tr
 
 _DEFINITIONS = "airflow_refresh_provider.cli.definitions"
 _REFRESH = "airflow_refresh_provider.cli.refresh"
+_FRESHNESS = "airflow_refresh_provider.cli.freshness"
 _SERVER = "airflow_refresh_provider.cli.server"
 
 _RUN_OPTIONS = (
-    Option("--mode", "how the content is made", choices=("full",), default="full"),
+    Option("--mode", "how changes are found (default: as defined)", choices=("full", "incremental", "auto")),
     Option(
         "--on-interrupted",
         "an unfinished run is finished at its own input versions, or given up for a new one",
@@ -111,7 +112,20 @@ COMMANDS = (
         (_NAME, Option("--follow", "keep looking until the run ends", Kind.FLAG)),
     ),
     Command(("pause",), "let a definition rest from its next chunk on", f"{_REFRESH}:pause", (_NAME,)),
-    Command(("resume",), "end a pause", f"{_REFRESH}:resume", (_NAME,)),
+    Command(
+        ("suspend",),
+        "keep refreshes of a definition from beginning",
+        f"{_REFRESH}:suspend",
+        (_NAME, Option("--why", "the reason, shown wherever the definition is", value="TEXT", default="by hand")),
+    ),
+    Command(("resume",), "end a pause or a suspension", f"{_REFRESH}:resume", (_NAME,)),
+    Command(("due",), "whether a refresh is due now; needs no Spark", f"{_FRESHNESS}:due", (_NAME,)),
+    Command(
+        ("freshness",),
+        "how far targets are behind their inputs; needs no Spark",
+        f"{_FRESHNESS}:freshness",
+        (_SOME_NAME, Option("--why", "say of each input how far it is applied", Kind.FLAG)),
+    ),
     Command(("history",), "the runs that ended", f"{_REFRESH}:history", (_NAME,)),
     Command(("recover",), "find interrupted runs; resume or abandon them", f"{_REFRESH}:recover", (_SOME_NAME,)),
     Command(

@@ -13,6 +13,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import (
     AfterValidator,
+    BeforeValidator,
     ConfigDict,
     Field,
     SerializerFunctionWrapHandler,
@@ -26,6 +27,8 @@ from pydantic import (
 
 from airflow_refresh_provider.core.inputs import Input
 from airflow_refresh_provider.core.locations import TargetLocation
+from airflow_refresh_provider.core.maintainable import check_mode, obstacle
+from airflow_refresh_provider.core.mode import Mode
 from airflow_refresh_provider.core.names import (
     ClusterColumnNames,
     ColumnName,
@@ -38,6 +41,7 @@ from airflow_refresh_provider.core.names import (
     repeated,
 )
 from airflow_refresh_provider.core.problems import invalid, problems
+from airflow_refresh_provider.core.schedule import Schedule, from_text
 from airflow_refresh_provider.core.stored import Stored
 
 MAX_VNODES = 1024
@@ -150,7 +154,14 @@ class Definition(Stored):
         description="What the query reads, by name."
     )
     keys: SomeColumnNames = Field(description="Columns of the result that identify a row: never NULL, unique together.")
-    mode: Literal["full"] = Field(default="full", description="`full`: each refresh evaluates the whole query.")
+    mode: Mode = Field(
+        default=Mode.FULL,
+        description="`full`: each refresh evaluates the whole query. `incremental`: it reads only what has changed in "
+        "the input; for a query that takes each row of one Delta table by itself. `auto`: incremental where possible.",
+    )
+    refresh: Annotated[Schedule, BeforeValidator(from_text, json_schema_input_type=Literal["manual"] | Schedule)] = (
+        Field(default=Schedule(), description="When it is refreshed by itself; `manual`, the default, means never.")
+    )
     layout: Layout = Field(
         default=Layout.PLAIN,
         description="`plain`: exactly the columns of the query. `vnode`: for very large tables; partitioned by a "
@@ -213,7 +224,8 @@ class Definition(Stored):
             definition = cls.model_validate(fields)
         except ValidationError as error:
             raise invalid(problems(error, _known_fields())) from None
-        analyse(definition.query_text, tuple(definition.inputs))
+        query = analyse(definition.query_text, tuple(definition.inputs))
+        check_mode(definition.mode, obstacle(query, definition.inputs, definition.latest_by))
         return definition
 
     @property
@@ -230,7 +242,7 @@ class Definition(Stored):
         facts = {
             "target": self.target,
             "query": self.query_text,
-            "inputs": {name: given.model_dump(mode="json") for name, given in self.inputs.items()},
+            "inputs": {name: given.model_dump(mode="json", exclude=_NOT_READ) for name, given in self.inputs.items()},
             **{field: getattr(self, field) for field in _HASHED},
         }
         canonical = json.dumps(facts, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
@@ -252,6 +264,9 @@ class Definition(Stored):
         return dumped
 
 
+_NOT_READ = {"trigger", "ignore_changes"}
+"""What decides when an input is looked at, not what is read of it."""
+
 _HASHED = ("keys", "layout", "vnodes", "partition_by", "cluster_by", "deletes", "on_duplicate", "latest_by")
 
 
@@ -261,6 +276,7 @@ def parts() -> dict[str, type[Stored]]:
         "": Definition,
         "inputs": Input,
         "columns": ColumnChoice,
+        "refresh": Schedule,
         "chunking": Chunking,
         "on_schema_change": OnSchemaChange,
     }

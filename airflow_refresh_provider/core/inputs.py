@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from enum import StrEnum
 
-from pydantic import Field, field_validator
+from pydantic import Field, StrictBool, field_validator
 from pydantic_core import PydanticCustomError
 
 from airflow_refresh_provider.core.locations import InputLocation, normalised
@@ -49,6 +49,11 @@ class Input(Stored):
         default={},
         description="Options of Spark's reader, but none that decides which rows are read; a secret only as `${NAME}`.",
         json_schema_extra={"additionalProperties": {"type": ["string", "boolean", "number"]}},
+    )
+
+    trigger: StrictBool = Field(default=True, description="Whether changes of it may begin a refresh.")
+    ignore_changes: StrictBool = Field(
+        default=False, description="Whether changes of it are not looked for at all; they come with the next refresh."
     )
 
     @field_validator("path")

@@ -40,7 +40,9 @@ class Event(StrEnum):
     RELEASE = "release"  # the owner leaves an unfinished run for anyone to resume
     ABANDON = "abandon"  # an unsealed run is given up
     PAUSE = "pause"  # nothing begins, and the next chunk waits
-    RESUME = "resume"  # the pause is over
+    RESUME = "resume"  # a pause or a suspension is over
+    SUSPEND = "suspend"  # nothing begins until somebody has seen to the reason
+    MISS = "miss"  # a scheduled run could not even begin
     DROP = "drop"  # the definition is being removed
     FORGET = "forget"  # the definition is removed; its counter stays
 
@@ -72,6 +74,10 @@ TRANSITIONS: dict[tuple[State, Event], State] = {
     (State.REFRESHING, Event.RESUME): State.REFRESHING,
     (State.FINISHING, Event.PAUSE): State.FINISHING,
     (State.FINISHING, Event.RESUME): State.FINISHING,
+    (State.IDLE, Event.SUSPEND): State.IDLE,
+    (State.REFRESHING, Event.SUSPEND): State.REFRESHING,
+    (State.FINISHING, Event.SUSPEND): State.FINISHING,
+    (State.IDLE, Event.MISS): State.IDLE,
     (State.IDLE, Event.DROP): State.RESETTING,
     (State.REFRESHING, Event.DROP): State.RESETTING,
     (State.FINISHING, Event.DROP): State.RESETTING,

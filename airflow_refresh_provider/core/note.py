@@ -10,6 +10,7 @@ from enum import StrEnum
 
 from pydantic import ValidationError
 
+from airflow_refresh_provider.core.history import Windows
 from airflow_refresh_provider.core.pins import Digests
 from airflow_refresh_provider.core.plan import ChangeCounts
 from airflow_refresh_provider.core.stored import Stored
@@ -29,7 +30,7 @@ class Note(Stored):
     """The note of one commit.
 
     `published_version` stands in seals only, `unit` and `chunk` not in seals; `by_vnode` has the planned rows of a
-    chunk, `hash_high` where it ends inside a vnode.
+    chunk, `hash_high` where it ends inside a vnode; `windows` what an incremental run has read of its inputs.
     """
 
     format: int = FORMAT
@@ -43,6 +44,7 @@ class Note(Stored):
     by_vnode: dict[int, ChangeCounts] = {}
     hash_high: int | None = None
     inputs: Digests = {}
+    windows: Windows = {}
     published_version: int | None = None
 
     def text(self) -> str:

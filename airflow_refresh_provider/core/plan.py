@@ -10,6 +10,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from airflow_refresh_provider.core.columns import Columns
+from airflow_refresh_provider.core.history import Windows
 from airflow_refresh_provider.core.pins import VersionVector
 from airflow_refresh_provider.core.stored import Stored
 
@@ -48,13 +49,18 @@ class Split(Stored):
 
 
 class Plan(Stored):
-    """What a run was started with. `moment` is what clock functions of the query give, `query` has it bound."""
+    """What a run was started with. `moment` is what clock functions of the query give, `query` has it bound.
+
+    `windows` are what an incremental run reads of its inputs, none when it reads everything; `scope` says why.
+    """
 
     pins: VersionVector
     moment: datetime
     query: str
     staging: str
     force: bool = False
+    windows: Windows = {}
+    scope: str | None = None
     target: Target | None = None
     row_splits: tuple[Split, ...] = ()
 
@@ -132,20 +138,26 @@ class StagedTable(Stored):
 class Round(Stored):
     """One comparison with the target at version `base`, and the chunks that follow from it.
 
-    `changes` is the staged change set, None for a direct load of the query.
+    `changes` is the staged change set, None for a direct load of the query. `compared`: it was found by looking at the
+    target, so its counts are exact; a window only tells what has happened to the input.
     """
 
     base: int
     changes: StagedTable | None
+    compared: bool = True
     units: tuple[Unit, ...]
 
 
 class Frozen(Stored):
-    """What will be merged. `source_rows` are the rows of the query's result, `unchanged` those already right."""
+    """What will be merged. `source_rows` are the rows of the query's result, `unchanged` those already right.
+
+    `fell_back`: why a run that was to read windows has compared everything instead.
+    """
 
     rounds: tuple[Round, ...]
     source_rows: int
     unchanged: int
+    fell_back: str | None = None
 
     @property
     def first_base(self) -> int:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from airflow_refresh_provider.errors import Failed, Refused
 
+KEY_ERRORS = frozenset({"null_key", "duplicate_key"})
+"""Codes of what is wrong with the keys of a result, whatever the target holds."""
+
 
 def check_keys(rows_with_null: int, duplicates: int, null_examples: tuple[str, ...], examples: tuple[str, ...]) -> None:
     """Refuse a result whose keys are NULL or not unique. Raises Failed with counts and examples."""

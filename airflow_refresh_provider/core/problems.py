@@ -37,6 +37,7 @@ _KINDS = {
     "dict_type": "must be a mapping of names to values",
     "model_type": "must be a mapping of fields to values",
     "model_attributes_type": "must be a mapping of fields to values",
+    "time_delta_parsing": "must be a duration such as 15 minutes, 2 h or PT15M",
     "missing": "is required: add it",
 }
 

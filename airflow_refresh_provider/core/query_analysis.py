@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from airflow_refresh_provider.core.query_clock import clock_spans
-from airflow_refresh_provider.core.query_facts import QueryFacts
-from airflow_refresh_provider.core.query_parse import parse
+from airflow_refresh_provider.core.query_facts import ClockSpan, QueryFacts
+from airflow_refresh_provider.core.query_parse import Parsed, parse, place_of
 from airflow_refresh_provider.core.query_repeatable import check_repeatable
-from airflow_refresh_provider.core.query_row_wise import is_row_wise
+from airflow_refresh_provider.core.query_row_wise import obstacle
 from airflow_refresh_provider.core.query_tables import tables_of
 
 
@@ -17,4 +17,12 @@ def facts_of(query: str, input_names: Collection[str]) -> QueryFacts:
     parsed = parse(query)
     tables = tables_of(parsed, input_names)
     check_repeatable(parsed)
-    return QueryFacts(tables=tables, clock_spans=clock_spans(parsed), row_wise=is_row_wise(parsed.tree))
+    spans = clock_spans(parsed)
+    found = obstacle(parsed)
+    return QueryFacts(tables=tables, clock_spans=spans, row_wise=found is None, obstacle=found or _clock(parsed, spans))
+
+
+def _clock(parsed: Parsed, spans: tuple[ClockSpan, ...]) -> str | None:
+    if not spans:
+        return None
+    return f"query, {place_of(parsed.text, spans[0].start)}: {spans[0].function} changes rows that nobody has touched"

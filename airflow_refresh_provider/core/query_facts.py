@@ -25,9 +25,11 @@ class QueryFacts(Stored):
     """What a query is. `tables` are the inputs it reads.
 
     `row_wise`: each row of the one input gives at most one row of the result, whatever the other rows are; such a
-    query may be run on parts of its input.
+    query may be run on parts of its input. `obstacle`: why the result cannot be kept up to date from the changes of its
+    input alone, with the position; None when it can.
     """
 
     tables: tuple[str, ...]
     clock_spans: tuple[ClockSpan, ...]
     row_wise: bool
+    obstacle: str | None = None

@@ -51,9 +51,14 @@ def parse(query: str) -> Parsed:
 
 def complaint(query: str, offset: int, what: str, next: str, code: str = "query_invalid") -> Invalid:
     """An error about the query at a character of it."""
+    return Invalid(code, f"query, {place_of(query, offset)}: {what}", next=next)
+
+
+def place_of(query: str, offset: int) -> str:
+    """Where a character stands, in words."""
     line = query.count("\n", 0, offset) + 1
     column = offset - (query.rfind("\n", 0, offset) + 1) + 1
-    return Invalid(code, f"query, line {line}, column {column}: {what}", next=next)
+    return f"line {line}, column {column}"
 
 
 def start_of(node: exp.Expr) -> int:

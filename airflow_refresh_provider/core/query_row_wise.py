@@ -1,7 +1,7 @@
 """Whether a query treats each row of one input by itself, so that it may be run on parts of that input.
 
-Everything must be known to be harmless. A construct or function that is not listed makes the query count as not
-row-wise, which costs a way of loading and never a right result.
+Everything must be known to be harmless. A construct or function that is not listed is an obstacle: the query counts as
+not row-wise, which costs ways of loading and of keeping the result up to date, and never a right result.
 """
 
 from __future__ import annotations
@@ -9,8 +9,16 @@ from __future__ import annotations
 from sqlglot import exp
 
 from airflow_refresh_provider.core.query_facts import CLOCK_CALLS
+from airflow_refresh_provider.core.query_parse import Parsed, place_of, start_of
 
 _CLAUSES = frozenset({"expressions", "from_", "where"})
+
+_KEYWORDS = {
+    "with_": "WITH", "distinct": "DISTINCT", "joins": "JOIN", "group": "GROUP", "having": "HAVING", "order": "ORDER",
+    "limit": "LIMIT", "offset": "OFFSET", "laterals": "LATERAL", "qualify": "QUALIFY", "windows": "WINDOW",
+    "sort": "SORT", "cluster": "CLUSTER", "distribute": "DISTRIBUTE", "pivots": "PIVOT",
+}  # fmt: skip
+"""The word by which a clause is found in the text."""
 
 _STRUCTURE = (
     exp.From, exp.Where, exp.TableAlias, exp.Identifier, exp.Star, exp.Column, exp.Alias, exp.Literal, exp.Boolean,
@@ -29,14 +37,44 @@ _FUNCTIONS = (
 )  # fmt: skip
 
 
-def is_row_wise(tree: exp.Expr) -> bool:
-    """One SELECT of columns from one input, with or without WHERE, made of nothing but harmless parts."""
-    if not isinstance(tree, exp.Select) or not _given(tree) <= _CLAUSES or "from_" not in _given(tree):
-        return False
+def obstacle(parsed: Parsed) -> str | None:
+    """What keeps a query from being row-wise, with its position; None when it is one SELECT of columns from one input,
+    with or without WHERE, made of nothing but harmless parts.
+    """
+    tree = parsed.tree
+    if not isinstance(tree, exp.Select):
+        return _at(parsed, start_of(tree), f"{tree.key.upper()} combines rows of several SELECTs")
+    for clause in sorted(_given(tree) - _CLAUSES):
+        return _clause(parsed, clause)
+    if "from_" not in _given(tree):
+        return _at(parsed, 0, "it reads no input")
     tables = list(tree.find_all(exp.Table))
-    if len(tables) != 1 or not isinstance(tables[0].this, exp.Identifier) or not _given(tables[0]) <= {"this", "alias"}:
-        return False
-    return all(_harmless(node) for node in tree.walk() if node is not tree and node is not tables[0])
+    if len(tables) != 1 or not isinstance(tables[0].this, exp.Identifier):
+        return _at(parsed, start_of(tables[-1]) if tables else 0, "it reads more than the rows of one input")
+    for extra in sorted(_given(tables[0]) - {"this", "alias"}):
+        return _clause(parsed, extra)
+    harmful = next((n for n in tree.walk() if n is not tree and n is not tables[0] and not _harmless(n)), None)
+    return _at(parsed, start_of(harmful), _blamed(harmful)) if harmful else None
+
+
+def _clause(parsed: Parsed, clause: str) -> str:
+    word = _KEYWORDS.get(clause, clause.strip("_").upper())
+    place = next((t.start for t in parsed.tokens if t.text.upper().split(" ")[0] == word), 0)
+    return _at(parsed, place, f"{word} makes rows depend on other rows, or on other tables")
+
+
+def _blamed(node: exp.Expr) -> str:
+    if isinstance(node, exp.AggFunc):
+        return f"{node.key} looks at many rows"
+    if isinstance(node, exp.Window | exp.Subquery | exp.Select | exp.Exists):
+        return f"a {node.key} looks at other rows"
+    if isinstance(node, exp.Func):
+        return f"{node.name if isinstance(node, exp.Anonymous) else node.key} is not known to depend on its row alone"
+    return f"{node.key} is not known to depend on its row alone"
+
+
+def _at(parsed: Parsed, offset: int, what: str) -> str:
+    return f"query, {place_of(parsed.text, offset)}: {what}"
 
 
 def _given(node: exp.Expr) -> set[str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from airflow_refresh_provider.core.definition import Definition
+from airflow_refresh_provider.core.history import Windows
 from airflow_refresh_provider.core.lifecycle import Event, State, advance
 from airflow_refresh_provider.core.owner import PARKED_FOR, Owner
 from airflow_refresh_provider.core.pins import VersionVector
@@ -60,7 +61,7 @@ class Run(Stored):
     """One refresh in progress: `generations` are all numbers drawn for it, `attempts` how often it was taken up.
 
     `definition` is the one it was started with; a newer one may have been registered since. `origin` names what the
-    run is made for, such as a DAG run whose tasks carry it on one after the other.
+    run is made for, such as a DAG run whose tasks carry it on one after the other. `scheduled`: nobody stands by.
     """
 
     run_id: str
@@ -70,6 +71,7 @@ class Run(Stored):
     generations: tuple[int, ...]
     plan: Plan
     origin: str | None = None
+    scheduled: bool = False
     attempts: int = 1
     claims: dict[int, Claim] = {}
     frozen: Frozen | None = None
@@ -81,6 +83,11 @@ class Run(Stored):
         """The generation of whoever holds the run as a whole."""
         return self.lease.generation
 
+    @property
+    def windows(self) -> Windows:
+        """What the run reads of its inputs; none when it looks at everything."""
+        return {} if self.frozen and self.frozen.fell_back else self.plan.windows
+
 
 class Record(Stored):
     """Everything stored about one definition. `generation` is the counter: the highest number ever drawn."""
@@ -90,6 +97,7 @@ class Record(Stored):
     state: State = State.IDLE
     generation: int = 0
     suspended: str | None = None
+    failures: int = 0  # of scheduled runs, since the last success
     paused: bool = False
     dropped: bool = False
     run: Run | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from airflow_refresh_provider.core.mode import Mode
 from airflow_refresh_provider.core.recovery import OnInterrupted
 from airflow_refresh_provider.core.stored import Stored
 
@@ -16,13 +17,16 @@ class IfRunning(StrEnum):
 
 
 class Request(Stored):
-    """One refresh as asked for. `force`: run although nothing moved, and accept a mass delete.
+    """One refresh as asked for. `mode`: None = as defined. `force`: run although nothing moved, accept a mass delete.
 
     `origin` is a name for what the refresh is made for: a run that bears it is the caller's own, whoever held it last.
+    `scheduled`: nobody has asked for it by hand, so its failures count.
     """
 
     on_interrupted: OnInterrupted = OnInterrupted.RESUME
     if_running: IfRunning = IfRunning.REFUSE
+    mode: Mode | None = None
     force: bool = False
     workers: int = 2
     origin: str | None = None
+    scheduled: bool = False

@@ -42,17 +42,23 @@ class ChunkCounts(Stored):
 
 
 class RunResult(Stored):
-    """One refresh. `rows` and `chunks.done` count the whole run; `chunks.skipped`, times and stages this attempt."""
+    """One refresh. `rows` and `chunks.done` count the whole run; `chunks.skipped`, times and stages this attempt.
+
+    `mode` is how it was done, and `mode_reason` why; `windows` are the versions (from, to] read of each input when that
+    was incremental.
+    """
 
     run_id: str | None
     name: str
     state: Outcome
     mode: str = "full"
+    mode_reason: str | None = None
     generation: int
     resumed: bool = False
     rows: Rows = Rows()
     chunks: ChunkCounts = ChunkCounts()
     input_versions: Digests = {}
+    windows: dict[str, tuple[int, int]] = {}
     target_version: int | None = None
     published_version: int | None = None
     seconds: float = 0.0
@@ -98,6 +104,53 @@ class Registration(Stored):
     target: str
     action: str
     definition_hash: str
+
+
+class DueReport(Stored):
+    """Whether a refresh is due, and why or why not: `cause` for programs, `reason` for people.
+
+    `next_at`: when it will be if nothing else happens, null when not by itself. `lag_seconds` is null before the first
+    refresh.
+    """
+
+    name: str
+    due: bool
+    cause: str
+    reason: str
+    next_at: datetime | None = None
+    lag_seconds: float | None = None
+
+
+class InputLag(Stored):
+    """An input: the version that was applied and the newest, and for how long changes of it have been waiting.
+
+    `upstream` is the definition whose target it is, if it is one. `kept_until`: from then on the changes may be gone,
+    and the next refresh compares everything; null when none wait.
+    """
+
+    name: str
+    applied: int | str | None
+    newest: int | str | None
+    lag_seconds: float
+    kept_until: datetime | None = None
+    upstream: str | None = None
+    why: str | None = None
+
+
+class Freshness(Stored):
+    """How far a target is behind its inputs.
+
+    Until `confirmed_at` it held all that its inputs did. `late`: `lag_seconds` is more than `target_lag_seconds`.
+    `ready_in_seconds`: how long the next refresh may take, judged by the last ones.
+    """
+
+    name: str
+    confirmed_at: datetime | None
+    lag_seconds: float | None
+    target_lag_seconds: float | None
+    late: bool
+    ready_in_seconds: float | None
+    inputs: tuple[InputLag, ...] = ()
 
 
 class VnodeProgress(Stored):

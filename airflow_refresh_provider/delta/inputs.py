@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from airflow_refresh_provider.core.history import InputHistory
 from airflow_refresh_provider.core.inputs import Format, Input
 from airflow_refresh_provider.core.pins import DeltaPin, FilesPin, Pin
 from airflow_refresh_provider.delta.files import count_rows, is_parquet, list_files, stamp
+from airflow_refresh_provider.delta.history import history
 from airflow_refresh_provider.delta.log_files import list_log
 from airflow_refresh_provider.delta.storage import is_local, storage
 from airflow_refresh_provider.delta.tables import features, hidden_rows, open_table, size_of
@@ -32,6 +34,10 @@ class DeltaInputProbe:
         """Why the pinned state cannot be read any more, None when it can."""
         with storage("reading an input", pin.location):
             return _lost_version(pin) if isinstance(pin, DeltaPin) else _changed_file(pin)
+
+    def history(self, applied: DeltaPin, newest: DeltaPin) -> InputHistory | None:
+        """What happened to a Delta input after one version; None when its log no longer tells all of it."""
+        return history(applied, newest)
 
     def files(self, pin: Pin) -> tuple[tuple[str, int], ...] | None:
         """(path, size) of the plain files that make up exactly the pinned rows, None when no such list exists."""

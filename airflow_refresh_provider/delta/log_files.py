@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 import obstore
@@ -26,10 +27,10 @@ _READING = "reading the Delta log"
 
 @dataclass(frozen=True)
 class LogFiles:
-    """The log as listed once: versions with a commit file, and versions with a checksum."""
+    """The log as listed once: versions with a commit file and when it was written, and versions with a checksum."""
 
     location: str
-    commits: frozenset[int]
+    commits: Mapping[int, datetime]
     checksums: frozenset[int]
 
     @property
@@ -72,14 +73,14 @@ class LogFiles:
 
 def list_log(location: str) -> LogFiles | None:
     """The log of a table, None when there is no table."""
-    found: dict[str, set[int]] = {"json": set(), "crc": set()}
+    found: dict[str, dict[int, datetime]] = {"json": {}, "crc": {}}
     with storage(_READING, location):
         store = open_store(location)
         if store is None:
             return None
         for listed in obstore.list_with_delimiter(store, _FOLDER)["objects"]:
             if match := _FILE.fullmatch(str(listed["path"]).rpartition("/")[2]):
-                found[match[2]].add(int(match[1]))
+                found[match[2]][int(match[1])] = listed["last_modified"]
     if not found["json"]:
         return None
-    return LogFiles(location, frozenset(found["json"]), frozenset(found["crc"]))
+    return LogFiles(location, found["json"], frozenset(found["crc"]))

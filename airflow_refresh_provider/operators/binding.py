@@ -14,6 +14,7 @@ from airflow.sdk import Asset, conf
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowRuntimeError, AirflowSkipException
 
 from airflow_refresh_provider.core.definition import Definition
+from airflow_refresh_provider.core.mode import asked_for
 from airflow_refresh_provider.core.recovery import OnInterrupted
 from airflow_refresh_provider.core.request import IfRunning, Request
 from airflow_refresh_provider.errors import Interrupted, RefreshError, Retry
@@ -55,6 +56,7 @@ def request(context: Context) -> Request:
     return Request(
         on_interrupted=OnInterrupted(params.get("on_interrupted", OnInterrupted.RESUME.value)),
         if_running=IfRunning(params.get("if_running", IfRunning.REFUSE.value)),
+        mode=asked_for(params.get("mode")),
         force=bool(params.get("force", False)),
         origin=origin_of(context["ti"].dag_id, context["run_id"]),
     )

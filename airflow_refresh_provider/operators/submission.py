@@ -105,6 +105,7 @@ def arguments(name: str, control: str, request: Request, answer: str, *, compare
     """The arguments of the application for one refresh."""
     words = [name, "--control", control, "--answer", answer]
     words += ["--on-interrupted", request.on_interrupted.value, "--if-running", request.if_running.value]
+    words += ["--mode", request.mode.value] if request.mode else []
     words += ["--force"] if request.force else []
     words += ["--compare-only"] if compare_only else []
     return [*words, "--origin", request.origin] if request.origin else words

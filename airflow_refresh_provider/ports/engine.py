@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from airflow_refresh_provider.core.columns import Column, Columns
+from airflow_refresh_provider.core.history import Windows
 from airflow_refresh_provider.core.marker import Marker
 from airflow_refresh_provider.core.note import Note
 from airflow_refresh_provider.core.pins import VersionVector
@@ -62,7 +63,8 @@ class Comparison(Stored):
     """A change set: where it is staged, its counts by vnode, and the rows on both sides.
 
     Nothing is staged when nothing differs, or when so much does that the table is to be written anew (`rewrite`).
-    `keys` reports on the source; when it names NULL or duplicate keys the change set must not be used.
+    `keys` reports on the source; when it names NULL or duplicate keys the change set must not be used. `exact`: found
+    by looking at the target, not only told by the inputs.
     """
 
     changes: StagedTable
@@ -71,6 +73,7 @@ class Comparison(Stored):
     target_rows: int
     keys: KeyReport
     rewrite: bool = False
+    exact: bool = True
 
     @property
     def total(self) -> ChangeCounts:
@@ -107,6 +110,24 @@ class CompareTask(Stored):
     target_rows: int | None = None
     expected_rows: int = 0
     rewrite_from: int | None = None
+
+
+class WindowTask(Stored):
+    """Stage at `location` what the changes of inputs within `windows` change in the result of a row-wise query.
+
+    `target_rows` are the rows of the target, which is what the query gave where the windows begin. `deletes` and
+    `partitioned` are those of a comparison. A key that the windows leave with more than one row, or without a column,
+    is reported like one of a source; then only a comparison can tell what is right.
+    """
+
+    source: Source
+    windows: Windows
+    target: Target
+    target_rows: int
+    location: str
+    stamp: Stamp
+    deletes: bool
+    partitioned: bool
 
 
 class ApplyTask(Stored):
@@ -160,6 +181,10 @@ class EngineSession(Protocol):
         ...
 
     def compare(self, task: CompareTask) -> Comparison: ...
+
+    def read_windows(self, task: WindowTask) -> Comparison:
+        """Stage a change set from the change data feeds of the inputs."""
+        ...
 
     def apply(self, task: ApplyTask) -> None:
         """Bring a chunk into the target. Whether the target is still the same table is for the caller to see to."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from airflow_refresh_provider.core.history import InputHistory
 from airflow_refresh_provider.core.inputs import Input
 from airflow_refresh_provider.core.log import Commit
-from airflow_refresh_provider.core.pins import Pin
+from airflow_refresh_provider.core.pins import DeltaPin, Pin
 from airflow_refresh_provider.core.stored import Stored
 
 
@@ -61,6 +62,12 @@ class InputProbe(Protocol):
 
     def unreadable(self, pin: Pin) -> str | None:
         """Why the pinned state cannot be read any more, None when it can."""
+        ...
+
+    def history(self, applied: DeltaPin, newest: DeltaPin) -> InputHistory | None:
+        """What happened to a Delta input after one version up to another of the same table; None when its log no longer
+        tells all of it.
+        """
         ...
 
     def files(self, pin: Pin) -> tuple[tuple[str, int], ...] | None:

@@ -22,6 +22,7 @@ from airflow_refresh_provider.ports.engine import (
     Source,
     Stamp,
     TargetSpec,
+    WindowTask,
 )
 from airflow_refresh_provider.ports.memory_lake import MemoryLake, MemoryQuery
 from airflow_refresh_provider.ports.memory_rows import (
@@ -129,17 +130,35 @@ class MemorySession:
         keys = task.source.keys
         changes = differences(desired, found, keys, deletes=task.deletes)
         rewrite = task.row_wise and task.rewrite_from is not None and len(changes) >= task.rewrite_from
-        if not rewrite:
-            self._stage(task.location, changes, task.stamp, task.target.columns)
-        with self._lake.lock:
-            version = 0 if rewrite else self._lake.table(task.location).newest.commit.version
+        nothing = StagedTable(location=task.location, version=0)
         return Comparison(
-            changes=StagedTable(location=task.location, version=version),
+            changes=nothing if rewrite else self._staged(task.location, changes, task.stamp, task.target.columns),
             counts=counts_of(changes),
             source_rows=len(desired),
             target_rows=len(found),
             keys=key_report(desired, keys),
             rewrite=rewrite,
+        )
+
+    def read_windows(self, task: WindowTask) -> Comparison:
+        """Stage how the query's result differs between the two ends of the windows."""
+        self._alive()
+        keys = task.source.keys
+        begin = {
+            name: pin.model_copy(update={"version": task.windows[name].after}) for name, pin in task.source.pins.items()
+        }
+        before = self._evaluate(task.source.model_copy(update={"pins": begin}))
+        after = self._evaluate(task.source)
+        old, new = (tuple(with_hashes(r, task.target, keys) for r in rows) for rows in (before, after))
+        changes = differences(new, old, keys, deletes=task.deletes)
+        counts = counts_of(changes)
+        return Comparison(
+            changes=self._staged(task.location, changes, task.stamp, task.target.columns),
+            counts=counts,
+            source_rows=task.target_rows + sum(c.net for c in counts.values()),
+            target_rows=task.target_rows,
+            keys=key_report(after, keys),
+            exact=False,
         )
 
     def apply(self, task: ApplyTask) -> None:
@@ -233,6 +252,12 @@ class MemorySession:
         computed = with_hashes(row, task.target, task.source.keys)
         facts = {name: value for name, value in row.items() if name != ROW_HASH or task.stored_hashes}
         return {**computed, **facts}
+
+    def _staged(self, location: str, rows: Rows, stamp: Stamp, columns: Columns) -> StagedTable:
+        """A change set, staged."""
+        self._stage(location, rows, stamp, columns)
+        with self._lake.lock:
+            return StagedTable(location=location, version=self._lake.table(location).newest.commit.version)
 
     def _stage(self, location: str, rows: Rows, stamp: Stamp, columns: Columns) -> None:
         """Append rows to a staged table, made when it is absent, once for each marker."""

@@ -1,7 +1,8 @@
 """A lake in memory: tables by location, written by anybody.
 
-The acts of others are `create`, `append`, `rewrite`, `restore` and `remove`; those of the engine are transactions.
-Every act of ours that reality can interrupt announces itself by `step` before it happens; by default nobody listens.
+The acts of others are `create`, `append`, `rewrite`, `restore`, `tidy`, `reshape` and `remove`; those of the engine
+are transactions. Every act of ours that reality can interrupt announces itself by `step` before it happens; by default
+nobody listens.
 """
 
 from __future__ import annotations
@@ -9,12 +10,16 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from airflow_refresh_provider.core.columns import Columns
 from airflow_refresh_provider.core.log import Commit
 from airflow_refresh_provider.errors import Failed
 from airflow_refresh_provider.ports.engine import Stamp
 from airflow_refresh_provider.ports.memory_table import Change, MemoryTable, Row, Rows, Version, created
+
+BEGINNING = datetime(2024, 1, 1, tzinfo=UTC)
+"""When everything in memory begins."""
 
 
 @dataclass(frozen=True)
@@ -26,9 +31,13 @@ class MemoryQuery:
 
 
 class MemoryLake:
-    """All tables of a pretended storage. Safe between threads; a test may set `step` to switch between actors."""
+    """All tables of a pretended storage. Safe between threads; a test may set `step` to switch between actors.
+
+    `times` are those of commits, by location and version, where they matter.
+    """
 
     def __init__(self) -> None:
+        self.times: dict[tuple[str, int], datetime] = {}
         self.tables: dict[str, MemoryTable] = {}
         self.queries: dict[str, MemoryQuery] = {}
         self.step: Callable[[str], None] = lambda _what: None
@@ -68,6 +77,20 @@ class MemoryLake:
         """Bring an older version back."""
         with self.lock:
             self.table(location).restore(version)
+
+    def tidy(self, location: str) -> None:
+        """Put all rows into one file, as OPTIMIZE does."""
+        with self.lock:
+            table = self.table(location)
+            table.commit(table.newest, Change("OPTIMIZE", table.newest.rows, tuple(table.newest.files), tidies=True))
+
+    def reshape(
+        self, location: str, columns: Columns | None = None, properties: Mapping[str, str] | None = None
+    ) -> None:
+        """Change metadata."""
+        with self.lock:
+            table = self.table(location)
+            table.commit(table.newest, Change("SET", columns=columns, properties=properties))
 
     def remove(self, location: str) -> None:
         """Delete a table, or a whole folder of them."""

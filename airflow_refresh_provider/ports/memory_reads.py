@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
+from airflow_refresh_provider.core.history import InputCommit, InputHistory
 from airflow_refresh_provider.core.inputs import Format, Input
 from airflow_refresh_provider.core.log import Commit
 from airflow_refresh_provider.core.pins import DeltaPin, Pin
 from airflow_refresh_provider.errors import Invalid
 from airflow_refresh_provider.ports.log import LogGap, TableFacts
-from airflow_refresh_provider.ports.memory_lake import MemoryLake
+from airflow_refresh_provider.ports.memory_lake import BEGINNING, MemoryLake
 from airflow_refresh_provider.ports.memory_table import ROW_BYTES
 
 
@@ -101,6 +104,21 @@ class MemoryProbe:
                 return f"{pin.location} is another table now"
             return f"version {pin.version} is gone" if pin.version < table.oldest else None
 
+    def history(self, applied: DeltaPin, newest: DeltaPin) -> InputHistory | None:
+        """The commits between two versions; a feed is kept for a week unless the table's properties say none is."""
+        with self._lake.lock:
+            table = self._lake.table(newest.location)
+            if applied.version + 1 < table.oldest:
+                return None
+            seen = table.versions[applied.version : newest.version + 1]
+            return InputHistory(
+                commits=tuple(self._input_commit(newest.location, v.commit) for v in seen[1:]),
+                feed=all(v.properties.get("delta.enableChangeDataFeed", "true") == "true" for v in seen),
+                reshaped=any(v.columns != seen[0].columns for v in seen),
+                kept_for=timedelta(days=7),
+                applied_at=self._input_commit(newest.location, seen[0].commit).at,
+            )
+
     def files(self, pin: Pin) -> tuple[tuple[str, int], ...] | None:
         """The files of the pinned version."""
         assert isinstance(pin, DeltaPin)
@@ -111,6 +129,15 @@ class MemoryProbe:
     def rows(self, pin: Pin) -> int | None:
         """Rows of the pinned version."""
         return pin.rows
+
+    def _input_commit(self, location: str, commit: Commit) -> InputCommit:
+        return InputCommit(
+            version=commit.version,
+            at=self._lake.times.get((location, commit.version), BEGINNING),
+            operation=commit.operation,
+            data_change=commit.data_change,
+            bytes=commit.bytes_added,
+        )
 
 
 class MemoryStaging:

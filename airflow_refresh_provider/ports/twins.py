@@ -8,18 +8,18 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from airflow_refresh_provider.core.owner import Beat, Owner
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.control import ControlStore
 from airflow_refresh_provider.ports.memory_engine import MemoryEngine
-from airflow_refresh_provider.ports.memory_lake import MemoryLake
+from airflow_refresh_provider.ports.memory_lake import BEGINNING, MemoryLake
 from airflow_refresh_provider.ports.memory_reads import MemoryLog, MemoryProbe, MemoryStaging
 from airflow_refresh_provider.ports.watch import Silent
 from airflow_refresh_provider.ports.world import Clock
 
-BEGINNING = datetime(2024, 1, 1, tzinfo=UTC)
+__all__ = ["BEGINNING", "MemoryClock", "MemoryHeart", "MemoryProcesses", "memory_ports"]
 
 
 class MemoryClock:

@@ -6,12 +6,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from airflow_refresh_provider.core.lifecycle import Event, State
+from airflow_refresh_provider.core.policy import KEY_ERRORS
+from airflow_refresh_provider.core.record import Record
+from airflow_refresh_provider.core.request import Request
 from airflow_refresh_provider.core.results import HistoryEntry, Outcome, RunResult
-from airflow_refresh_provider.errors import Lost, RefreshError
+from airflow_refresh_provider.core.suspending import after_failure
+from airflow_refresh_provider.errors import Failed, Invalid, Lost, RefreshError, Refused, StaleSnapshot
 from airflow_refresh_provider.ports.bundle import Ports
-from airflow_refresh_provider.ports.control import EventRow
+from airflow_refresh_provider.ports.control import EventRow, Snapshot
 from airflow_refresh_provider.ports.log import LogGap
-from airflow_refresh_provider.runner.tenure import Tenure
+from airflow_refresh_provider.runner.tenure import Tenure, commit
 
 RUN_ENDED = "run_ended"
 
@@ -20,9 +24,28 @@ def abandon(tenure: Tenure, reason: str, outcome: Outcome = Outcome.ABANDONED) -
     """Give the run up: its staging goes, history says why. Everything it could still write was fenced before."""
     run = tenure.run()
     ended(tenure.ports, tenure.name, run.run_id, run.generation, outcome, reason)
-    tenure.write_record(Event.ABANDON, lambda record: record.after(Event.ABANDON, run=None))
+    failed = run.scheduled and outcome is not Outcome.ABANDONED
+
+    def change(record: Record) -> Record:
+        counted = after_failure(record, reason) if failed else {}
+        return record.after(Event.ABANDON, run=None, **counted)
+
+    tenure.write_record(Event.ABANDON, change)
     tenure.ports.staging.drop(run.plan.staging)
     tenure.ports.store.clear_beats(tenure.name, run.run_id)
+
+
+@contextmanager
+def missed_on_failure(ports: Ports, snapshot: Snapshot, record: Record, request: Request) -> Iterator[None]:
+    """Count it when a scheduled run cannot even begin for a reason that time does not cure."""
+    try:
+        yield
+    except (Invalid, Refused, Failed) as error:
+        if request.scheduled:
+            missed = record.after(Event.MISS, **after_failure(record, error.message))
+            with suppress(StaleSnapshot):
+                commit(ports, snapshot, missed, Event.MISS)
+        raise
 
 
 def release(tenure: Tenure) -> None:
@@ -60,9 +83,15 @@ def let_go_on_failure(tenure: Tenure) -> Iterator[None]:
         raise
 
 
-def must_be_kept(tenure: Tenure) -> bool:
-    """Whether the run has frozen staging: from then on it is resumed, not given up."""
-    return tenure.record().state is State.FINISHING
+def must_be_kept(tenure: Tenure, error: RefreshError) -> bool:
+    """Whether the run has frozen staging: from then on it is resumed, not given up.
+
+    One that found its windows not to add up, because the data themselves are wrong, would only find it again.
+    """
+    record = tenure.record()
+    frozen = record.run.frozen if record.run else None
+    refuted = frozen is not None and not frozen.current.compared and error.code in KEY_ERRORS
+    return record.state is State.FINISHING and not refuted
 
 
 def ended(

@@ -48,6 +48,11 @@ def bound_source(ports: Ports, definition: Definition, plan: Plan) -> Source:
     )
 
 
+def expected_rows(ports: Ports, run: Run) -> int:
+    """About how many rows the result may have: as many as the largest input."""
+    return max((ports.inputs.rows(p) or 0 for p in run.plan.pins.values()), default=0)
+
+
 def _whole(ports: Ports, name: str, pinned: Pin) -> Pin:
     """The pin, moved to the published version where the input is a target: its newest may be half a refresh."""
     facts = ports.log.facts(pinned.location) if isinstance(pinned, DeltaPin) else None

@@ -1,7 +1,6 @@
 """Loading: make the target ready, stage what will be merged, and freeze it as a plan of units and chunks.
 
-A crash in here repeats only what has no marker yet: splits of staged rows carry theirs in the staged table. Every
-comparison has a folder of its own, named by generation, so that a late statement of an old owner cannot mix with it.
+A crash in here repeats only what has no marker yet: splits of staged rows carry theirs in the staged table.
 """
 
 from __future__ import annotations
@@ -9,20 +8,13 @@ from __future__ import annotations
 from airflow_refresh_provider.core import chunking, loading
 from airflow_refresh_provider.core.definition import Definition, Deletes, Layout
 from airflow_refresh_provider.core.lifecycle import Event
-from airflow_refresh_provider.core.marker import Marker
-from airflow_refresh_provider.core.note import Note, NoteKind
-from airflow_refresh_provider.core.pins import digests
-from airflow_refresh_provider.core.plan import Frozen, Round, Split, StagedTable, Target, Way
+from airflow_refresh_provider.core.plan import Frozen, Round, Split, StagedTable, Target
 from airflow_refresh_provider.core.policy import check_deletes, check_keys
 from airflow_refresh_provider.core.record import Run
-from airflow_refresh_provider.core.ways import ChunkFacts, choose, key_types
 from airflow_refresh_provider.ports.bundle import Ports
-from airflow_refresh_provider.ports.engine import CompareTask, Comparison, EngineSession, Source, Stamp
-from airflow_refresh_provider.runner import inputs, queries, targets
+from airflow_refresh_provider.ports.engine import CompareTask, Comparison, EngineSession, Source
+from airflow_refresh_provider.runner import inputs, queries, rounds, staged, targets, windows
 from airflow_refresh_provider.runner.tenure import Tenure
-
-_STAGED = Marker(1, 1)
-"""The marker of every staged commit: its appId is unique to what it stages, so one number is enough."""
 
 
 def load(tenure: Tenure, session: EngineSession) -> Run:
@@ -33,12 +25,18 @@ def load(tenure: Tenure, session: EngineSession) -> Run:
     source = inputs.source(ports, run)
     result = session.describe(source)
     large = _splittable(ports, run)
-    ready = targets.make_ready(ports, session, run, result, _expected_rows(ports, run))
+    ready = targets.make_ready(ports, session, run, result, inputs.expected_rows(ports, run))
     run = tenure.write(Event.PREPARE, plan=run.plan.model_copy(update={"target": ready.target}))
-    frozen = _first_load(tenure, session, source, ready, large) if ready.rows == 0 else None
+    fell_back = None
+    if run.plan.windows:
+        frozen, fell_back = windows.load(tenure, session, source, ready)
+    elif ready.rows == 0:
+        frozen = _first_load(tenure, session, source, ready, large)
+    else:
+        frozen = None
     if frozen is None:
         frozen = _compared(tenure, session, source, ready, large)
-    return tenure.write(Event.FREEZE, frozen=frozen)
+    return tenure.write(Event.FREEZE, frozen=frozen.model_copy(update={"fell_back": fell_back}))
 
 
 def compare(
@@ -58,67 +56,27 @@ def compare(
     run = tenure.run()
     assert run.plan.target is not None
     rows = _staged_rows(tenure.ports, run)
-    rounds = len(run.frozen.rounds) if run.frozen else 0
+    location, stamp = staged.changes_of(run, tenure.generation)
     task = CompareTask(
         source=inputs.source(tenure.ports, run),
         rows=rows,
         target=run.plan.target,
         base=base,
-        location=f"{run.plan.staging}/changes-{tenure.generation}-{rounds}",
-        stamp=_stamp(tenure, run, f"{run.run_id}/changes-{tenure.generation}-{rounds}"),
+        location=location,
+        stamp=stamp,
         deletes=run.definition.deletes is Deletes.APPLY,
         vnodes=vnodes,
-        partitioned=_many_chunks(tenure.ports, run),
+        partitioned=rounds.laid_out_by_vnode(run, inputs.expected_rows(tenure.ports, run)),
         stored_hashes=stored_hashes,
         row_wise=queries.row_wise(run.definition),
         target_rows=target_rows if stored_hashes else None,
-        expected_rows=max(_expected_rows(tenure.ports, run), target_rows or 0),
+        expected_rows=max(inputs.expected_rows(tenure.ports, run), target_rows or 0),
         rewrite_from=_rewritten_from(run.definition, target_rows) if rows is None else None,
     )
     compared = session.compare(task)
     keys = compared.keys
     check_keys(keys.null_keys, keys.duplicate_keys, keys.null_examples, keys.duplicate_examples)
     return compared
-
-
-def round_of(run: Run, base: int, compared: Comparison, vnodes: tuple[int, ...] | None = None) -> Round:
-    """The chunks that a comparison, of all vnodes or of some, asks for; numbered after those of earlier rounds."""
-    target, definition = run.plan.target, run.definition
-    assert target is not None
-    allowed = loading.limits(definition.chunking, definition.visibility, definition.layout)
-    if compared.rewrite:
-        return _rewriting(run, base, compared, allowed)
-    pieces = chunking.cut(compared.counts, allowed)
-    rows_of_vnode = compared.target_rows / (target.vnodes if vnodes is None else max(1, len(vnodes)))
-    by_vnode = definition.layout is Layout.VNODE
-    ways = (
-        choose(
-            ChunkFacts(
-                counts=piece.counts,
-                empty=vnodes is None and compared.target_rows == 0,
-                rows=round(rows_of_vnode * len(piece.vnodes)) if by_vnode else compared.target_rows,
-                alone=len(pieces) == 1,
-                vnode_layout=by_vnode,
-                whole_vnodes=piece.keys is None,
-                deletion_vectors=target.deletion_vectors,
-                key_types=key_types(target.columns, definition.keys),
-            )
-        )
-        for piece in pieces
-    )
-    return Round(
-        base=base,
-        changes=compared.changes,
-        units=chunking.number(pieces, tuple(ways), allowed, _last_chunks(run.frozen)),
-    )
-
-
-def _rewriting(run: Run, base: int, compared: Comparison, allowed: chunking.Limits) -> Round:
-    """One chunk that writes the whole table anew."""
-    whole = allowed.model_copy(update={"one_commit": compared.total.total})
-    pieces = chunking.cut(compared.counts, whole)
-    units = chunking.number(pieces, (Way.REWRITE,), whole, _last_chunks(run.frozen))
-    return Round(base=base, changes=compared.changes, units=units)
 
 
 def _first_load(
@@ -159,7 +117,7 @@ def _compared(
     compared = compare(tenure, session, ready.version, stored_hashes=believed, target_rows=ready.rows)
     total = compared.total
     check_deletes(total.deleted, compared.target_rows, definition.max_delete_ratio, force=run.plan.force)
-    first = round_of(run, ready.version, compared)
+    first = rounds.round_of(run, ready.version, compared)
     unchanged = compared.source_rows - total.inserted - total.updated
     return Frozen(rounds=(first,), source_rows=compared.source_rows, unchanged=unchanged)
 
@@ -182,7 +140,7 @@ def _stage_rows(tenure: Tenure, session: EngineSession, source: Source, run: Run
         app_id = f"{run.run_id}/rows-{split.number}"
         if app_id not in done:
             tenure.run()
-            session.stage_rows(source, target, split, location, _stamp(tenure, run, app_id))
+            session.stage_rows(source, target, split, location, staged.stamp(run, tenure.generation, app_id))
         tenure.ports.watch.advance(0)
 
 
@@ -197,17 +155,6 @@ def _rows_location(run: Run) -> str:
     return f"{run.plan.staging}/rows"
 
 
-def _stamp(tenure: Tenure, run: Run, app_id: str) -> Stamp:
-    note = Note(
-        kind=NoteKind.CHUNK,
-        definition=tenure.name,
-        run=run.run_id,
-        generation=tenure.generation,
-        inputs=digests(run.plan.pins),
-    )
-    return Stamp(app_id=app_id, marker=_STAGED, note=note)
-
-
 def _splittable(ports: Ports, run: Run) -> loading.Splittable | None:
     """The one input of a row-wise query as a list of files, None when it cannot be read file by file."""
     if not queries.row_wise(run.definition):
@@ -220,28 +167,8 @@ def _splittable(ports: Ports, run: Run) -> loading.Splittable | None:
     return loading.Splittable(files=files, rows=rows)
 
 
-def _expected_rows(ports: Ports, run: Run) -> int:
-    """About how many rows the result may have: as many as the largest input."""
-    return max((ports.inputs.rows(p) or 0 for p in run.plan.pins.values()), default=0)
-
-
 def _rewritten_from(definition: Definition, rows: int | None) -> int | None:
     """From how many differences on the target is written anew; None where that would lose rows, or parts of it."""
     if definition.layout is Layout.VNODE or definition.deletes is not Deletes.APPLY:
         return None
     return loading.rewritten_from(rows, loading.limits(definition.chunking, definition.visibility, definition.layout))
-
-
-def _many_chunks(ports: Ports, run: Run) -> bool:
-    """Whether the change set may need several chunks, so that laying it out by vnode pays."""
-    definition = run.definition
-    allowed = loading.limits(definition.chunking, definition.visibility, definition.layout)
-    return definition.layout is Layout.VNODE or _expected_rows(ports, run) > allowed.one_commit
-
-
-def _last_chunks(frozen: Frozen | None) -> dict[int, int]:
-    """Slot -> highest chunk number planned so far."""
-    last: dict[int, int] = {}
-    for unit in (u for r in frozen.rounds for u in r.units) if frozen else ():
-        last[unit.slot] = max(last.get(unit.slot, 0), *(c.number for c in unit.chunks))
-    return last

@@ -186,6 +186,7 @@ def _stamp(held: UnitTenure, run: Run, target: Target, chunk: Chunk) -> Stamp:
         by_vnode=chunk.by_vnode,
         hash_high=chunk.keys.high if chunk.keys else None,
         inputs=digests(run.plan.pins),
+        windows=run.windows,
     )
     return Stamp(app_id=slot_app_id(target.table_id, held.slot), marker=marker, note=note)
 

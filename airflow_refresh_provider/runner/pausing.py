@@ -1,6 +1,12 @@
-"""Pausing a definition and letting it go on. What is being committed when the wish comes is still committed."""
+"""Pausing a definition, suspending it, and letting it go on. What is being committed meanwhile is still committed.
+
+A pause is a wish for the moment and stops a refresh before its next chunk. A suspension has a reason, and only keeps
+refreshes from beginning.
+"""
 
 from __future__ import annotations
+
+from typing import Any
 
 from airflow_refresh_provider.core.lifecycle import Event
 from airflow_refresh_provider.core.results import DefinitionStatus
@@ -13,25 +19,29 @@ from airflow_refresh_provider.runner.tenure import WRITE_TRIES, commit, contende
 
 def pause(ports: Ports, name: str) -> DefinitionStatus:
     """Let the definition rest from its next chunk on. Raises Invalid for an unknown name."""
-    return _wish(ports, name, Event.PAUSE)
+    return _change(ports, name, Event.PAUSE, {"paused": True})
+
+
+def suspend(ports: Ports, name: str, why: str) -> DefinitionStatus:
+    """Keep refreshes of the definition from beginning. Raises Invalid for an unknown name."""
+    return _change(ports, name, Event.SUSPEND, {"suspended": why})
 
 
 def resume(ports: Ports, name: str) -> DefinitionStatus:
-    """Let the definition be refreshed again. Raises Invalid for an unknown name."""
-    return _wish(ports, name, Event.RESUME)
+    """Let the definition be refreshed again, whatever kept it. Raises Invalid for an unknown name."""
+    return _change(ports, name, Event.RESUME, {"paused": False, "suspended": None, "failures": 0})
 
 
-def _wish(ports: Ports, name: str, event: Event) -> DefinitionStatus:
-    paused = event is Event.PAUSE
+def _change(ports: Ports, name: str, event: Event, fields: dict[str, Any]) -> DefinitionStatus:
     for _ in range(WRITE_TRIES):
         snapshot = ports.store.read(name)
         record = known(name, snapshot.record)
-        if record.paused == paused:
+        if record == record.model_copy(update=fields):
             return status(ports, record)
-        wished = record.after(event, paused=paused)
+        changed = record.after(event, **fields)
         try:
-            commit(ports, snapshot, wished, event)
+            commit(ports, snapshot, changed, event)
         except StaleSnapshot:
             continue
-        return status(ports, wished)
+        return status(ports, changed)
     raise contended(name)

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from airflow_refresh_provider.core import maintainable
 from airflow_refresh_provider.core.definition import Definition
+from airflow_refresh_provider.core.mode import Mode
 
 
 def check(definition: Definition) -> None:
@@ -35,3 +37,16 @@ def row_wise(definition: Definition) -> bool:
     from airflow_refresh_provider.core.query import analyse
 
     return analyse(definition.query_text, tuple(definition.inputs)).row_wise
+
+
+def obstacle(definition: Definition, mode: Mode) -> str | None:
+    """Why the target cannot be kept up to date from changes alone, None when it can.
+
+    Raises Invalid when there is a reason and the mode takes none.
+    """
+    from airflow_refresh_provider.core.query import analyse
+
+    query = analyse(definition.query_text, tuple(definition.inputs))
+    reason = maintainable.obstacle(query, definition.inputs, definition.latest_by)
+    maintainable.check_mode(mode, reason)
+    return reason

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from airflow_refresh_provider.core.mode import Mode
 from airflow_refresh_provider.core.pins import digests
 from airflow_refresh_provider.core.record import Record, Run
 from airflow_refresh_provider.core.recovery import Step
@@ -101,7 +102,7 @@ def kept_or_given_up(tenure: Tenure) -> Iterator[None]:
     except Lost:
         raise
     except (Invalid, Refused, Failed) as error:
-        if ending.must_be_kept(tenure):
+        if ending.must_be_kept(tenure, error):
             ending.let_go(tenure)
         else:
             refused = isinstance(error, Refused)
@@ -142,10 +143,13 @@ def _end(taken: Taken, watch: Stopwatch, skipped: int) -> RunResult:
 def _result(record: Record, run: Run, taken: Taken, skipped: int) -> RunResult:
     assert record.published is not None
     rounds = run.frozen.rounds if run.frozen else ()
+    fell_back = run.frozen.fell_back if run.frozen else None
     return RunResult(
         run_id=run.run_id,
         name=record.name,
         state=Outcome.SUCCEEDED,
+        mode=(Mode.INCREMENTAL if run.windows else Mode.FULL).value,
+        mode_reason=fell_back or run.plan.scope,
         generation=run.generation,
         resumed=taken.resumed,
         rows=Rows(
@@ -156,6 +160,7 @@ def _result(record: Record, run: Run, taken: Taken, skipped: int) -> RunResult:
         ),
         chunks=ChunkCounts(done=sum(len(u.chunks) for r in rounds for u in r.units), skipped=skipped),
         input_versions=digests(run.plan.pins),
+        windows={name: (window.after, window.upto) for name, window in run.windows.items()},
         target_version=record.published.seal_version,
         published_version=record.published.version,
         reason=taken.decision.reason if taken.decision else None,

@@ -11,6 +11,8 @@ from airflow_refresh_provider.core.results import (
     DefinitionStatus,
     Differences,
     Dropped,
+    DueReport,
+    Freshness,
     HistoryEntry,
     ProgressReport,
     Recovery,
@@ -18,7 +20,7 @@ from airflow_refresh_provider.core.results import (
     RunResult,
 )
 from airflow_refresh_provider.ports.bundle import Ports
-from airflow_refresh_provider.runner import comparing, pausing, recover, registry, reports
+from airflow_refresh_provider.runner import comparing, freshness, pausing, recover, registry, reports
 from airflow_refresh_provider.runner.refresh import nothing, refresh
 from airflow_refresh_provider.runner.start import at_rest, known
 from airflow_refresh_provider.runner.stopwatch import Stopwatch
@@ -55,12 +57,26 @@ class Refreshes:
         """How target and query differ now. Nothing is written but a change set in staging, dropped at the end."""
         return comparing.compare_only(self.ports, name, samples)
 
+    def due(self, name: str) -> DueReport:
+        """Whether a refresh is due now, and why or why not. Needs no Spark."""
+        return freshness.report_due(self.ports, name)
+
+    def freshness(self, name: str | None = None) -> list[Freshness]:
+        """How far targets are behind their inputs, of one definition or of all. Needs no Spark."""
+        if name is not None:
+            return [freshness.freshness(self.ports, known(name, self.ports.store.read(name).record))]
+        return [freshness.freshness(self.ports, record) for record in self.ports.store.records()]
+
     def pause(self, name: str) -> DefinitionStatus:
         """Let a definition rest from its next chunk on."""
         return pausing.pause(self.ports, name)
 
+    def suspend(self, name: str, why: str) -> DefinitionStatus:
+        """Keep refreshes from beginning until somebody resumes the definition."""
+        return pausing.suspend(self.ports, name, why)
+
     def resume(self, name: str) -> DefinitionStatus:
-        """End a pause; an unfinished refresh waits for whoever runs it next."""
+        """End a pause or a suspension; an unfinished refresh waits for whoever runs it next."""
         return pausing.resume(self.ports, name)
 
     def progress(self, name: str) -> ProgressReport:

@@ -49,7 +49,7 @@ def register(ports: Ports, definition: Definition) -> Registration:
                 f"{definition.name} is being dropped",
                 next=f"Finish with `airflow-refresh drop {definition.name}`, then register it again.",
             )
-        fresh = base.after(Event.REGISTER, definition=definition, dropped=False, suspended=None)
+        fresh = base.after(Event.REGISTER, definition=definition, dropped=False, suspended=None, failures=0)
         try:
             commit(ports, snapshot, fresh, Event.REGISTER)
         except StaleSnapshot:

@@ -8,12 +8,19 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+from airflow_refresh_provider.core.marker import Marker
+from airflow_refresh_provider.core.note import Note, NoteKind
+from airflow_refresh_provider.core.pins import digests
+from airflow_refresh_provider.core.record import Run
 from airflow_refresh_provider.ports.bundle import Ports
+from airflow_refresh_provider.ports.engine import Stamp
 
 COMPARISON_KEPT = timedelta(days=1)
 """Longer than any comparison takes: what is older was left by one that was killed."""
 
 _COMPARISON = "compare-"
+_STAGED = Marker(1, 1)
+"""The marker of every staged commit: its appId is unique to what it stages, so one number is enough."""
 
 
 def of_run(ports: Ports, name: str, run_id: str) -> str:
@@ -24,6 +31,28 @@ def of_run(ports: Ports, name: str, run_id: str) -> str:
 def of_comparison(ports: Ports, name: str, comparison_id: str) -> str:
     """The folder of a comparison that begins now."""
     return f"{_folder(ports, name)}/{_begun(ports.clock.now())}-{comparison_id}"
+
+
+def changes_of(run: Run, generation: int) -> tuple[str, Stamp]:
+    """Where the next change set of a run is staged, and the stamp of its commit.
+
+    Each has a folder of its own, named by generation, so that a late statement of an old owner cannot mix with it.
+    """
+    rounds = len(run.frozen.rounds) if run.frozen else 0
+    name = f"changes-{generation}-{rounds}"
+    return f"{run.plan.staging}/{name}", stamp(run, generation, f"{run.run_id}/{name}")
+
+
+def stamp(run: Run, generation: int, app_id: str) -> Stamp:
+    """The stamp of a staged commit."""
+    note = Note(
+        kind=NoteKind.CHUNK,
+        definition=run.definition.name,
+        run=run.run_id,
+        generation=generation,
+        inputs=digests(run.plan.pins),
+    )
+    return Stamp(app_id=app_id, marker=_STAGED, note=note)
 
 
 def drop_orphans(ports: Ports, name: str) -> None:

@@ -18,11 +18,12 @@ from airflow_refresh_provider.core.plan import Plan
 from airflow_refresh_provider.core.record import Record, Run
 from airflow_refresh_provider.core.recovery import Admission, admit
 from airflow_refresh_provider.core.request import IfRunning, Request
+from airflow_refresh_provider.core.suspending import check_not_suspended
 from airflow_refresh_provider.errors import Invalid, Refused, StaleSnapshot
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.control import Snapshot
 from airflow_refresh_provider.ports.log import LogGap
-from airflow_refresh_provider.runner import inputs, queries, staged, targets
+from airflow_refresh_provider.runner import ending, inputs, queries, staged, targets, windows
 from airflow_refresh_provider.runner.takeover import Taken, adopt, new_lease, take_over
 from airflow_refresh_provider.runner.tenure import Tenure, commit
 
@@ -42,8 +43,7 @@ Begun = Taken | NothingToDo
 
 
 def begin(ports: Ports, name: str, request: Request) -> Begun:
-    """Hold a run of `name`. Raises Invalid for an unknown name, Refused when it may not be refreshed now.
-    Raises Paused, whoever holds it.
+    """Hold a run of `name`. Raises Invalid for an unknown name, Refused when it may not be refreshed now, Paused.
 
     A run of the request's own origin is attached to, or taken over from whoever held it for that origin.
     """
@@ -73,7 +73,7 @@ def begin(ports: Ports, name: str, request: Request) -> Begun:
 def at_rest(ports: Ports, name: str, request: Request) -> NothingToDo | None:
     """Why a refresh would do nothing now; None when it may have something to do. Writes nothing, waits for nobody.
 
-    Raises Paused when it may do nothing now.
+    Raises Paused.
     """
     record = known(name, ports.store.read(name).record)
     check_not_paused(record)
@@ -114,25 +114,24 @@ def _beats(ports: Ports, name: str, run: Run) -> tuple[Beat, ...]:
 
 def _start(ports: Ports, snapshot: Snapshot, record: Record, request: Request) -> Begun | None:
     """A new run, or None when somebody else was quicker."""
-    if record.suspended:
-        raise Refused(
-            "suspended",
-            f"{record.name} is suspended: {record.suspended}",
-            next="Mend the cause and register the definition again.",
-        )
+    check_not_suspended(record)
     definition = record.definition
     staged.drop_orphans(ports, record.name)
-    pins = inputs.pin(ports, definition)
-    facts = ports.log.facts(definition.target)
-    targets.check(ports, definition, facts)
+    with ending.missed_on_failure(ports, snapshot, record, request):
+        pins = inputs.pin(ports, definition)
+        facts = ports.log.facts(definition.target)
+        targets.check(ports, definition, facts)
     if not request.force and (reason := _nothing_to_do(ports, record, pins)):
         return NothingToDo(record, reason)
     markers = ports.log.markers(definition.target) if facts else {}
-    run = _new_run(ports, record, pins, max((Marker.of(v).generation for v in markers.values()), default=0), request)
+    seen = max((Marker.of(v).generation for v in markers.values()), default=0)
+    run = _new_run(ports, record, pins, seen, request)
     try:
         commit(ports, snapshot, record.after(Event.START, run=run, generation=run.generation), Event.START)
     except StaleSnapshot:
         return None
+    reads = "only changes" if run.plan.windows else "everything"
+    ports.watch.note(f"run {run.run_id} reads {reads}: {run.plan.scope}")
     ports.watch.note(f"run {run.run_id} starts at {', '.join(f'{n} {_short(p)}' for n, p in pins.items())}")
     return Taken(Tenure(ports, record.name, run.run_id, run.generation), resumed=False)
 
@@ -142,6 +141,7 @@ def _new_run(ports: Ports, record: Record, pins: VersionVector, seen: int, reque
     now = ports.clock.now()
     generation = 1 + max(record.generation, seen)
     run_id = ports.processes.new_id()
+    scope = windows.scope_of(ports, record, pins, request)
     return Run(
         run_id=run_id,
         definition=record.definition,
@@ -149,12 +149,15 @@ def _new_run(ports: Ports, record: Record, pins: VersionVector, seen: int, reque
         lease=new_lease(ports, generation),
         generations=(generation,),
         origin=request.origin,
+        scheduled=request.scheduled,
         plan=Plan(
             pins=pins,
             moment=now,
             query=queries.bound(record.definition, now),
             staging=staged.of_run(ports, record.name, run_id),
             force=request.force,
+            windows=scope.windows,
+            scope=scope.reason,
         ),
     )
 
@@ -168,7 +171,7 @@ def _nothing_to_do(ports: Ports, record: Record, pins: VersionVector) -> str | N
     published = record.published
     if published is None or published.clocked or published.definition_hash != record.definition.hash:
         return None
-    if not same_versions(published.pins, pins):
+    if not same_versions(*(_looked_for(record, vector) for vector in (published.pins, pins))):
         return None
     facts = ports.log.facts(record.definition.target)
     if facts is None or facts.table_id != published.target_id:
@@ -180,6 +183,12 @@ def _nothing_to_do(ports: Ports, record: Record, pins: VersionVector) -> str | N
     if foreign(since, published.target_id, ()).found:
         return None
     return "no input has moved since the last refresh, and nobody else has written the target"
+
+
+def _looked_for(record: Record, vector: VersionVector) -> VersionVector:
+    """The inputs whose changes are looked for."""
+    given = record.definition.inputs
+    return {name: pin for name, pin in vector.items() if name not in given or not given[name].ignore_changes}
 
 
 def _may_expire(ports: Ports, record: Record) -> bool:

@@ -6,6 +6,7 @@ Each input becomes a temporary view at its pin; the query is run as written. Not
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from urllib.parse import unquote
 
 from pyspark.sql import DataFrame, DataFrameReader, SparkSession
@@ -24,22 +25,33 @@ _PATTERN = re.compile(r"[\[\]{}*?\\]")
 
 def result(spark: SparkSession, source: Source, split: Split | None = None) -> DataFrame:
     """The query's result as the query gives it; of one split of its only input if that is given."""
+    reads = {}
     for name, pin in source.pins.items():
         options = source.options.get(name, {})
-        read = _part(spark, split.files, pin, options) if split else _pinned(spark, pin, options)
+        reads[name] = _part(spark, split.files, pin, options) if split else _pinned(spark, pin, options)
+    return over(spark, source, reads)
+
+
+def over(spark: SparkSession, source: Source, reads: Mapping[str, DataFrame]) -> DataFrame:
+    """The query's result over these inputs, their hidden columns left out."""
+    for name, read in reads.items():
         hidden = [c for c in read.columns if c.lower() in HIDDEN]
         (read.drop(*hidden) if hidden else read).createOrReplaceTempView(name)
     return spark.sql(source.query)
+
+
+def shaped(rows: DataFrame, target: Target) -> DataFrame:
+    """The visible columns of the target, by name and in its types."""
+    columns = visible(target.columns)
+    return rows.selectExpr(*(f"CAST({sql.name(c.name)} AS {c.type}) AS {sql.name(c.name)}" for c in columns))
 
 
 def desired(
     spark: SparkSession, source: Source, target: Target, rows: StagedTable | None = None, split: Split | None = None
 ) -> DataFrame:
     """The visible columns of the target as they are to be, newest row of each key only if the source says so."""
-    columns = visible(target.columns)
     found = result(spark, source, split) if rows is None else staged(spark, rows)
-    found = found.selectExpr(*(f"CAST({sql.name(c.name)} AS {c.type}) AS {sql.name(c.name)}" for c in columns))
-    return newest(found, source)
+    return newest(shaped(found, target), source)
 
 
 def newest(rows: DataFrame, source: Source) -> DataFrame:

@@ -19,8 +19,9 @@ from airflow_refresh_provider.ports.engine import (
     Source,
     Stamp,
     TargetSpec,
+    WindowTask,
 )
-from airflow_refresh_provider.spark import apply, compare, content, ddl, keycheck, sessions, writing
+from airflow_refresh_provider.spark import apply, compare, content, ddl, keycheck, sessions, windows, writing
 from airflow_refresh_provider.spark.faults import translated
 from airflow_refresh_provider.spark.sessions import Endpoint
 
@@ -98,6 +99,10 @@ class SparkEngineSession:
     def compare(self, task: CompareTask) -> Comparison:
         with self._act("The target was not changed.", task.source):
             return compare.compare(self._spark, task)
+
+    def read_windows(self, task: WindowTask) -> Comparison:
+        with self._act("The target was not changed.", task.source):
+            return windows.read(self._spark, task)
 
     def apply(self, task: ApplyTask) -> None:
         with self._act("Chunks before this one are in the target.", task.source):

@@ -22,6 +22,7 @@ from airflow_refresh_provider.cli import debug_log
 from airflow_refresh_provider.cli.call import Call
 from airflow_refresh_provider.cli.perform import attempt, tell
 from airflow_refresh_provider.core.answer import Answer
+from airflow_refresh_provider.core.mode import Mode, asked_for
 from airflow_refresh_provider.core.recovery import OnInterrupted
 from airflow_refresh_provider.core.request import IfRunning, Request
 from airflow_refresh_provider.errors import RefreshError
@@ -51,6 +52,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="refresh.py", description="One refresh as a Spark application.")
     parser.add_argument("name", help="a registered definition")
     parser.add_argument("--control", required=True, help="where the control tables are")
+    parser.add_argument("--mode", choices=list(Mode), help="how changes are found (default: as defined)")
     parser.add_argument("--on-interrupted", choices=list(OnInterrupted), default=OnInterrupted.RESUME.value)
     parser.add_argument("--if-running", choices=list(IfRunning), default=IfRunning.REFUSE.value)
     parser.add_argument("--force", action="store_true", help="run although nothing moved, accept a mass delete")
@@ -69,6 +71,7 @@ def _refreshed(given: argparse.Namespace, call: Call) -> RunResult | Differences
         request = Request(
             on_interrupted=OnInterrupted(given.on_interrupted),
             if_running=IfRunning(given.if_running),
+            mode=asked_for(given.mode),
             force=given.force,
             origin=given.origin,
         )

@@ -9,7 +9,7 @@ import pytest
 
 from tests.architecture.source import PACKAGE, modules, tree
 
-LIBRARIES = {"airflow_refresh_provider", "pydantic", "pydantic_core", "sqlglot"}
+LIBRARIES = {"airflow_refresh_provider", "croniter", "pydantic", "pydantic_core", "sqlglot"}
 LOOKS_AT_THE_WORLD = {
     "asyncio", "getpass", "glob", "io", "locale", "logging", "multiprocessing", "os", "pathlib", "platform", "random",
     "secrets", "shutil", "signal", "socket", "subprocess", "sys", "tempfile", "threading", "time", "uuid", "zoneinfo",

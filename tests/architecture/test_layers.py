@@ -15,7 +15,7 @@ PLANTED = {
         "ports/planted.py",
         "from airflow_refresh_provider import runner",
     ),
-    "Core decides with pydantic and sqlglot alone": ("core/planted.py", "import yaml"),
+    "Core decides with pydantic, sqlglot and croniter alone": ("core/planted.py", "import yaml"),
     "Only spark talks to Spark": ("delta/planted.py", "import pyspark"),
     "Only delta talks to delta-rs and to object stores": ("spark/planted.py", "import deltalake"),
     "The engine and its command line know nothing of Airflow": ("cli/planted.py", "def late():\n    import airflow"),

@@ -130,7 +130,14 @@ DECIDES_NOT: list[dict[str, object]] = [
     {"owner": "us"},
     {"description": "for them"},
     {"tags": ["a"]},
-    {"mode": "full"},
+    {"mode": "auto"},
+    {"refresh": {"interval": "1 h"}},
+    {
+        "inputs": {
+            "orders": {"path": "/data/orders", "trigger": False, "ignore_changes": True},
+            "customer": {"path": "/data/customer", "format": "parquet"},
+        }
+    },
 ]
 
 
@@ -212,7 +219,7 @@ WRONG: list[tuple[dict[str, object], str]] = [
     ({"cluster_by": list("abcde")}, "cluster_by: must not be longer than 4"),
     ({"partition_by": ["a"], "cluster_by": ["b"]}, "give partition_by or cluster_by"),
     ({"layout": "vnode", "partition_by": ["a"]}, "partition_by and cluster_by need layout plain"),
-    ({"mode": "incremental"}, 'mode: must be full (it is "incremental")'),
+    ({"mode": "quick"}, 'mode: must be full, incremental or auto (it is "quick")'),
     ({"vnodes": 0}, "vnodes: must be auto or a whole number from 1 to 1024 (it is 0)"),
     ({"vnodes": 1025}, "vnodes: must be auto or a whole number"),
     ({"vnodes": True}, "vnodes: must be auto or a whole number"),

@@ -1,0 +1,104 @@
+"""Whether a refresh is due, and how far behind its inputs a target is.
+
+Both follow from the same facts: for each input, the commits that changed rows since the version that was applied. Time
+is that of commits, not of runs, so that one refresh brings in everything however long nobody looked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from airflow_refresh_provider.core.schedule import Schedule, next_tick
+from airflow_refresh_provider.core.stored import Stored
+
+
+class Cause(StrEnum):
+    """Why a refresh is due, or why not."""
+
+    FIRST = "first"  # it has never been refreshed
+    REDEFINED = "redefined"
+    INTERRUPTED = "interrupted"  # a run was left unfinished
+    INTERVAL = "interval"
+    CRON = "cron"
+    CHANGED = "changed"
+    NOTHING_NEW = "nothing_new"
+    NOT_YET = "not_yet"
+    MANUAL = "manual"
+    RUNNING = "running"
+    PAUSED = "paused"
+    SUSPENDED = "suspended"
+
+    @property
+    def due(self) -> bool:
+        """Whether a refresh is to begin now."""
+        return self in _DUE
+
+
+_DUE = {Cause.FIRST, Cause.REDEFINED, Cause.INTERRUPTED, Cause.INTERVAL, Cause.CRON, Cause.CHANGED}
+
+
+class Behind(Stored):
+    """An input with changes that have not been applied: since when, and when the newest was made.
+
+    `applied_at` is when the applied version was committed. `triggers`: these changes may begin a refresh.
+    """
+
+    name: str
+    applied_at: datetime
+    oldest: datetime
+    newest: datetime
+    triggers: bool = True
+
+
+@dataclass(frozen=True)
+class DueFacts:
+    """What the decision rests on. `resting` is why nothing may begin, if so; `ready` why it should whatever moved."""
+
+    now: datetime
+    schedule: Schedule
+    refreshed_at: datetime | None
+    behind: tuple[Behind, ...]
+    resting: Cause | None = None
+    ready: Cause | None = None
+
+
+@dataclass(frozen=True)
+class DueDecision:
+    """Why a refresh is due or not, and when it will be if nothing else happens (None = not by itself)."""
+
+    cause: Cause
+    next_at: datetime | None = None
+
+
+def due(facts: DueFacts) -> DueDecision:
+    """Decide it."""
+    if facts.resting:
+        return DueDecision(facts.resting)
+    if facts.schedule.by_hand:
+        return DueDecision(Cause.MANUAL)
+    if facts.ready or facts.refreshed_at is None:
+        return DueDecision(facts.ready or Cause.FIRST)
+    waiting = [b for b in facts.behind if b.triggers]
+    if not waiting:
+        return DueDecision(Cause.NOTHING_NEW)
+    cause, at = _moment(facts, facts.refreshed_at, waiting)
+    return DueDecision(cause) if at <= facts.now else DueDecision(Cause.NOT_YET, at)
+
+
+def lag(now: datetime, behind: Iterable[Behind]) -> timedelta:
+    """How far a target is behind: the age of the oldest change that was not applied, nothing if its clock is ahead."""
+    return max((now - b.oldest for b in behind if b.oldest < now), default=timedelta(0))
+
+
+def _moment(facts: DueFacts, refreshed_at: datetime, waiting: list[Behind]) -> tuple[Cause, datetime]:
+    """When the changes that wait are to be applied."""
+    schedule = facts.schedule
+    if schedule.cron:
+        return Cause.CRON, next_tick(schedule.cron, refreshed_at)
+    if pause := schedule.interval:
+        at_once = any(b.newest - b.applied_at >= pause for b in waiting)
+        return Cause.INTERVAL, facts.now if at_once else min(b.oldest for b in waiting) + pause
+    return Cause.CHANGED, refreshed_at + schedule.at_most_every if schedule.at_most_every else facts.now

@@ -1,0 +1,31 @@
+"""Suspension: a definition whose scheduled refreshes keep failing rests until somebody has seen to it.
+
+Refreshes by hand neither count nor are counted as cured by time: a success resets the count, whoever made it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from airflow_refresh_provider.core.record import Record
+from airflow_refresh_provider.errors import Refused
+
+
+def after_failure(record: Record, reason: str) -> dict[str, Any]:
+    """The fields of a record that change when one more scheduled refresh has failed."""
+    failures, allowed = record.failures + 1, record.definition.refresh.suspend_after
+    if failures < allowed or record.suspended:
+        return {"failures": failures}
+    first_line = reason.splitlines()[0] if reason else "no reason was given"
+    times = f"{failures} scheduled refreshes in a row have" if failures > 1 else "a scheduled refresh has"
+    return {"failures": failures, "suspended": f"{times} failed, the last because {first_line}"}
+
+
+def check_not_suspended(record: Record) -> None:
+    """Raises Refused."""
+    if record.suspended:
+        raise Refused(
+            "suspended",
+            f"{record.name} is suspended: {record.suspended}",
+            next=f"Mend the cause, then `airflow-refresh resume {record.name}`.",
+        )

@@ -1,0 +1,103 @@
+"""Windows: what the changes of an input make of the result of a row-wise query.
+
+The feed tells which rows have gone and which have come; an update is one of each. The query is run over both, and of
+what it gives, rows that went and came again cancel each other. What is left of a key says what becomes of it, in
+whatever order things have happened: a row that only came is new, one that only went is gone, one of each is an update.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from airflow_refresh_provider.core.columns import OP, ROW_HASH, VNODE, visible
+from airflow_refresh_provider.core.plan import ChangeCounts, StagedTable
+from airflow_refresh_provider.ports.engine import Comparison, KeyReport, WindowTask
+from airflow_refresh_provider.spark import content, ddl, sql, writing
+
+_GONE = ("delete", "update_preimage")
+_COME = ("insert", "update_postimage")
+_OF_FEED = ("_change_type", "_commit_version", "_commit_timestamp")
+_DOUBTFUL = "?"
+_PARTITIONS = 4
+
+
+def read(spark: SparkSession, task: WindowTask) -> Comparison:
+    """Stage the changes and count them."""
+    with writing.setting(spark, {"spark.sql.shuffle.partitions": str(_PARTITIONS)}):
+        changes = _ends(_signed(spark, task), task)
+        changes = changes.repartition(VNODE) if task.partitioned else changes.coalesce(1)
+        writer = writing.stamped(changes.write, task.stamp).mode("overwrite").options(**ddl.naming(task.target.columns))
+        (writer.partitionBy(VNODE) if task.partitioned else writer).save(task.location)
+        staged = StagedTable(location=task.location, version=0)
+        counts, keys = _summary(content.staged(spark, staged), task.source.keys)
+    return Comparison(
+        changes=staged,
+        counts=counts,
+        source_rows=task.target_rows + sum(c.net for c in counts.values()),
+        target_rows=task.target_rows,
+        keys=keys,
+        exact=False,
+    )
+
+
+def _signed(spark: SparkSession, task: WindowTask) -> DataFrame:
+    """What the query makes of the rows that went (-1) and of those that came (1)."""
+    # Its view keeps the plan it was made of; over the rows that came, the inputs' views are made anew.
+    _result(spark, task, _GONE, -1).createOrReplaceTempView(OP)
+    came = _result(spark, task, _COME, 1)
+    return spark.table(OP).unionByName(came)
+
+
+def _result(spark: SparkSession, task: WindowTask, kinds: tuple[str, ...], sign: int) -> DataFrame:
+    source = task.source
+    reads = {
+        name: _feed(spark, task, name).where(F.col(_OF_FEED[0]).isin(*kinds)).drop(*_OF_FEED) for name in source.pins
+    }
+    rows = content.shaped(content.over(spark, source, reads), task.target)
+    return content.with_hidden(rows, source, task.target).selectExpr("*", f"{sign} AS {OP}")
+
+
+def _feed(spark: SparkSession, task: WindowTask, name: str) -> DataFrame:
+    window, options = task.windows[name], task.source.options.get(name, {})
+    reader = spark.read.format("delta").options(**options).option("readChangeFeed", "true")
+    reader = reader.option("startingVersion", window.first).option("endingVersion", window.upto)
+    return reader.load(task.source.pins[name].location)
+
+
+def _ends(signed: DataFrame, task: WindowTask) -> DataFrame:
+    """A row for each key that ends otherwise than it began: visible columns, hash, op, vnode."""
+    columns = [sql.name(c.name) for c in visible(task.target.columns)]
+    keys = [F.col(sql.name(k)) for k in task.source.keys]
+    row = f"struct({', '.join(columns)}, {ROW_HASH})"
+    net = F.expr(f"struct(sum({OP}) AS net, any_value({row}) AS row)").alias(OP)
+    once = signed.groupBy(*keys, VNODE, ROW_HASH).agg(net).where(f"{OP}.net <> 0")
+    end = F.expr(
+        f"struct(sum(greatest({OP}.net, 0)) AS came, sum(greatest(-{OP}.net, 0)) AS went, "
+        f"max_by({OP}.row, {OP}.net) AS row)"
+    ).alias(OP)
+    of_key = once.groupBy(*keys, VNODE).agg(end)
+    op = (
+        f"CASE WHEN {OP}.came > 1 OR {OP}.went > 1 THEN '{_DOUBTFUL}' WHEN {OP}.came = 0 THEN 'D' "
+        f"WHEN {OP}.went = 0 THEN 'I' ELSE 'U' END"
+    )
+    values = (f"{OP}.row.{name} AS {name}" for name in (*columns, ROW_HASH))
+    found = of_key.selectExpr(*values, f"{op} AS {OP}", VNODE)
+    return found if task.deletes else found.where(f"{OP} <> 'D'")
+
+
+def _summary(staged: DataFrame, keys: tuple[str, ...]) -> tuple[dict[int, ChangeCounts], KeyReport]:
+    """Counts by vnode, and how many keys are NULL or were left with more than one row."""
+    no_key = " OR ".join(f"{sql.name(k)} IS NULL" for k in keys)
+    tests = {
+        "i": f"{OP} = 'I'",
+        "u": f"{OP} = 'U'",
+        "d": f"{OP} = 'D'",
+        "no_key": no_key,
+        "doubtful": f"{OP} = '{_DOUBTFUL}'",
+    }
+    counted = (F.expr(f"count_if({test})").alias(name) for name, test in tests.items())
+    rows = staged.groupBy(VNODE).agg(*counted).collect()
+    counts = {r[VNODE]: ChangeCounts(inserted=r.i, updated=r.u, deleted=r.d) for r in rows}
+    report = KeyReport(rows=0, null_keys=sum(r.no_key for r in rows), duplicate_keys=sum(r.doubtful for r in rows))
+    return counts, report

@@ -1,0 +1,207 @@
+"""Change sets of windows on real Delta: whatever was done to the input, they make the target what the query gives."""
+
+from __future__ import annotations
+
+import pytest
+from deltalake import DeltaTable
+
+from airflow_refresh_provider.core.history import InputHistory, Window
+from airflow_refresh_provider.core.pins import DeltaPin
+from airflow_refresh_provider.core.plan import ChangeCounts, Target, Way
+from airflow_refresh_provider.delta.history import history
+from airflow_refresh_provider.ports.engine import Comparison, Source, WindowTask
+from airflow_refresh_provider.spark import sql
+from tests.engine.acts import Lake, source
+
+ROWS = (
+    "SELECT CAST(id AS INT) AS k, concat('k''', id % 3) AS p, id AS v, if(id % 3 = 0, NULL, array(id)) AS a, "
+    "map('n', id) AS m FROM range({ids})"
+)
+QUERY = "SELECT k + 1000 AS key, p AS `part 2`, v * 2 AS v, a, m FROM x WHERE v >= 0"
+KEYS = ("key", "part 2")
+
+
+class Input:
+    """A Delta table with a feed, changed by statements; `t` in them stands for it."""
+
+    def __init__(self, lake: Lake, *, vectors: bool, ids: str = "0, 30") -> None:
+        self.lake = lake
+        self.location = lake.place("input")
+        looks = f"'delta.enableChangeDataFeed' = 'true', 'delta.enableDeletionVectors' = '{str(vectors).lower()}'"
+        self.do(f"CREATE TABLE {{t}} USING delta TBLPROPERTIES ({looks}) AS {ROWS.format(ids=ids)}")
+        self.applied = self.pin
+
+    @property
+    def pin(self) -> DeltaPin:
+        facts = self.lake.log.facts(self.location)
+        assert facts is not None
+        return DeltaPin(
+            location=self.location, table_id=facts.table_id, version=facts.version, rows=facts.rows, bytes=facts.bytes
+        )
+
+    def do(self, *statements: str) -> None:
+        for statement in statements:
+            self.lake.spark.sql(statement.replace("{t}", sql.table(self.location))).collect()
+
+    def source(self, pin: DeltaPin | None = None) -> Source:
+        return source(QUERY, *KEYS, pins={"x": pin or self.pin})
+
+    @property
+    def history(self) -> InputHistory:
+        found = history(self.applied, self.pin)
+        assert found is not None
+        return found
+
+
+def refreshed(given: Input, *, by_vnode: bool = False) -> Target:
+    target = given.lake.target(given.source(), by_vnode=by_vnode)
+    given.lake.load(target, given.source())
+    return target
+
+
+def read(given: Input, target: Target, *, deletes: bool = True) -> Comparison:
+    """The change set of everything that has not been applied."""
+    facts = given.lake.log.facts(target.location)
+    assert facts is not None and facts.rows is not None
+    task = WindowTask(
+        source=given.source(),
+        windows={"x": Window(after=given.applied.version, upto=given.pin.version)},
+        target=target,
+        target_rows=facts.rows,
+        location=given.lake.place("changes"),
+        stamp=given.lake.stamp(target),
+        deletes=deletes,
+        partitioned=False,
+    )
+    return given.lake.session.read_windows(task)
+
+
+def apply(given: Input, target: Target, found: Comparison, way: Way = Way.MERGE) -> None:
+    """Apply it; a comparison of everything then finds no difference."""
+    given.lake.apply(target, given.source(), found, way)
+    assert given.lake.compare(target, given.source()).total == ChangeCounts()
+    given.applied = given.pin
+
+
+DONE = {
+    "nothing": [],
+    "insert": [f"INSERT INTO {{t}} {ROWS.format(ids='30, 40')}"],
+    "update": ["UPDATE {t} SET v = v + 1 WHERE k % 4 = 0"],
+    "delete": ["DELETE FROM {t} WHERE k % 4 = 0"],
+    "rows leave the filter and come back": [
+        "UPDATE {t} SET v = -1 WHERE k < 5",
+        "UPDATE {t} SET v = 7 WHERE k < 2",
+    ],
+    "keys move": ["UPDATE {t} SET k = k + 1"],
+    "inserted and deleted": [
+        f"INSERT INTO {{t}} {ROWS.format(ids='30, 40')}",
+        "DELETE FROM {t} WHERE k >= 30",
+    ],
+    "deleted and inserted": [
+        "DELETE FROM {t} WHERE k < 10",
+        f"INSERT INTO {{t}} {ROWS.format(ids='0, 5')}",
+        "UPDATE {t} SET v = 99 WHERE k = 1",
+    ],
+    "changed and changed back": ["UPDATE {t} SET v = v + 1", "UPDATE {t} SET v = v - 1"],
+    "merge": [
+        f"MERGE INTO {{t}} t USING ({ROWS.format(ids='20, 40')}) s ON t.k = s.k "
+        "WHEN MATCHED AND s.k % 2 = 0 THEN DELETE WHEN MATCHED THEN UPDATE SET v = -s.v WHEN NOT MATCHED THEN INSERT *"
+    ],
+    "overwrite": [f"INSERT OVERWRITE {{t}} {ROWS.format(ids='10, 50')}"],
+    "truncate": ["TRUNCATE TABLE {t}"],
+    "restore": ["DELETE FROM {t} WHERE k < 10", "OPTIMIZE {t}", "RESTORE TABLE {t} TO VERSION AS OF 0"],
+    "optimize between": [
+        "DELETE FROM {t} WHERE k < 10",
+        f"INSERT INTO {{t}} {ROWS.format(ids='30, 40')}",
+        "OPTIMIZE {t}",
+        "UPDATE {t} SET a = NULL, m = map() WHERE k > 20",
+    ],
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("vectors", [True, False], ids=["vectors", "copies"])
+@pytest.mark.parametrize("what", DONE)
+def test_whatever_is_done_to_the_input_the_target_follows(lake: Lake, what: str, vectors: bool) -> None:
+    given = Input(lake, vectors=vectors)
+    target = refreshed(given)
+    given.do(*DONE[what])
+    if not given.history.moved:
+        assert what == "nothing"
+        return
+    found = read(given, target)
+    assert not found.keys.duplicate_keys and not found.keys.null_keys
+    compared = lake.compare(target, given.source())
+    assert found.counts == compared.counts
+    assert (found.source_rows, found.target_rows) == (compared.source_rows, compared.target_rows)
+    apply(given, target, found)
+
+
+def test_windows_follow_each_other_in_layout_vnode(lake: Lake) -> None:
+    given = Input(lake, vectors=True)
+    target = refreshed(given, by_vnode=True)
+    for what in ("update", "rows leave the filter and come back", "inserted and deleted", "keys move", "overwrite"):
+        given.do(*DONE[what])
+        apply(given, target, read(given, target))
+
+
+def test_deletes_may_be_left_out(lake: Lake) -> None:
+    given = Input(lake, vectors=True)
+    target = refreshed(given)
+    given.do("DELETE FROM {t} WHERE k < 5", "UPDATE {t} SET v = 100 WHERE k = 9")
+    assert read(given, target, deletes=False).total == ChangeCounts(updated=1)
+
+
+@pytest.mark.parametrize(
+    ("statement", "null_keys", "duplicates"),
+    [
+        (f"INSERT INTO {{t}} {ROWS.format(ids='30, 33')} UNION ALL {ROWS.format(ids='31, 32')}", 0, 1),
+        ("UPDATE {t} SET p = NULL WHERE k = 3", 1, 0),
+    ],
+)
+def test_keys_that_identify_no_row_are_reported(lake: Lake, statement: str, null_keys: int, duplicates: int) -> None:
+    given = Input(lake, vectors=True)
+    target = refreshed(given)
+    given.do(statement)
+    found = read(given, target)
+    assert (found.keys.null_keys, found.keys.duplicate_keys) == (null_keys, duplicates)
+
+
+def test_an_input_that_is_only_tidied_up_has_not_moved(lake: Lake) -> None:
+    given = Input(lake, vectors=False)
+    given.do(f"INSERT INTO {{t}} {ROWS.format(ids='30, 40')}")
+    given.applied = given.pin
+    given.do("OPTIMIZE {t}", "ALTER TABLE {t} SET TBLPROPERTIES ('x' = 'y')")
+    assert [c.operation for c in given.history.commits] == ["OPTIMIZE", "SET TBLPROPERTIES"]
+    assert (given.history.moved, given.history.feed, given.history.bytes) == (False, True, 0)
+
+
+@pytest.mark.parametrize(
+    ("statements", "feed", "reshaped"),
+    [
+        (["ALTER TABLE {t} SET TBLPROPERTIES ('delta.enableChangeDataFeed' = 'false')"], False, False),
+        (
+            [
+                "ALTER TABLE {t} SET TBLPROPERTIES ('delta.enableChangeDataFeed' = 'false')",
+                "DELETE FROM {t} WHERE k = 1",
+                "ALTER TABLE {t} SET TBLPROPERTIES ('delta.enableChangeDataFeed' = 'true')",
+            ],
+            False,
+            False,
+        ),
+        (["ALTER TABLE {t} ADD COLUMNS (w INT)"], True, True),
+    ],
+)
+def test_what_makes_a_feed_unusable_is_seen(lake: Lake, statements: list[str], feed: bool, reshaped: bool) -> None:
+    given = Input(lake, vectors=True)
+    given.do(*statements)
+    assert (given.history.feed, given.history.reshaped) == (feed, reshaped)
+
+
+def test_rows_written_by_delta_rs_are_followed_too(lake: Lake) -> None:
+    given = Input(lake, vectors=False)
+    target = refreshed(given)
+    table = DeltaTable(given.location)
+    table.delete("k < 5")
+    table.update(predicate="k = 7", updates={"v": "70"})
+    apply(given, target, read(given, target))

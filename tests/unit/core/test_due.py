@@ -1,0 +1,92 @@
+"""When a refresh is due: the commit times of changes that wait, against what the schedule allows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from airflow_refresh_provider.core.due import Behind, Cause, DueFacts, due, lag
+from airflow_refresh_provider.core.schedule import Schedule
+
+NOW = datetime(2024, 1, 10, 12, 30, tzinfo=UTC)
+MINUTE = timedelta(minutes=1)
+
+
+def behind(applied: int, oldest: int, newest: int, *, triggers: bool = True) -> Behind:
+    """Moments in minutes before now."""
+    at = {"applied_at": applied, "oldest": oldest, "newest": newest}
+    return Behind(name="x", triggers=triggers, **{name: NOW - ago * MINUTE for name, ago in at.items()})
+
+
+FACTS = DueFacts(
+    now=NOW, schedule=Schedule(interval=15 * MINUTE), refreshed_at=NOW - 60 * MINUTE, behind=(behind(20, 10, 10),)
+)
+
+
+@pytest.mark.parametrize(
+    ("waiting", "cause", "next_in"),
+    [
+        ((), Cause.NOTHING_NEW, None),
+        ((behind(20, 10, 10),), Cause.NOT_YET, 5),
+        ((behind(20, 15, 15),), Cause.INTERVAL, None),
+        ((behind(20, 14, 5),), Cause.INTERVAL, None),  # the changes span the interval
+        ((behind(20, 14, 6),), Cause.NOT_YET, 1),
+        ((behind(20, 16, 16, triggers=False),), Cause.NOTHING_NEW, None),
+        ((behind(20, 10, 10), behind(20, 12, 12)), Cause.NOT_YET, 3),
+        ((behind(20, -5, -5),), Cause.INTERVAL, None),  # a clock ahead of ours delays nothing for ever
+    ],
+)
+def test_changes_wait_no_longer_than_the_interval(waiting: tuple[Behind, ...], cause: Cause, next_in: int) -> None:
+    found = due(replace(FACTS, behind=waiting))
+    assert (found.cause, found.next_at) == (cause, NOW + next_in * MINUTE if next_in else None)
+
+
+@pytest.mark.parametrize(
+    ("schedule", "cause", "next_at"),
+    [
+        ({"cron": "0 * * * *"}, Cause.CRON, None),
+        ({"cron": "0 13 * * *"}, Cause.NOT_YET, NOW + 30 * MINUTE),
+        ({"on_change": True}, Cause.CHANGED, None),
+        ({"on_change": True, "at_most_every": "1 h"}, Cause.CHANGED, None),
+        ({"on_change": True, "at_most_every": "2 h"}, Cause.NOT_YET, NOW + 60 * MINUTE),
+        ({}, Cause.MANUAL, None),
+    ],
+)
+def test_other_schedules(schedule: dict[str, object], cause: Cause, next_at: datetime | None) -> None:
+    found = due(replace(FACTS, schedule=Schedule.model_validate(schedule)))
+    assert (found.cause, found.next_at) == (cause, next_at)
+
+
+@pytest.mark.parametrize("cause", [Cause.SUSPENDED, Cause.PAUSED, Cause.RUNNING])
+def test_what_rests_is_never_due(cause: Cause) -> None:
+    assert due(replace(FACTS, resting=cause, ready=Cause.INTERRUPTED)).cause is cause
+
+
+@pytest.mark.parametrize("cause", [Cause.REDEFINED, Cause.INTERRUPTED])
+def test_what_was_begun_or_changed_is_due_whatever_moved(cause: Cause) -> None:
+    assert due(replace(FACTS, ready=cause, behind=())).cause is cause
+    assert due(replace(FACTS, refreshed_at=None)).cause is Cause.FIRST
+
+
+minutes = st.integers(0, 10_000)
+
+
+@given(st.lists(st.tuples(minutes, minutes, minutes), max_size=4), st.integers(1, 5_000))
+def test_due_means_old_enough_or_spread_enough(moments: list[tuple[int, int, int]], interval: int) -> None:
+    waiting = tuple(behind(*sorted(three, reverse=True)) for three in moments)
+    pause = interval * MINUTE
+    found = due(replace(FACTS, schedule=Schedule(interval=pause), behind=waiting))
+    expected = any(NOW - b.oldest >= pause or b.newest - b.applied_at >= pause for b in waiting)
+    assert found.cause.due == expected
+    if found.next_at:
+        assert due(replace(FACTS, now=found.next_at, schedule=Schedule(interval=pause), behind=waiting)).cause.due
+
+
+def test_lag_is_the_age_of_the_oldest_change() -> None:
+    assert lag(NOW, []) == timedelta(0)
+    assert lag(NOW, [behind(20, 10, 5), behind(20, 12, 1)]) == 12 * MINUTE
+    assert lag(NOW, [behind(20, -10, -10)]) == timedelta(0)

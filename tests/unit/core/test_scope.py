@@ -1,0 +1,98 @@
+"""The scope of a refresh: windows only where nothing casts doubt on them, and a reason for everything else."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from airflow_refresh_provider.core.history import InputCommit, InputHistory, Window
+from airflow_refresh_provider.core.mode import Mode
+from airflow_refresh_provider.core.pins import DeltaPin, FilesPin, FileStamp
+from airflow_refresh_provider.core.record import Published
+from airflow_refresh_provider.core.scope import UNCHANGED, ScopeFacts, scope
+
+NOW = datetime(2024, 1, 10, tzinfo=UTC)
+DAY = timedelta(days=1)
+
+
+def pin(version: int, table_id: str = "t", bytes: int = 1000) -> DeltaPin:
+    return DeltaPin(location="/in/x", table_id=table_id, version=version, bytes=bytes)
+
+
+def files(size: int = 1) -> FilesPin:
+    return FilesPin(location="/in/f", files=(FileStamp(path="/in/f/1", size=size, modified=1),))
+
+
+def commit(version: int, *, data_change: bool = True, bytes: int = 10) -> InputCommit:
+    return InputCommit(version=version, at=NOW - DAY, operation="WRITE", data_change=data_change, bytes=bytes)
+
+
+HISTORY = InputHistory(commits=(commit(4), commit(5)), feed=True, reshaped=False, kept_for=7 * DAY)
+TIDIED = HISTORY.model_copy(update={"commits": (commit(4, data_change=False), commit(5, data_change=False))})
+PUBLISHED = Published(
+    run_id="r", target_id="g", version=3, seal_version=4, pins={"x": pin(3)}, definition_hash="h", clocked=False, at=NOW
+)
+FACTS = ScopeFacts(
+    mode=Mode.AUTO,
+    definition_hash="h",
+    published=PUBLISHED,
+    pins={"x": pin(5)},
+    histories={"x": HISTORY},
+    obstacle=None,
+    now=NOW,
+)
+
+
+def history(**changes: object) -> dict[str, InputHistory | None]:
+    return {"x": HISTORY.model_copy(update=changes)}
+
+
+@pytest.mark.parametrize("mode", [Mode.AUTO, Mode.INCREMENTAL])
+def test_only_what_has_not_been_applied_is_read(mode: Mode) -> None:
+    found = scope(replace(FACTS, mode=mode))
+    assert found.windows == {"x": Window(after=3, upto=5)}
+    assert found.reason == "changes of x in versions 4 to 5"
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"mode": Mode.FULL}, "mode is full"),
+        ({"published": None}, "first refresh"),
+        ({"definition_hash": "other"}, "definition has changed"),
+        ({"published": PUBLISHED.model_copy(update={"clocked": True})}, "clock"),
+        ({"obstacle": "query, line 1, column 8: sum looks at many rows"}, "line 1, column 8"),
+        ({"pins": {"x": pin(5, "other")}}, "another table"),
+        ({"pins": {"x": pin(2)}}, "another table"),
+        ({"pins": {"x": files()}}, "not a Delta table"),
+        ({"histories": {"x": None}}, "no longer holds every version after 3"),
+        ({"histories": history(feed=False)}, "no change data feed"),
+        ({"histories": history(reshaped=True)}, "columns of the input x"),
+        ({"histories": history(kept_for=DAY)}, "only until 2024-01-10 00:00 UTC"),
+        ({"histories": history(commits=(commit(4, bytes=1001),))}, "larger than the input"),
+    ],
+)
+def test_whatever_casts_doubt_on_a_window_has_everything_compared(changes: dict[str, object], reason: str) -> None:
+    found = scope(replace(FACTS, **changes))  # type: ignore[arg-type]
+    assert not found.windows
+    assert reason in found.reason
+
+
+def test_strictly_incremental_reads_windows_of_any_size() -> None:
+    large = history(commits=(commit(4, bytes=1001),))
+    assert scope(replace(FACTS, mode=Mode.INCREMENTAL, histories=large)).windows
+
+
+@pytest.mark.parametrize("mode", list(Mode))
+def test_inputs_that_were_only_tidied_up_are_not_read_in_any_mode(mode: Mode) -> None:
+    facts = replace(FACTS, mode=mode, obstacle="any query", histories={"x": TIDIED})
+    found = scope(facts)
+    assert (found.windows, found.reason) == ({"x": Window(after=3, upto=5)}, UNCHANGED)
+    assert not scope(replace(facts, insist=True)).windows
+
+
+def test_files_that_have_not_changed_need_no_window() -> None:
+    published = PUBLISHED.model_copy(update={"pins": {"x": pin(3), "f": files()}})
+    both = replace(FACTS, published=published, pins={"x": pin(5), "f": files()}, histories={"x": TIDIED})
+    assert scope(both).reason == UNCHANGED
+    assert "input f is not a Delta table" in scope(replace(both, pins={"x": pin(5), "f": files(2)})).reason

@@ -1,0 +1,190 @@
+"""Due and fresh: what is told of a definition without touching Spark, and what becomes of one that keeps failing."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from airflow_refresh_provider.core.request import Request
+from airflow_refresh_provider.core.results import Freshness
+from airflow_refresh_provider.errors import Failed, Invalid, Refused
+from airflow_refresh_provider.ports.memory_lake import BEGINNING
+from airflow_refresh_provider.ports.twins import MemoryClock
+from airflow_refresh_provider.runner.refreshes import Refreshes
+from tests.unit.runner.faults import Killed, at
+from tests.unit.runner.world import INPUT, NAME, ONE, TARGET, World, definition, row
+
+MINUTE = timedelta(minutes=1)
+SCHEDULED = Request(workers=1, scheduled=True)
+
+
+def world(**changes: Any) -> World:
+    """A refreshed world with an interval of 15 minutes, in which time passes when told."""
+    made = World(row(1), row(2), refresh={"interval": "15 minutes", "target_lag": "20 minutes"}, **changes)
+    made.run()
+    return made
+
+
+def clock(of: World) -> MemoryClock:
+    assert isinstance(of.ports.clock, MemoryClock)
+    return of.ports.clock
+
+
+def append(to: World, *rows: dict[str, Any]) -> datetime:
+    """Insert rows now; a minute later nothing has happened since."""
+    to.lake.append(INPUT, rows)
+    at = to.lake.times[INPUT, to.lake.table(INPUT).newest.commit.version] = clock(to).time
+    return at
+
+
+def fresh(of: World) -> Freshness:
+    (found,) = of.refreshes.freshness(NAME)
+    return found
+
+
+def test_a_definition_that_was_never_refreshed_is_due() -> None:
+    made = World(row(1), refresh={"interval": "15 minutes", "target_lag": "20 minutes"})
+    assert made.refreshes.due(NAME).cause == "first"
+    assert (fresh(made).lag_seconds, fresh(made).late) == (None, True)
+
+
+def test_a_change_becomes_due_when_it_is_old_enough_and_late_after_the_target_lag() -> None:
+    made = world()
+    assert (made.refreshes.due(NAME).due, made.refreshes.due(NAME).cause) == (False, "nothing_new")
+    clock(made).time = BEGINNING + 5 * MINUTE
+    changed = append(made, row(3))
+    clock(made).time += 10 * MINUTE
+    report = made.refreshes.due(NAME)
+    assert (report.due, report.cause, report.next_at, report.lag_seconds) == (
+        False,
+        "not_yet",
+        changed + 15 * MINUTE,
+        600,
+    )
+    clock(made).time += 5 * MINUTE
+    assert made.refreshes.due(NAME).cause == "interval"
+    assert not fresh(made).late
+    clock(made).time += 6 * MINUTE
+    found = fresh(made)
+    assert (found.late, found.lag_seconds, found.confirmed_at) == (True, 21 * 60, changed)
+    (read,) = found.inputs
+    assert (read.applied, read.newest, read.lag_seconds) == (1, 2, 21 * 60)
+    assert read.kept_until == changed + timedelta(days=7)
+    made.run()
+    assert (fresh(made).lag_seconds, fresh(made).confirmed_at) == (0, clock(made).time)
+
+
+def test_looking_needs_no_spark_and_writes_nothing() -> None:
+    made = world()
+    append(made, row(3))
+    steps: list[str] = []
+    made.lake.step = steps.append
+    made.refreshes.due(NAME)
+    fresh(made)
+    assert steps
+    assert all(s.startswith("read ") for s in steps)
+
+
+def test_tidying_up_makes_nothing_due_and_nothing_stale() -> None:
+    made = world()
+    made.lake.tidy(INPUT)
+    clock(made).time += timedelta(days=3)
+    assert made.refreshes.due(NAME).cause == "nothing_new"
+    assert fresh(made).lag_seconds == 0
+
+
+def test_an_input_put_back_in_time_is_not_fresh() -> None:
+    made = world()
+    made.lake.restore(INPUT, 0)
+    clock(made).time += 20 * MINUTE
+    assert fresh(made).lag_seconds == 20 * 60
+    made.lake.remove(INPUT)
+    made.lake.create(INPUT, made.lake.table(TARGET).newest.columns[:2], [row(9)])
+    assert (made.refreshes.due(NAME).cause, fresh(made).lag_seconds) == ("interval", 20 * 60)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "cause", "behind"),
+    [({"trigger": False}, "nothing_new", 1200), ({"ignore_changes": True}, "nothing_new", 0)],
+)
+def test_inputs_may_be_kept_from_beginning_refreshes(inputs: dict[str, Any], cause: str, behind: int) -> None:
+    made = world(inputs={"x": {"path": INPUT} | inputs})
+    append(made, row(3))
+    clock(made).time += 20 * MINUTE
+    assert made.refreshes.due(NAME).cause == cause
+    assert fresh(made).lag_seconds == behind
+    assert (made.run().state == "nothing_to_do") == (behind == 0)
+
+
+def test_a_rest_and_an_unfinished_run_are_told() -> None:
+    made = world()
+    append(made, row(3))
+    made.refreshes.pause(NAME)
+    assert made.refreshes.due(NAME).cause == "paused"
+    made.refreshes.resume(NAME)
+    made.refreshes.suspend(NAME, "we look into it")
+    assert made.refreshes.due(NAME).reason == "it is suspended: we look into it"
+    with pytest.raises(Refused, match="we look into it"):
+        made.run()
+    assert made.refreshes.resume(NAME).suspended is None
+    with at(made.lake, f"answer {TARGET}"), pytest.raises(Killed):
+        made.run()
+    another = Refreshes(made.process())
+    assert another.due(NAME).cause == "running"
+    made.die(made.ports)
+    assert another.due(NAME).cause == "interrupted"
+
+
+def test_by_hand_means_never_by_itself() -> None:
+    made = World(row(1))
+    made.run()
+    append(made, row(3))
+    report = made.refreshes.due(NAME)
+    assert (report.due, report.cause) == (False, "manual")
+    assert "changes wait: x since" in report.reason
+
+
+def test_an_input_that_is_a_target_names_its_definition() -> None:
+    made = world()
+    made.refreshes.register(
+        definition(name="next", target="/gold/next", inputs={"x": {"path": TARGET}}, refresh={"interval": "1 h"})
+    )
+    made.refreshes.run("next", ONE)
+    (found,) = made.refreshes.freshness("next")
+    assert found.inputs[0].upstream == NAME
+    assert len(made.refreshes.freshness()) == 2
+
+
+def fail(made: World, request: Request) -> None:
+    with pytest.raises((Failed, Invalid)):
+        made.run(request)
+
+
+def test_scheduled_refreshes_that_keep_failing_suspend_the_definition() -> None:
+    made = World(row(1), row(1), refresh={"interval": "1 h", "suspend_after": 3})
+    for request in (SCHEDULED, ONE, SCHEDULED, ONE):
+        fail(made, request)
+        assert made.record.suspended is None
+    fail(made, SCHEDULED)
+    assert made.record.suspended is not None
+    assert "3 scheduled refreshes in a row have failed, the last because 1 keys occur more than once" in (
+        made.record.suspended
+    )
+    with pytest.raises(Refused, match="is suspended"):
+        made.run(SCHEDULED)
+    made.refreshes.resume(NAME)
+    made.become(row(1))
+    made.run(SCHEDULED)
+    assert (made.record.failures, made.fresh()) == (0, True)
+
+
+def test_an_input_that_is_gone_counts_too() -> None:
+    made = World(row(1), refresh={"interval": "1 h", "suspend_after": 2})
+    made.lake.remove(INPUT)
+    fail(made, ONE)
+    fail(made, SCHEDULED)
+    assert made.record.failures == 1
+    fail(made, SCHEDULED)
+    assert "input x is not a table" in (made.record.suspended or "")

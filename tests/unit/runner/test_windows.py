@@ -1,0 +1,238 @@
+"""Incremental runs: what the inputs say has changed is applied, and everything is compared where that may be wrong."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from itertools import pairwise
+
+import pytest
+
+from airflow_refresh_provider.core.columns import Column
+from airflow_refresh_provider.core.mode import Mode
+from airflow_refresh_provider.core.note import NoteKind, read_note
+from airflow_refresh_provider.core.request import Request
+from airflow_refresh_provider.core.results import Outcome, Rows, RunResult
+from airflow_refresh_provider.errors import Failed, Invalid
+from airflow_refresh_provider.ports.memory_lake import MemoryQuery
+from tests.unit.runner.faults import POINTS, Killed, at
+from tests.unit.runner.world import COLUMNS, FORCE, INPUT, RESTART, TARGET, World, definition, row
+
+SIX = [row(i) for i in range(6)]
+LIVE = {"visibility": "live", "chunking": {"one_commit_up_to": 2, "chunk_rows": 2}}
+
+
+def incremental(*rows: dict[str, object], **changes: object) -> World:
+    """A world whose first refresh is done."""
+    world = World(*(rows or SIX), mode="incremental", **changes)
+    world.run()
+    return world
+
+
+def windows_in_the_log(world: World) -> list[tuple[int, int]]:
+    notes = [read_note(c.note) for c in world.commits]
+    seals = [n for n in notes if n and n.kind is NoteKind.SEAL]
+    return [(n.windows["x"].after, n.windows["x"].upto) for n in seals if n.windows]
+
+
+def compared_in_full(world: World, result: RunResult, reason: str) -> bool:
+    return world.fresh() and result.mode == "full" and reason in (result.mode_reason or "") and not result.windows
+
+
+def killed(world: World, point: str, nth: int = 1) -> None:
+    """Begin a refresh in a process that dies at a step, if it comes to it."""
+    with at(world.lake, point, nth=nth), suppress(Killed):
+        world.run()
+    world.die(world.ports)
+
+
+def change(world: World) -> None:
+    """Update a row, delete one, and add one, in two versions."""
+    first, second = sorted(r["k"] for r in world.source())[:2]
+    world.lake.rewrite(INPUT, lambda r: None if r["k"] == first else r | {"v": r["v"] + "b"} if r["k"] == second else r)
+    world.lake.append(INPUT, [row(100 + len(world.source()) + first)])
+
+
+@pytest.mark.parametrize("options", [{}, LIVE, LIVE | {"layout": "vnode", "vnodes": 8}])
+def test_only_the_window_is_applied(options: dict[str, object]) -> None:
+    world = incremental(**options)
+    change(world)
+    result = world.run()
+    assert world.fresh()
+    assert (result.mode, result.rows) == ("incremental", Rows(inserted=1, updated=1, deleted=1, unchanged=4))
+    assert result.windows == {"x": (1, 3)}
+    assert result.mode_reason == "changes of x in versions 2 to 3"
+
+
+def test_windows_touch_and_never_overlap() -> None:
+    world = incremental()
+    for _ in range(3):
+        change(world)
+        world.run()
+        assert world.fresh()
+    found = windows_in_the_log(world)
+    assert len(found) == 3
+    assert all(before[1] == after[0] for before, after in pairwise(found))
+    assert found[0][0] == 1
+
+
+def test_an_input_that_was_only_tidied_up_costs_a_seal() -> None:
+    world = incremental()
+    world.lake.tidy(INPUT)
+    before = len(world.commits)
+    result = world.run()
+    assert (result.state, result.rows, result.windows) == (Outcome.SUCCEEDED, Rows(unchanged=6), {"x": (1, 2)})
+    assert world.fresh()
+    assert not any(c.data_change for c in world.commits[before:])
+    change(world)
+    assert world.run().windows == {"x": (2, 4)}
+
+
+def test_a_strangers_write_to_the_target_has_everything_compared() -> None:
+    world = incremental()
+    world.lake.rewrite(TARGET, lambda r: r | {"v": "stranger"} if r["k"] == 3 else r)
+    change(world)
+    assert compared_in_full(world, world.run(), "others have written the target")
+
+
+def test_a_half_applied_run_that_was_given_up_has_everything_compared() -> None:
+    world = incremental(**LIVE)
+    change(world)
+    killed(world, f"answer {TARGET}")
+    assert compared_in_full(world, world.another(RESTART), "others have written the target")
+
+
+def test_a_stranger_who_writes_meanwhile_is_noticed() -> None:
+    world = incremental()
+    change(world)
+    once = iter([True])
+
+    def step(what: str) -> None:
+        if what == f"commit {TARGET}" and next(once, False):
+            world.lake.append(TARGET, [row(77)])
+
+    world.lake.step = step
+    world.run()
+    assert world.fresh()
+
+
+@pytest.mark.parametrize(
+    ("cut_off", "reason"),
+    [
+        (lambda w: setattr(w.lake.table(INPUT), "oldest", 3), "no longer holds every version after 1"),
+        (lambda w: w.lake.reshape(INPUT, properties={"delta.enableChangeDataFeed": "false"}), "no change data feed"),
+    ],
+)
+def test_a_window_that_cannot_be_read_has_everything_compared(cut_off: object, reason: str) -> None:
+    world = incremental()
+    change(world)
+    cut_off(world)  # type: ignore[operator]
+    assert compared_in_full(world, world.run(), reason)
+
+
+def test_a_log_that_is_cleaned_while_it_is_read_has_everything_compared() -> None:
+    world = incremental()
+    change(world)
+
+    def step(what: str) -> None:
+        if what.startswith("begin memory://staging"):
+            world.lake.table(INPUT).oldest = 3
+
+    world.lake.step = step
+    assert compared_in_full(world, world.run(), "cleaned out while its window was read")
+
+
+def test_two_rows_of_one_key_are_found_although_the_window_has_only_one() -> None:
+    world = incremental()
+    world.lake.append(INPUT, [row(3, "again")])
+    for _ in range(2):
+        with pytest.raises(Failed, match="1 keys occur more than once"):
+            world.run()
+        assert world.record.run is None
+    world.lake.rewrite(INPUT, lambda r: None if r["v"] == "again" else r)
+    world.run()
+    assert world.fresh()
+
+
+def test_deletes_that_are_ignored_leave_rows_that_may_come_back() -> None:
+    world = incremental(deletes="ignore")
+    world.lake.rewrite(INPUT, lambda r: None if r["k"] == 1 else r)
+    assert world.run().rows == Rows(unchanged=6)
+    world.lake.append(INPUT, [row(1, "back")])
+    assert world.run().mode == "incremental"
+    assert world.target() == world.source()
+
+
+def test_a_changed_definition_has_everything_compared() -> None:
+    world = incremental()
+    world.lake.queries["SELECT k, v FROM x WHERE k <> 4"] = MemoryQuery(
+        COLUMNS, lambda inputs: [r for r in inputs["x"] if r["k"] != 4]
+    )
+    world.refreshes.register(definition(mode="incremental", query="SELECT k, v FROM x WHERE k <> 4"))
+    result = world.run()
+    assert (result.mode, result.rows.deleted) == ("full", 1)
+    assert "definition has changed" in (result.mode_reason or "")
+    change(world)
+    assert world.run().mode == "incremental"
+
+
+def test_new_columns_of_the_input_have_everything_compared() -> None:
+    world = incremental()
+    world.lake.reshape(INPUT, (*COLUMNS, Column(name="w", type="int")))
+    world.lake.append(INPUT, [row(9) | {"w": 1}])
+    result = world.run()
+    assert (result.mode, len(world.target())) == ("full", 7)
+    assert "columns of the input x have changed" in (result.mode_reason or "")
+
+
+def test_the_caller_may_choose_another_mode() -> None:
+    world = incremental()
+    change(world)
+    full = world.run(Request(workers=1, mode=Mode.FULL))
+    assert (full.mode, full.mode_reason) == ("full", "its mode is full")
+    assert world.fresh()
+
+
+def test_force_compares_everything_when_nothing_moved() -> None:
+    world = incremental()
+    world.lake.tidy(INPUT)
+    assert world.run(FORCE).mode_reason == "it was asked for"
+
+
+def test_a_query_that_looks_at_many_rows_is_refused_or_compared_in_full() -> None:
+    query = "SELECT k, max(v) AS v FROM x GROUP BY k"
+    with pytest.raises(Invalid, match="line 1, column 30: GROUP makes rows depend on other rows"):
+        definition(mode="incremental", query=query)
+    world = World(*SIX)
+    world.lake.queries[query] = MemoryQuery(COLUMNS, lambda inputs: inputs["x"])
+    world.refreshes.register(definition(mode="auto", query=query))
+    world.run()
+    change(world)
+    assert compared_in_full(world, world.run(), "line 1, column 30: GROUP")
+    change(world)
+    with pytest.raises(Invalid, match="GROUP"):
+        world.run(Request(mode=Mode.INCREMENTAL))
+
+
+@pytest.mark.parametrize("options", [{}, LIVE, LIVE | {"layout": "vnode", "vnodes": 8}])
+@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize("nth", [1, 2])
+def test_a_run_killed_anywhere_is_finished_by_the_next_owner(options: dict[str, object], point: str, nth: int) -> None:
+    world = incremental(**options)
+    change(world)
+    killed(world, point, nth)
+    world.another()
+    assert world.fresh()
+    change(world)
+    assert world.another().mode == "incremental"
+    assert world.fresh()
+
+
+def test_an_interrupted_run_goes_on_with_its_own_window() -> None:
+    world = incremental(**LIVE)
+    change(world)
+    killed(world, f"answer {TARGET}")
+    world.lake.append(INPUT, [row(30)])
+    result = world.another()
+    assert (result.resumed, result.mode, result.windows) == (True, "incremental", {"x": (1, 3)})
+    assert world.run().windows == {"x": (3, 4)}
+    assert world.fresh()
