@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from airflow_refresh_provider.core.inputs import Input
 from airflow_refresh_provider.host import LocalProcesses, StoredHeart, SystemClock
 from airflow_refresh_provider.places import EMBEDDED, Places
 from airflow_refresh_provider.ports.bundle import Ports
@@ -52,6 +53,13 @@ def refreshes(
             staging_root=f"{places.control}/staging",
         )
     )
+
+
+def input_state(read: Input) -> Callable[[], str]:
+    """A look at one input: a text that is another one after rows of it may have changed. Raises errors.*"""
+    from airflow_refresh_provider.delta.watching import Watched
+
+    return Watched(read.expanded(os.environ)).state
 
 
 def answers(places: Places) -> Answers:

@@ -6,12 +6,13 @@ The teardown never publishes; it leaves what was not finished to whoever comes n
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from airflow.sdk import DAG, Param, TaskGroup, TriggerRule
+from airflow.sdk import DAG, Asset, AssetAny, Param, TaskGroup, TriggerRule
 
+from airflow_refresh_provider.assets import input_asset
 from airflow_refresh_provider.core.definition import Definition
 from airflow_refresh_provider.core.mode import AS_DEFINED, Mode
 from airflow_refresh_provider.hooks import configuration
@@ -31,7 +32,8 @@ _BEGINNING = datetime.fromisoformat("2024-01-01T00:00:00+00:00")
 def refresh_dag(
     definition: Definition,
     *,
-    schedule: Any = None,
+    schedule: Any = AS_DEFINED,
+    upstream: Mapping[str, Asset] | None = None,
     dag_id: str | None = None,
     refresh_conn_id: str = RefreshHook.default_conn_name,
     default_args: Mapping[str, Any] | None = None,
@@ -39,8 +41,10 @@ def refresh_dag(
 ) -> DAG:
     """A DAG that keeps one definition's target fresh. `options` are those of DAG, and outrank what is set here.
 
-    One run at a time, without catching up: whichever run comes first brings everything up to date.
+    One run at a time, without catching up: whichever run comes first brings everything up to date. Without `schedule`
+    the definition's own is taken. `upstream`: input -> its asset, for inputs that other DAGs keep fresh.
     """
+    inputs = {name: (upstream or {}).get(name) or _asset(definition, name) for name in definition.inputs}
     given: dict[str, Any] = {
         "start_date": _BEGINNING,
         "catchup": False,
@@ -57,11 +61,11 @@ def refresh_dag(
     }
     with DAG(
         dag_id or f"refresh.{definition.name}",
-        schedule=schedule,
+        schedule=_schedule(definition, inputs) if schedule == AS_DEFINED else schedule,
         default_args=retrying | dict(default_args or {}),
         **(given | options),
     ) as dag:
-        refresh_tasks(definition, refresh_conn_id)
+        refresh_tasks(definition, refresh_conn_id, inlets=[asset for asset in inputs.values() if asset])
     return dag
 
 
@@ -72,10 +76,10 @@ def refresh_group(definition: Definition, refresh_conn_id: str = RefreshHook.def
     return group
 
 
-def refresh_tasks(definition: Definition, refresh_conn_id: str) -> None:
+def refresh_tasks(definition: Definition, refresh_conn_id: str, inlets: Sequence[Asset] = ()) -> None:
     """The tasks of a phased refresh, in the DAG or group that is open."""
     common: dict[str, Any] = {"definition": binding.stored(definition), "refresh_conn_id": refresh_conn_id}
-    start = RefreshStartOperator(task_id="start", **common)
+    start = RefreshStartOperator(task_id="start", inlets=list(inlets), **common)
     load = RefreshLoadOperator(task_id="load", **common)
     merge = VnodeMergeOperator.partial(
         task_id="merge", map_index_template="unit {{ task.unit['unit'] }}", **common
@@ -109,6 +113,22 @@ def trigger_form() -> dict[str, Param]:
             False, type="boolean", description="Only count and show differences between target and query."
         ),
     }
+
+
+def _asset(definition: Definition, name: str) -> Asset | None:
+    """The asset of an input; none where only the machine that refreshes knows its place."""
+    read, refresh = definition.inputs[name], definition.refresh
+    watched = refresh.on_change and read.trigger and not read.ignore_changes
+    return input_asset(read, watched=watched) if watched or "${" not in read.path else None
+
+
+def _schedule(definition: Definition, inputs: Mapping[str, Asset | None]) -> Any:
+    """When the definition wants to be refreshed, in Airflow's terms."""
+    refresh = definition.refresh
+    if not refresh.on_change:
+        return refresh.cron or refresh.interval
+    begin = [name for name, read in definition.inputs.items() if read.trigger and not read.ignore_changes]
+    return AssetAny(*(asset for name in begin if (asset := inputs[name])))
 
 
 def _doc(definition: Definition) -> str:

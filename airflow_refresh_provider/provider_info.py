@@ -25,8 +25,38 @@ OPTIONS: dict[str, dict[str, str | None]] = {
         "example": None,
         "default": "10",
     },
+    "watch_interval": {
+        "description": "Seconds between two looks at an input whose changes begin a refresh.",
+        "version_added": "0.1.0",
+        "type": "float",
+        "example": None,
+        "default": "5",
+    },
 }
 """The section `refresh` of airflow.cfg."""
+
+
+CONNECTION_TYPE: dict[str, object] = {
+    "connection-type": "airflow_refresh",
+    "hook-class-name": "airflow_refresh_provider.hooks.refresh.RefreshHook",
+    "hook-name": "Delta refresh",
+    "ui-field-behaviour": {
+        "hidden-fields": ["host", "schema", "login", "password", "port", "extra"],
+        "relabeling": {},
+    },
+    "conn-fields": {
+        "control": {
+            "label": "Control root",
+            "description": "Where the control tables are: an absolute path or a URI.",
+            "schema": {"type": "string"},
+        },
+        "spark": {
+            "label": "Spark",
+            "description": "`local` for the embedded server, or sc://host:port.",
+            "schema": {"type": "string", "default": "local"},
+        },
+    },
+}
 
 
 def get_provider_info() -> dict[str, object]:
@@ -55,7 +85,13 @@ def get_provider_info() -> dict[str, object]:
             {"integration-name": "Delta refresh", "python-modules": ["airflow_refresh_provider.sensors.refresh"]}
         ],
         "triggers": [
-            {"integration-name": "Delta refresh", "python-modules": ["airflow_refresh_provider.triggers.refresh"]}
+            {
+                "integration-name": "Delta refresh",
+                "python-modules": [
+                    "airflow_refresh_provider.triggers.commits",
+                    "airflow_refresh_provider.triggers.refresh",
+                ],
+            }
         ],
         "extra-links": [
             "airflow_refresh_provider.operators.links.RunLink",
@@ -63,27 +99,5 @@ def get_provider_info() -> dict[str, object]:
         ],
         "config": {"refresh": {"description": "Tasks that keep Delta tables fresh.", "options": OPTIONS}},
         "cli": ["airflow_refresh_provider.airflow_cli.commands"],
-        "connection-types": [
-            {
-                "connection-type": "airflow_refresh",
-                "hook-class-name": "airflow_refresh_provider.hooks.refresh.RefreshHook",
-                "hook-name": "Delta refresh",
-                "ui-field-behaviour": {
-                    "hidden-fields": ["host", "schema", "login", "password", "port", "extra"],
-                    "relabeling": {},
-                },
-                "conn-fields": {
-                    "control": {
-                        "label": "Control root",
-                        "description": "Where the control tables are: an absolute path or a URI.",
-                        "schema": {"type": "string"},
-                    },
-                    "spark": {
-                        "label": "Spark",
-                        "description": "`local` for the embedded server, or sc://host:port.",
-                        "schema": {"type": "string", "default": "local"},
-                    },
-                },
-            }
-        ],
+        "connection-types": [CONNECTION_TYPE],
     }

@@ -27,7 +27,7 @@ FOLLOW_SECONDS = 1.0
 def run(
     call: Call,
     name: str,
-    mode: str | None,
+    mode: str,
     on_interrupted: str,
     if_running: str,
     force: bool,

@@ -76,7 +76,12 @@ _FRESHNESS = "airflow_refresh_provider.cli.freshness"
 _SERVER = "airflow_refresh_provider.cli.server"
 
 _RUN_OPTIONS = (
-    Option("--mode", "how changes are found (default: as defined)", choices=("full", "incremental", "auto")),
+    Option(
+        "--mode",
+        "how changes are found: by comparing everything, or by what the inputs say has changed",
+        choices=("as_defined", "full", "incremental", "auto"),
+        default="as_defined",
+    ),
     Option(
         "--on-interrupted",
         "an unfinished run is finished at its own input versions, or given up for a new one",

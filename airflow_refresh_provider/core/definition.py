@@ -305,6 +305,8 @@ def _query_problems(d: Definition) -> list[str]:
     reading_itself = [name for name, given in d.inputs.items() if given.path == d.target]
     if reading_itself:
         found.append(f"inputs.{reading_itself[0]}: is the target itself, so its content would never settle")
+    if d.refresh.on_change and not any(i.trigger and not i.ignore_changes for i in d.inputs.values()):
+        found.append("refresh.on_change: needs an input whose changes may begin a refresh (trigger: true)")
     return found
 
 

@@ -22,6 +22,10 @@ class Window(Stored):
         """The first version in it."""
         return self.after + 1
 
+    def within(self, changes: tuple[InputCommit, ...]) -> Window:
+        """The part from the first of some changes on; what was before them need not be kept by anybody."""
+        return Window(after=changes[0].version - 1, upto=self.upto) if changes else self
+
 
 Windows = dict[str, Window]
 """Input name -> window."""
@@ -68,5 +72,5 @@ class InputHistory(Stored):
 
     @property
     def readable_until(self) -> datetime | None:
-        """From when on the table may have forgotten the window; None when there is nothing in it."""
-        return self.commits[0].at + self.kept_for if self.commits else None
+        """From when on the table may have forgotten the changes; None when there are none."""
+        return self.changes[0].at + self.kept_for if self.changes else None

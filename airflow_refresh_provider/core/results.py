@@ -45,7 +45,7 @@ class RunResult(Stored):
     """One refresh. `rows` and `chunks.done` count the whole run; `chunks.skipped`, times and stages this attempt.
 
     `mode` is how it was done, and `mode_reason` why; `windows` are the versions (from, to] read of each input when that
-    was incremental.
+    was incremental; `lag_seconds` is how far the target was behind its inputs when it ended.
     """
 
     run_id: str | None
@@ -61,6 +61,7 @@ class RunResult(Stored):
     windows: dict[str, tuple[int, int]] = {}
     target_version: int | None = None
     published_version: int | None = None
+    lag_seconds: float | None = None
     seconds: float = 0.0
     stages: dict[str, float] = {}
     reason: str | None = None

@@ -26,5 +26,10 @@ def poll_interval() -> float:
     return conf.getfloat(_SECTION, "poll_interval", fallback=float(_default("poll_interval")))
 
 
+def watch_interval() -> float:
+    """Seconds between two looks at an input that is watched."""
+    return conf.getfloat(_SECTION, "watch_interval", fallback=float(_default("watch_interval")))
+
+
 def _default(option: str) -> str:
     return str(OPTIONS[option]["default"])

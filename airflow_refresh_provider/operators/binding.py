@@ -8,12 +8,15 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import Asset, conf
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowRuntimeError, AirflowSkipException
 
+from airflow_refresh_provider.assets import asset_of
 from airflow_refresh_provider.core.definition import Definition
+from airflow_refresh_provider.core.due import Cause
 from airflow_refresh_provider.core.mode import asked_for
 from airflow_refresh_provider.core.recovery import OnInterrupted
 from airflow_refresh_provider.core.request import IfRunning, Request
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
 Stored = dict[str, Any] | str
 
 _ENDED = frozenset({"success", "failed"})
+_IDLE = frozenset({Cause.NOTHING_NEW, Cause.SUSPENDED})
 
 
 def stored(definition: Definition | Mapping[str, Any] | str) -> Stored:
@@ -50,6 +54,31 @@ def register(ports: Ports, definition: Stored) -> None:
         Refreshes(ports).register(Definition.model_validate(definition))
 
 
+class NotYet(Exception):
+    """A scheduled refresh that has to wait; `moment` is when it may begin."""
+
+    def __init__(self, moment: datetime, reason: str) -> None:
+        super().__init__(reason)
+        self.moment = moment
+
+
+def check_due(context: Context, ports: Ports, name: str) -> None:
+    """End a scheduled task whose refresh is not due: it skips, or raises NotYet. One by hand is always due.
+
+    Changes that are younger than an interval are taken along: the DAG's own schedule has said that it is time.
+    """
+    if not _scheduled(context):
+        return
+    from airflow_refresh_provider.runner.refreshes import Refreshes
+
+    refreshes = Refreshes(ports)
+    report = refreshes.due(name)
+    if report.cause in _IDLE:
+        raise AirflowSkipException(report.reason)
+    if report.next_at is not None and refreshes.show(name).definition.refresh.on_change:
+        raise NotYet(report.next_at, report.reason)
+
+
 def request(context: Context) -> Request:
     """What the trigger form, or the defaults of the DAG, ask for; made for this DAG run."""
     params = context["params"]
@@ -59,6 +88,7 @@ def request(context: Context) -> Request:
         mode=asked_for(params.get("mode")),
         force=bool(params.get("force", False)),
         origin=origin_of(context["ti"].dag_id, context["run_id"]),
+        scheduled=_scheduled(context),
     )
 
 
@@ -114,8 +144,7 @@ def assets(definition: Stored) -> list[Asset]:
     """The asset of a definition's target, if its place is known when the DAG is parsed."""
     if isinstance(definition, str):
         return []
-    target = str(definition["target"])
-    return [Asset(name=str(definition["name"]), uri=target if "://" in target else f"file://{target}")]
+    return [asset_of(str(definition["name"]), str(definition["target"]))]
 
 
 def announce(context: Context, outlets: Iterable[object], result: RunResult, log: Log) -> None:
@@ -134,6 +163,9 @@ def announce(context: Context, outlets: Iterable[object], result: RunResult, log
         "run_id": result.run_id,
         "published_version": result.published_version,
         "input_versions": dict(result.input_versions),
+        "mode": result.mode,
+        "windows": {name: list(window) for name, window in result.windows.items()},
+        "lag_seconds": result.lag_seconds,
         "rows": rows.model_dump(),
     }
     for outlet in outlets:
@@ -164,6 +196,11 @@ def log_differences(found: Differences, log: Log) -> None:
     )
     for sample in found.samples:
         log.info("%s: %s", sample.op, sample.model_dump_json(exclude={"op"}))
+
+
+def _scheduled(context: Context) -> bool:
+    """Whether nobody has triggered the DAG run by hand."""
+    return str(context["dag_run"].run_type) != "manual"
 
 
 def _told(error: RefreshError) -> str:

@@ -10,6 +10,7 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from airflow.providers.standard.triggers.temporal import DateTimeTrigger
 from airflow.sdk import Asset, BaseOperator
 from airflow.sdk.exceptions import AirflowSkipException, TaskDeferred
 
@@ -70,14 +71,14 @@ class _RefreshTask(BaseOperator):
                 )
             except Paused as paused:
                 self.log.info("%s; this task goes on when the pause ends", paused.message)
-                raise self._deferred() from None
+                places = RefreshHook(self.refresh_conn_id).places()
+                trigger = waiting(self.definition_name, places, Wish(unpaused=True), configuration.poll_interval())
+                raise TaskDeferred(trigger=trigger, method_name="execute") from None
+            except binding.NotYet as wait:
+                self.log.info("%s; this task goes on at %s", wait, wait.moment)
+                raise TaskDeferred(trigger=DateTimeTrigger(moment=wait.moment), method_name="execute") from None
             finally:
                 self._at_work = False
-
-    def _deferred(self) -> TaskDeferred:
-        places = RefreshHook(self.refresh_conn_id).places()
-        trigger = waiting(self.definition_name, places, Wish(unpaused=True), configuration.poll_interval())
-        return TaskDeferred(trigger=trigger, method_name="execute")
 
     @abstractmethod
     def perform(self, context: Context, ports: Ports) -> Any:
@@ -109,6 +110,7 @@ class RefreshStartOperator(_RefreshTask):
         if binding.compare_only(context):
             binding.show_differences(ports, self.definition_name, self.log)
             raise AirflowSkipException("compared only: nothing was written")
+        binding.check_due(context, ports, self.definition_name)
         begun = phases.start(ports, self.definition_name, binding.request(context))
         if isinstance(begun, RunResult):
             raise binding.skip(begun)
@@ -189,6 +191,7 @@ class RefreshOperator(_RefreshTask):
         if binding.compare_only(context):
             binding.show_differences(ports, self.definition_name, self.log)
             raise AirflowSkipException("compared only: nothing was written")
+        binding.check_due(context, ports, self.definition_name)
         result = Refreshes(ports).run(self.definition_name, binding.request(context))
         if result.state is Outcome.NOTHING_TO_DO:
             raise binding.skip(result)

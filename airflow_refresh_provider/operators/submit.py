@@ -55,6 +55,8 @@ class RefreshSubmitOperator(RefreshOperator):
 
         binding.register(ports, self.definition)
         wanted, compare_only = binding.request(context), binding.compare_only(context)
+        if not compare_only:
+            binding.check_due(context, ports, self.definition_name)
         if not compare_only and (idle := Refreshes(ports).not_needed(self.definition_name, wanted)):
             raise binding.skip(idle)
         control = RefreshHook(self.refresh_conn_id).places().control

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import datetime
 from statistics import median
 
@@ -12,6 +13,7 @@ from airflow_refresh_provider.core.ownership import CONTROL, DEFINITION
 from airflow_refresh_provider.core.pins import DeltaPin, FilesPin, Pin, VersionVector, same_versions
 from airflow_refresh_provider.core.record import Published, Record
 from airflow_refresh_provider.core.results import DueReport, Freshness, InputLag, Outcome
+from airflow_refresh_provider.errors import RefreshError
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.runner import inputs, reports, windows
 from airflow_refresh_provider.runner.start import judge, known
@@ -70,6 +72,15 @@ def freshness(ports: Ports, record: Record) -> Freshness:
         ready_in_seconds=_usual_seconds(ports, record.name),
         inputs=tuple(_input_lag(ports, published, name, pin, behind.get(name), now) for name, pin in pins.items()),
     )
+
+
+def lag_seconds(ports: Ports, record: Record) -> float | None:
+    """How far a target is behind now; None when that cannot be told."""
+    if record.published is None:
+        return None
+    with suppress(RefreshError):
+        return lag(ports.clock.now(), _behind(ports, record, newest_pins(ports, record))).total_seconds()
+    return None
 
 
 def newest_pins(ports: Ports, record: Record) -> VersionVector:

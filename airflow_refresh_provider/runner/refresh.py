@@ -20,7 +20,7 @@ from airflow_refresh_provider.errors import Failed, Interrupted, Invalid, Lost, 
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.engine import EngineSession
 from airflow_refresh_provider.ports.log import LogGap
-from airflow_refresh_provider.runner import ending, finish, load, merge
+from airflow_refresh_provider.runner import ending, finish, freshness, load, merge
 from airflow_refresh_provider.runner.start import NothingToDo, begin
 from airflow_refresh_provider.runner.stopwatch import Stopwatch
 from airflow_refresh_provider.runner.takeover import Taken
@@ -133,6 +133,7 @@ def _end(taken: Taken, watch: Stopwatch, skipped: int) -> RunResult:
     record = tenure.record()
     assert record.run is not None
     result = _result(record, record.run, taken, skipped)
+    result = result.model_copy(update={"lag_seconds": freshness.lag_seconds(tenure.ports, record)})
     timed = result.model_copy(update={"seconds": watch.total(), "stages": dict(watch.stages)})
     ending.ended(tenure.ports, tenure.name, tenure.run_id, tenure.generation, Outcome.SUCCEEDED, result=timed)
     with watch.stage("cleanup"):

@@ -21,7 +21,7 @@ from airflow_refresh_provider.runner.tenure import WRITE_TRIES, Tenure, commit, 
 
 
 def register(ports: Ports, definition: Definition) -> Registration:
-    """Store a definition, new or changed; a suspended one is active again. Raises Invalid or Refused.
+    """Store a definition, new or changed; a suspended one that has changed is active again. Raises Invalid or Refused.
 
     One that is stored already was checked then, and a run looks at its inputs and target itself: it costs a look.
     """
@@ -60,7 +60,7 @@ def register(ports: Ports, definition: Definition) -> Registration:
 
 def _is_stored(record: Record | None, definition: Definition) -> bool:
     """Whether registering would change nothing."""
-    return record is not None and record.definition == definition and not record.dropped and not record.suspended
+    return record is not None and record.definition == definition and not record.dropped
 
 
 def drop(ports: Ports, name: str, delete_target: bool) -> Dropped:

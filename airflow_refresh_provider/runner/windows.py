@@ -101,7 +101,7 @@ def _task(
     location, stamp = staged.changes_of(run, tenure.generation)
     return WindowTask(
         source=source,
-        windows=run.plan.windows,
+        windows={name: window.within(known[name].changes) for name, window in run.plan.windows.items()},
         target=ready.target,
         target_rows=rows,
         location=location,

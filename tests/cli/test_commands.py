@@ -1,5 +1,6 @@
 """Every command on a lake in memory: what it prints, as a table and as JSON, and how it exits."""
 
+from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -15,6 +16,7 @@ from airflow_refresh_provider.core.results import (
     Recovery,
     RunResult,
 )
+from airflow_refresh_provider.ports.memory_lake import BEGINNING
 from tests.cli.conftest import DEFINITION, Program, World
 
 
@@ -222,3 +224,54 @@ def test_people_get_tables(words: tuple[str, ...], said: tuple[str, ...], here: 
 def test_markup_in_a_definition_is_shown_as_it_is(world: World, here: Program) -> None:
     here("register", world.write(text=DEFINITION + 'owner: "[red]ada[/red]"\n'))
     assert "[red]ada[/red]" in here("show", "people_copy").out
+
+
+INCREMENTAL = DEFINITION + "mode: incremental\nrefresh: {{interval: 1 h, target_lag: 2 h}}\n"
+
+
+@pytest.fixture
+def followed(world: World, here: Program) -> World:
+    """A definition that is refreshed from changes, whose input has moved since."""
+    here("register", world.write(text=INCREMENTAL))
+    here("run", "people_copy")
+    world.lake.append(world.people, [{"id": 3, "name": "Grace"}])
+    return world
+
+
+@pytest.mark.usefixtures("followed")
+def test_a_run_says_which_changes_it_has_read_and_why(here: Program) -> None:
+    ended = here("run", "people_copy", "--output", "json")
+    assert (ended.json["mode"], ended.json["windows"]) == ("incremental", {"people": [1, 2]})
+    assert (ended.json["mode_reason"], ended.json["lag_seconds"]) == ("changes of people in versions 2 to 2", 0)
+    full = here("run", "people_copy", "--mode", "full", "--force", "--output", "json")
+    assert (full.json["mode"], full.json["mode_reason"], full.json["windows"]) == ("full", "it was asked for", {})
+
+
+def test_whether_a_refresh_is_due_is_told_by_the_exit_code(followed: World, here: Program) -> None:
+    waiting = here("due", "people_copy", "--output", "json")
+    assert (waiting.code, waiting.json["due"], waiting.json["cause"]) == (4, False, "not_yet")
+    followed.lake.times[followed.people, 2] = BEGINNING - timedelta(hours=3)
+    due = here("due", "people_copy", "--output", "json")
+    assert (due.code, due.json["due"], due.json["lag_seconds"]) == (0, True, 3 * 3600)
+    assert "changes wait: people since 2023-12-31 21:00:00 UTC" in here("due", "people_copy").out
+    assert here("due", "nobody").code == 2
+
+
+def test_freshness_says_how_far_behind_a_target_is(followed: World, here: Program) -> None:
+    followed.lake.times[followed.people, 2] = BEGINNING - timedelta(hours=3)
+    (fresh,) = here("freshness", "--output", "json").json
+    assert (fresh["lag_seconds"], fresh["late"], fresh["inputs"]) == (3 * 3600, True, [])
+    (told,) = here("freshness", "people_copy", "--why", "--output", "json").json
+    assert [(i["name"], i["applied"], i["newest"]) for i in told["inputs"]] == [("people", 1, 2)]
+    assert "3:00:00 of 2:00:00, late" in here("freshness", "--why").out
+
+
+@pytest.mark.usefixtures("followed")
+def test_a_suspended_definition_is_not_refreshed_until_it_is_resumed(here: Program) -> None:
+    assert here("suspend", "people_copy", "--why", "the source is wrong", "--output", "json").json["suspended"]
+    refused = here("run", "people_copy", "--output", "json")
+    assert (refused.code, refused.json["error"]["code"]) == (3, "suspended")
+    assert "the source is wrong" in refused.json["error"]["message"]
+    assert here("due", "people_copy").code == 4
+    assert here("resume", "people_copy", "--output", "json").json["suspended"] is None
+    assert here("run", "people_copy").code == 0

@@ -12,7 +12,7 @@ WRONG = [
     ("run",),
     ("register",),
     ("run", "a", "b"),
-    ("run", "a", "--mode", "incremental"),
+    ("run", "a", "--mode", "quick"),
     ("run", "a", "--workers", "0"),
     ("run", "a", "--workers", "two"),
     ("run", "a", "--forc"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 import httpx
@@ -62,6 +63,11 @@ class Acts:
         """The states of all runs of a DAG."""
         found = self._http.get(f"/api/v2/dags/{dag_id}/dagRuns", params={"limit": 50}).raise_for_status().json()
         return {run["dag_run_id"]: run["state"] for run in found["dag_runs"]}
+
+    def due_at(self, dag_id: str, run_id: str) -> datetime:
+        """When a DAG run was to begin."""
+        found = self._http.get(f"/api/v2/dags/{dag_id}/dagRuns/{run_id}").raise_for_status().json()
+        return datetime.fromisoformat(found["run_after"])
 
     def log(self, dag_id: str, run_id: str, task: str, try_number: int, map_index: int = -1) -> str:
         """All that a task wrote in one of its tries."""

@@ -67,14 +67,14 @@ class Table:
     def published(self) -> int | None:
         return self.refreshes.show(self.name).published_version
 
-    def deploy(self, options: str = "default_args={'retries': 2}", *dag_ids: str) -> None:
-        """Write the DAG file and wait until Airflow has it."""
+    def deploy(self, options: str = "default_args={'retries': 2}", *dag_ids: str, **changes: Any) -> None:
+        """Write the DAG file and wait until Airflow has it. `changes` are fields of the definition."""
         given = dag_ids or (self.dag_id,)
         body = _DAG_FILE.format(
             root=str(ROOT),
             folder=str(self.folder),
             dag_ids=given,
-            definition=self._definition(_SMALL).model_dump(mode="json", exclude_unset=True),
+            definition=self._definition({"chunking": _SMALL} | changes).model_dump(mode="json", exclude_unset=True),
             connection=self._connection,
             options=options,
         )
@@ -143,7 +143,7 @@ class Table:
     def _amounts(self) -> list[int]:
         return [i + (self._round if i < len(_IDS) // 2 else 0) for i in _IDS]
 
-    def _definition(self, chunking: dict[str, int]) -> Definition:
+    def _definition(self, changes: dict[str, Any]) -> Definition:
         given = {
             "name": self.name,
             "target": str(self.folder / "gold"),
@@ -154,7 +154,7 @@ class Table:
             "vnodes": 4,
             "visibility": "live",
         }
-        return Definition.build(**(given | ({"chunking": chunking} if chunking else {})))
+        return Definition.build(**(given | changes))
 
 
 def run_cli(table: Table, *words: str) -> Any:

@@ -188,3 +188,12 @@ def test_an_input_that_is_gone_counts_too() -> None:
     assert made.record.failures == 1
     fail(made, SCHEDULED)
     assert "input x is not a table" in (made.record.suspended or "")
+
+
+def test_registering_the_same_again_is_no_cure_and_another_definition_is() -> None:
+    made = World(row(1))
+    made.refreshes.suspend(NAME, "we look into it")
+    made.refreshes.register(definition())
+    assert made.record.suspended == "we look into it"
+    made.refreshes.register(definition(owner="us"))
+    assert made.record.suspended is None

@@ -1,0 +1,148 @@
+"""Watching inputs in a triggerer: one loop for all of them, an event for each change of rows, none for tidying up."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
+import pytest
+from airflow.sdk import Asset, AssetAny
+from deltalake import DeltaTable, write_deltalake
+
+from airflow_refresh_provider import Definition
+from airflow_refresh_provider.dag_factory import refresh_dag
+from airflow_refresh_provider.triggers.commits import InputTrigger
+
+ROWS = pa.table({"k": pa.array([1, 2], pa.int64())})
+
+
+class Watching:
+    """Triggers that share one loop, as a triggerer runs them, and the events that came."""
+
+    def __init__(self, *reads: dict[str, Any]) -> None:
+        self.triggers = [InputTrigger(read=read, every=0.01) for read in reads]
+        assert len({t.shared_stream_key() for t in self.triggers}) == 1
+        self.events: list[str] = []
+        self._queues: list[asyncio.Queue[str]] = [asyncio.Queue() for _ in reads]
+
+    async def run(self, script: Callable[[], Any]) -> None:
+        """Watch while a script runs, which waits by yielding what it wants to have seen."""
+        tasks = [asyncio.create_task(self._loop())]
+        tasks += [asyncio.create_task(self._follow(*pair)) for pair in zip(self.triggers, self._queues, strict=True)]
+        try:
+            for wanted in script():
+                async with asyncio.timeout(20):
+                    while sorted(self.events) != sorted(wanted):
+                        await asyncio.sleep(0.01)
+                        assert not tasks[0].done()
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _loop(self) -> None:
+        async for raw in InputTrigger.open_shared_stream({"read": {}, "every": 0.01}):
+            for queue in self._queues:
+                queue.put_nowait(raw)
+
+    async def _follow(self, trigger: InputTrigger, queue: asyncio.Queue[str]) -> None:
+        async def stream() -> Any:
+            while True:
+                yield await queue.get()
+
+        async for event in trigger.filter_shared_stream(stream()):
+            self.events.append(Path(event.payload["input"]).name)
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Path:
+    write_deltalake(str(tmp_path / "a"), ROWS)
+    write_deltalake(str(tmp_path / "b"), ROWS)
+    (tmp_path / "c").mkdir()
+    pq.write_table(ROWS, tmp_path / "c" / "1.parquet")
+    return tmp_path
+
+
+def test_each_change_of_rows_is_one_event_of_its_input(lake: Path) -> None:
+    place = {name: str(lake / name) for name in "abc"}
+
+    def script() -> Any:
+        yield ["a", "b", "c"]
+        write_deltalake(place["a"], ROWS, mode="append")
+        yield ["a", "a", "b", "c"]
+        DeltaTable(place["a"]).optimize.compact()
+        DeltaTable(place["b"]).alter.set_table_properties({"delta.appendOnly": "true"})
+        pq.write_table(ROWS, lake / "c" / "2.parquet")
+        yield ["a", "a", "b", "c", "c"]
+        DeltaTable(place["a"]).delete("k = 1")
+        yield ["a", "a", "a", "b", "c", "c"]
+
+    watching = Watching(
+        {"path": place["a"], "format": "delta"},
+        {"path": place["b"], "format": "delta"},
+        {"path": place["c"], "format": "parquet"},
+    )
+    asyncio.run(watching.run(script))
+    assert InputTrigger.watched == {}
+
+
+def test_an_input_that_comes_later_or_is_made_anew_is_seen(lake: Path) -> None:
+    place = str(lake / "late")
+
+    def script() -> Any:
+        yield []
+        write_deltalake(place, ROWS)
+        yield ["late"]
+        write_deltalake(place, ROWS, mode="append")
+        yield ["late"] * 2
+        (lake / "late").rename(lake / "old")
+        write_deltalake(place, ROWS)
+        yield ["late"] * 3
+
+    asyncio.run(Watching({"path": place, "format": "delta"}).run(script))
+
+
+def build(**fields: Any) -> Definition:
+    given = {"name": "t", "target": "/t", "query": "SELECT x.k FROM x JOIN y USING (k)", "keys": ["k"]}
+    return Definition.build(**given | {"inputs": {"x": {"path": "/x"}, "y": {"path": "/y", "trigger": False}}} | fields)
+
+
+@pytest.mark.parametrize(
+    ("refresh", "timetable"),
+    [("manual", "NullTimetable"), ({"interval": "15 min"}, "Delta"), ({"cron": "0 6 * * *"}, "Cron")],
+)
+def test_a_dag_has_the_schedule_of_its_definition(refresh: Any, timetable: str) -> None:
+    dag = refresh_dag(build(refresh=refresh))
+    assert timetable in type(dag.timetable).__name__
+    assert (
+        timetable in type(refresh_dag(build(refresh=refresh), schedule=None).timetable).__name__ or refresh != "manual"
+    )
+
+
+def test_inputs_that_begin_refreshes_are_watched_and_all_are_told_as_inlets() -> None:
+    dag = refresh_dag(build(refresh={"on_change": True}))
+    assets = dag.get_task("start").inlets
+    assert [(a.name, a.uri, len(a.watchers)) for a in assets] == [("/x", "file:///x", 1), ("/y", "file:///y", 0)]
+    assert isinstance(dag.schedule, AssetAny)
+    assert list(dag.schedule.objects) == assets[:1]
+
+
+def test_the_target_of_another_dag_is_watched_by_its_own_asset() -> None:
+    parent = Asset(name="parent", uri="file:///x")
+    dag = refresh_dag(build(refresh={"on_change": True}), upstream={"x": parent})
+    assert isinstance(dag.schedule, AssetAny)
+    assert list(dag.schedule.objects) == [parent]
+
+
+def test_on_change_needs_an_input_that_may_begin_it() -> None:
+    from airflow_refresh_provider.errors import Invalid
+
+    with pytest.raises(Invalid, match=r"refresh\.on_change: needs an input"):
+        build(
+            inputs={"x": {"path": "/x", "trigger": False}, "y": {"path": "/y", "ignore_changes": True}},
+            refresh={"on_change": True},
+        )
