@@ -66,7 +66,7 @@ def load(tenure: Tenure, session: EngineSession, source: Source, ready: Ready) -
         return None, f"others have written the target {ready.target.location} since the last refresh"
     if ready.rows is None:
         return None, f"the log of the target {ready.target.location} does not tell how many rows it has"
-    known = _complete(tenure.ports, published.pins, run)
+    known = _complete(tenure.ports, run)
     if known is None:
         return None, "the log of an input no longer holds its window"
     if not any(history.moved for history in known.values()):
@@ -78,7 +78,7 @@ def load(tenure: Tenure, session: EngineSession, source: Source, ready: Ready) -
     except Failed as error:
         return None, f"the changes of the inputs cannot be read: {error.message}"
     # Spark passes over a first commit that is cleaned out while it reads.
-    if _complete(tenure.ports, published.pins, run) is None:
+    if _complete(tenure.ports, run) is None:
         return None, "the log of an input was cleaned out while its window was read"
     if read.keys.null_keys or read.keys.duplicate_keys:
         return None, "a key has no value, or more than one row, after the changes of the inputs"
@@ -111,11 +111,17 @@ def _task(
     )
 
 
-def _complete(ports: Ports, applied: VersionVector, run: Run) -> dict[str, InputHistory] | None:
-    """The histories of all windows, None when one of them can no longer be told."""
-    found = histories(ports, applied, run.plan.pins)
-    known = {name: history for name, history in found.items() if history is not None}
-    return known if all(name in known for name in run.plan.windows) else None
+def _complete(ports: Ports, run: Run) -> dict[str, InputHistory] | None:
+    """The histories of the plan's windows, None when one of them can no longer be told."""
+    found = {}
+    for name, window in run.plan.windows.items():
+        newest = run.plan.pins[name]
+        assert isinstance(newest, DeltaPin)
+        history = ports.inputs.history(newest.model_copy(update={"version": window.after}), newest)
+        if history is None:
+            return None
+        found[name] = history
+    return found
 
 
 def _changed_rows(run: Run, known: dict[str, InputHistory]) -> int:

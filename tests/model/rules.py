@@ -18,7 +18,18 @@ from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.engine import CompareTask, Comparison, EngineSession
 from airflow_refresh_provider.ports.memory_control import MemoryControlStore
 from airflow_refresh_provider.ports.memory_engine import MemorySession
-from airflow_refresh_provider.runner import finish, inputs, journal, load, merge, staged, start, takeover
+from airflow_refresh_provider.runner import (
+    finish,
+    inputs,
+    journal,
+    load,
+    merge,
+    staged,
+    start,
+    takeover,
+    targets,
+    windows,
+)
 from airflow_refresh_provider.runner.tenure import Tenure, UnitTenure, lost
 
 Switch = Callable[[pytest.MonkeyPatch], None]
@@ -94,7 +105,7 @@ def _gate_without_chunks(patch: pytest.MonkeyPatch) -> None:
     """Chunks are believed to be in because their statements ended, and the gate does not look."""
     _applied_unseen(patch)
     patch.setattr(merge, "unfinished", lambda *_: ())
-    patch.setattr(finish, "_check_counts", lambda *_: None)
+    patch.setattr(finish, "_grown_as_planned", lambda *_: True)
     patch.setattr(journal, "chunk_done", lambda *_: None)
 
 
@@ -107,7 +118,7 @@ def _gate_from_the_last_chunk(patch: pytest.MonkeyPatch) -> None:
         return real([c for c in commits if c.version > max(ours, default=0)], target_id, generations)
 
     patch.setattr(finish, "foreign", late)
-    patch.setattr(finish, "_check_counts", lambda *_: None)
+    patch.setattr(finish, "_grown_as_planned", lambda *_: True)
 
 
 def _seal_first(patch: pytest.MonkeyPatch) -> None:
@@ -259,6 +270,24 @@ def _unfenced_seal(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(takeover, "_fence_seal", lambda *_: None)
 
 
+def _windows_on_anything(patch: pytest.MonkeyPatch) -> None:
+    """A window is applied to whatever the target has become, and nobody counts."""
+    patch.setattr(targets, "written_by_others", lambda *_: False)
+    patch.setattr(finish, "_grown_as_planned", lambda *_: True)
+
+
+def _windows_from_control(patch: pytest.MonkeyPatch) -> None:
+    """A window begins where the inputs are now, not where the last refresh ended."""
+    real = windows.scope_of
+
+    def late(ports: Ports, record: Record, pins: Any, request: Any) -> Any:
+        found = real(ports, record, pins, request)
+        begun = {name: window.model_copy(update={"after": window.upto}) for name, window in found.windows.items()}
+        return found.model_copy(update={"windows": begun})
+
+    patch.setattr(windows, "scope_of", late)
+
+
 RULES = [
     Rule("a take-over fences the slots", "first load", _no_fence),
     Rule("a take-over fences every slot", "changes by vnode", _fence_first_slot_only),
@@ -285,5 +314,7 @@ RULES = [
     Rule("hashes beside which others wrote are not believed", "foreign update by vnode", _stored_hashes_believed),
     Rule("orphans are dropped", "changes", _instead(staged, "drop_orphans", lambda *_: None)),
     Rule("orphans are listed before control is read", "recover first", _orphans_from_an_old_view, every_read=True),
+    Rule("a window is used only on what the last refresh left", "foreign update, incremental", _windows_on_anything),
+    Rule("a window begins where the last one ended", "changes, incremental", _windows_from_control),
     Rule("a run keeps the definition it began with", "other keys", _newest_definition),
 ]

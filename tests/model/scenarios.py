@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from airflow_refresh_provider.core.recovery import OnInterrupted
 from airflow_refresh_provider.core.results import Outcome
 from airflow_refresh_provider.ports.memory_lake import MemoryQuery
 from tests.model.actors import Actor, Schedule, Stage
@@ -139,6 +140,13 @@ def _redefining(world: ModelWorld) -> list[Actor]:
     return [owner(world, "A"), Actor("B", redefine_and_run)]
 
 
+def _restarting(world: ModelWorld) -> list[Actor]:
+    """The next owner gives up what he finds."""
+    again = ONE.model_copy(update={"on_interrupted": OnInterrupted.RESTART})
+    return [owner(world, "A"), Actor("B", lambda: world.owner("B").run(NAME, again))]
+
+
+INCREMENTAL = {"mode": "incremental"}
 VNODES = CHUNKED | {"layout": "vnode", "vnodes": 4}
 
 SCENARIOS = [
@@ -157,5 +165,11 @@ SCENARIOS = [
     Scenario("redefined by the next owner", changes, _redefining, CHUNKED),
     Scenario("log cleaned", created, _with(LOG_CLEANED), CHUNKED),
     Scenario("lost control root", lost_root, _two, CHUNKED | {"adopt": True}),
+    Scenario("changes, incremental", changes, _two, CHUNKED | INCREMENTAL),
+    Scenario("input moves, incremental", changes, _with(INPUT_MOVES), INCREMENTAL),
+    Scenario("foreign insert, incremental", changes, _with(INSERTS), CHUNKED | INCREMENTAL),
+    Scenario("foreign update, incremental", changes, _with(UPDATES), VNODES | INCREMENTAL),
+    Scenario("redefined by the next owner, incremental", changes, _redefining, CHUNKED | INCREMENTAL),
+    Scenario("restarted, incremental", changes, _restarting, CHUNKED | INCREMENTAL),
     Scenario("other keys", changes, _with(REKEYS), CHUNKED),
 ]
