@@ -15,7 +15,7 @@ from pathlib import Path
 from airflow_refresh_provider.compose import embedded_server, refreshes
 from airflow_refresh_provider.places import Places
 from airflow_refresh_provider.spark.sessions import connect
-from benchmarks import control_store, lake, report, scenarios
+from benchmarks import control_store, incremental, lake, report, scenarios
 from benchmarks.contenders import refresh
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -65,6 +65,8 @@ def _measure(places: Places, root: Path, parquet: Path, options: argparse.Namesp
         for i, share in enumerate(scenarios.SHARES):
             _say(f"{share:.1%} changed")
             changed[str(share)] = scenarios.changed(bench, share, seed=100 * i)
+        _say("incremental")
+        followed = incremental.measure(bench)
         _say("nothing moved; killed and resumed")
         return {
             "scale": options.scale,
@@ -75,6 +77,7 @@ def _measure(places: Places, root: Path, parquet: Path, options: argparse.Namesp
             "delta": version("delta-spark"),
             "first_load": first,
             "changed": changed,
+            "incremental": followed,
             "unmoved": scenarios.unmoved(bench),
             "resumed": scenarios.resumed(bench, endpoint.url),
         }

@@ -91,10 +91,10 @@ def changed(bench: Bench, share: float, seed: int) -> Figures:
 
 def unmoved(bench: Bench) -> Figures:
     """The command when no input has moved, as a process: it must not need Spark."""
-    command = _command(bench, "run", "lineitem", "--spark", "sc://127.0.0.1:9")
+    words = command(bench, "run", "lineitem", "--spark", "sc://127.0.0.1:9")
     times, peaks = [], []
     for _ in range(max(5, bench.runs)):
-        took, peak = _timed(command)
+        took, peak = timed(words)
         times.append(took)
         peaks.append(peak)
     return {"command": times, "client_peak_mb": max(peaks)}
@@ -107,10 +107,10 @@ def resumed(bench: Bench, endpoint: str) -> Figures:
         "chunking": {"one_commit_up_to": 1, "chunk_rows": -(-bench.rows // RESUMED_CHUNKS)},
     }
     define(bench, "whole_load", **options)
-    whole, peak = _timed(_command(bench, "run", "whole_load", "--spark", endpoint))
+    whole, peak = timed(command(bench, "run", "whole_load", "--spark", endpoint))
     define(bench, "killed_load", **options)
     process = subprocess.Popen(
-        _command(bench, "run", "killed_load", "--spark", endpoint), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        command(bench, "run", "killed_load", "--spark", endpoint), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     while (report := bench.refreshes.progress("killed_load")).chunks_done < RESUMED_CHUNKS // 2:
         if process.poll() is not None:
@@ -118,13 +118,14 @@ def resumed(bench: Bench, endpoint: str) -> Figures:
         time.sleep(_POLL_SECONDS)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
-    rest, _ = _timed(_command(bench, "run", "killed_load", "--spark", endpoint))
+    rest, _ = timed(command(bench, "run", "killed_load", "--spark", endpoint))
     if not contenders.equal(bench.spark, bench.lake.table("killed_load"), bench.lake.table("whole_load")):
         raise SystemExit("the resumed table differs from its query")
     return {"undisturbed": whole, "resumed": rest, "ratio": rest / whole, "client_peak_mb": peak}
 
 
-def _command(bench: Bench, *words: str) -> list[str]:
+def command(bench: Bench, *words: str) -> list[str]:
+    """`airflow-refresh` with the places of a benchmark."""
     return [
         str(Path(sys.executable).parent / "airflow-refresh"),
         *words,
@@ -135,13 +136,13 @@ def _command(bench: Bench, *words: str) -> list[str]:
     ]
 
 
-def _timed(command: list[str]) -> tuple[float, float]:
-    """Seconds and peak memory (MB) of a process that has to succeed."""
+def timed(words: list[str], codes: tuple[int, ...] = (0,)) -> tuple[float, float]:
+    """Seconds and peak memory (MB) of a process that has to end with one of some codes."""
     began = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(words, stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     took = time.perf_counter() - began
-    if process.returncode:
-        raise SystemExit(f"{' '.join(command)} ended with {process.returncode}")
+    if process.returncode not in codes:
+        raise SystemExit(f"{' '.join(words)} ended with {process.returncode}")
     return took, usage.ru_maxrss / 1024

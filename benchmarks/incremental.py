@@ -1,0 +1,108 @@
+"""Incremental refreshes beside an overwrite and a stock MERGE: few changes, scattered or newest, and a larger table."""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import replace
+from statistics import median
+
+from pyspark.sql import SparkSession
+
+from airflow_refresh_provider.core.results import RunResult
+from benchmarks import contenders, lake, scenarios
+from benchmarks.lake import Lake
+from benchmarks.scenarios import Bench, Figures
+
+SHARE = 0.001
+TIMES_LARGER = 4
+_LOOKS = 20
+_FED = "TBLPROPERTIES ('delta.enableChangeDataFeed' = 'true', 'delta.enableDeletionVectors' = 'true')"
+
+
+def measure(bench: Bench) -> Figures:
+    """All figures. Inputs of their own keep a change data feed."""
+    fed = _fed(bench, "fed", 1)
+    scattered = _beside(fed, "scattered", seed=1)
+    newest = _beside(fed, "newest", seed=100)
+    due = _due(fed)
+    larger = _fed(bench, "larger", TIMES_LARGER)
+    more = [_followed(larger, "scattered", 1000 + i) for i in range(bench.runs)]
+    return {
+        "share": SHARE,
+        "scattered": scattered,
+        "newest": newest,
+        "larger": {
+            "times": TIMES_LARGER,
+            "refresh": [r.seconds for r in more],
+            "stages": [r.stages for r in more],
+            "ratio": median(r.seconds for r in more) / median(scattered["refresh"]),
+        },
+        "due": due,
+    }
+
+
+def _fed(bench: Bench, name: str, times: int) -> Bench:
+    """A lake whose lineitem keeps a feed, so many times as large, refreshed once and followed once."""
+    made = replace(bench, lake=Lake(bench.lake.root / name))
+    copies = " UNION ALL ".join(
+        f"SELECT * REPLACE (l_orderkey + {i} * 10000000 AS l_orderkey) FROM parquet.`{bench.parquet}`"
+        if i
+        else f"SELECT * FROM parquet.`{bench.parquet}`"
+        for i in range(times)
+    )
+    bench.spark.sql(f"CREATE TABLE delta.`{made.lake.lineitem}` USING delta {_FED} AS {copies}").collect()
+    scenarios.define(made, f"followed_{name}", mode="incremental", target=made.lake.table("followed"))
+    contenders.refresh(bench.refreshes, f"followed_{name}")
+    bench.spark.read.format("delta").load(made.lake.lineitem).write.format("delta").save(made.lake.table("merged"))
+    _followed(made, "scattered", seed=999)
+    return made
+
+
+def _beside(bench: Bench, what: str, seed: int) -> Figures:
+    figures: Figures = {"refresh": [], "overwrite": [], "merge": [], "stages": [], "rows": []}
+    for i in range(bench.runs):
+        result = _followed(bench, what, seed + i)
+        figures["refresh"].append(result.seconds)
+        figures["stages"].append(result.stages)
+        figures["rows"].append(result.rows.model_dump())
+        figures["overwrite"].append(contenders.seconds(lambda: contenders.overwrite(bench.spark, bench.lake)))
+        figures["merge"].append(contenders.seconds(lambda: contenders.stock_merge(bench.spark, bench.lake)))
+    if not contenders.equal(bench.spark, bench.lake.table("followed"), bench.lake.lineitem):
+        raise SystemExit(f"the incrementally refreshed table differs from its query after {what} changes")
+    figures["of_overwrite"] = median(figures["refresh"]) / median(figures["overwrite"])
+    figures["of_merge"] = median(figures["refresh"]) / median(figures["merge"])
+    return figures
+
+
+def _followed(bench: Bench, what: str, seed: int) -> RunResult:
+    if what == "newest":
+        _change_newest(bench.spark, bench.lake, seed)
+    else:
+        lake.change(bench.spark, bench.lake, SHARE, seed)
+    result = contenders.refresh(bench.refreshes, f"followed_{bench.lake.root.name}")
+    if result.mode != "incremental":
+        raise SystemExit(f"the refresh compared everything: {result.mode_reason}")
+    return result
+
+
+def _change_newest(spark: SparkSession, of: Lake, seed: int) -> None:
+    """Change the rows with the highest keys."""
+    (share,) = spark.sql(f"SELECT percentile_approx(l_orderkey, {1 - SHARE}) FROM delta.`{of.lineitem}`").first() or (
+        0,
+    )
+    spark.sql(f"UPDATE delta.`{of.lineitem}` SET l_comment = 'newest {seed}' WHERE l_orderkey >= {share}").collect()
+
+
+def _due(bench: Bench) -> Figures:
+    """Asking whether a refresh is due, with nothing to do: in this process, and as a command."""
+    name = f"followed_{bench.lake.root.name}"
+    looks = []
+    for _ in range(_LOOKS):
+        began = time.perf_counter()
+        bench.refreshes.due(name)
+        looks.append(time.perf_counter() - began)
+    words = scenarios.command(bench, "due", name)
+    commands = [scenarios.timed(words, codes=(0, 4))[0] for _ in range(5)]
+    sys.stderr.write(f"bench: due {median(looks):.3f} s, as a command {median(commands):.2f} s\n")
+    return {"looks": looks, "commands": commands}
