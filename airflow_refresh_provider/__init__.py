@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from airflow_refresh_provider.core.definition import Definition
-    from airflow_refresh_provider.dag_factory import refresh_dag, refresh_group
+    from airflow_refresh_provider.dag_factory import cascade_dag, refresh_dag, refresh_group
     from airflow_refresh_provider.definition_files import load_definitions
     from airflow_refresh_provider.operators.refresh import (
         CleanupOperator,
@@ -35,6 +35,7 @@ __all__ = [
     "RefreshStartOperator",
     "RefreshSubmitOperator",
     "VnodeMergeOperator",
+    "cascade_dag",
     "load_definitions",
     "published",
     "refresh_dag",
@@ -51,6 +52,7 @@ _HOME = {
     "RefreshStartOperator": _OPERATORS,
     "RefreshSubmitOperator": "airflow_refresh_provider.operators.submit",
     "VnodeMergeOperator": _OPERATORS,
+    "cascade_dag": "airflow_refresh_provider.dag_factory",
     "load_definitions": "airflow_refresh_provider.definition_files",
     "published": "airflow_refresh_provider.publication",
     "refresh_dag": "airflow_refresh_provider.dag_factory",

@@ -6,18 +6,20 @@ The teardown never publishes; it leaves what was not finished to whoever comes n
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from airflow.sdk import DAG, Asset, AssetAny, Param, TaskGroup, TriggerRule
+from airflow.sdk import DAG, Asset, AssetAny, BaseOperator, Param, TaskGroup, TriggerRule
 
 from airflow_refresh_provider.assets import input_asset
+from airflow_refresh_provider.core.cascade import Link, bases, ordered
 from airflow_refresh_provider.core.definition import Definition
 from airflow_refresh_provider.core.mode import AS_DEFINED, Mode
 from airflow_refresh_provider.hooks import configuration
 from airflow_refresh_provider.hooks.refresh import RefreshHook
 from airflow_refresh_provider.operators import binding
+from airflow_refresh_provider.operators.pinning import RefreshPinOperator
 from airflow_refresh_provider.operators.refresh import (
     CleanupOperator,
     RefreshLoadOperator,
@@ -46,25 +48,13 @@ def refresh_dag(
     """
     inputs = {name: (upstream or {}).get(name) or _asset(definition, name) for name in definition.inputs}
     given: dict[str, Any] = {
-        "start_date": _BEGINNING,
-        "catchup": False,
-        "max_active_runs": 1,
         "tags": ["refresh", *definition.tags],
         "description": definition.description or f"Keeps {definition.target} fresh",
         "doc_md": _doc(definition),
-        "params": trigger_form(),
     }
-    retrying = {
-        "retries": configuration.retries(),
-        "retry_delay": configuration.retry_delay(),
-        "owner": definition.owner or "airflow",
-    }
-    with DAG(
-        dag_id or f"refresh.{definition.name}",
-        schedule=_schedule(definition, inputs) if schedule == AS_DEFINED else schedule,
-        default_args=retrying | dict(default_args or {}),
-        **(given | options),
-    ) as dag:
+    when = _schedule(definition, inputs) if schedule == AS_DEFINED else schedule
+    owned = {"owner": definition.owner or "airflow"} | dict(default_args or {})
+    with _dag(dag_id or f"refresh.{definition.name}", when, owned, given | options) as dag:
         refresh_tasks(definition, refresh_conn_id, inlets=[asset for asset in inputs.values() if asset])
     return dag
 
@@ -76,10 +66,47 @@ def refresh_group(definition: Definition, refresh_conn_id: str = RefreshHook.def
     return group
 
 
-def refresh_tasks(definition: Definition, refresh_conn_id: str, inlets: Sequence[Asset] = ()) -> None:
-    """The tasks of a phased refresh, in the DAG or group that is open."""
+def cascade_dag(
+    dag_id: str,
+    definitions: Iterable[Definition],
+    *,
+    schedule: Any = None,
+    refresh_conn_id: str = RefreshHook.default_conn_name,
+    default_args: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> DAG:
+    """A DAG of definitions that feed each other, parents first. `options` are those of DAG.
+
+    What none of them makes is read at one version by all, fixed by the first task. One that fails stops those it feeds;
+    the others go on.
+    """
+    links = ordered(definitions)
+    with _dag(dag_id, schedule, default_args, {"tags": ["refresh"], "doc_md": _cascade_doc(links)} | options) as dag:
+        reads = {place: read.model_dump(mode="json") for place, read in bases(links).items()}
+        pinned = RefreshPinOperator(task_id="pin", reads=reads, refresh_conn_id=refresh_conn_id)
+        finished: dict[str, BaseOperator] = {}
+        for link in links:
+            with TaskGroup(link.definition.name.replace(".", "_")):
+                start, finish = refresh_tasks(link.definition, refresh_conn_id, pins=pinned.output)
+            [finished[parent] for parent in link.parents] >> start
+            finished[link.definition.name] = finish
+    return dag
+
+
+def refresh_tasks(
+    definition: Definition,
+    refresh_conn_id: str,
+    inlets: Sequence[Asset] = (),
+    pins: Any = None,
+) -> tuple[BaseOperator, BaseOperator]:
+    """The tasks of a phased refresh, in the DAG or group that is open. Returns the first and the last that counts.
+
+    The first one begins whether those before it have done something or skipped.
+    """
     common: dict[str, Any] = {"definition": binding.stored(definition), "refresh_conn_id": refresh_conn_id}
-    start = RefreshStartOperator(task_id="start", inlets=list(inlets), **common)
+    start = RefreshStartOperator(
+        task_id="start", inlets=list(inlets), pins=pins, trigger_rule=TriggerRule.NONE_FAILED, **common
+    )
     load = RefreshLoadOperator(task_id="load", **common)
     merge = VnodeMergeOperator.partial(
         task_id="merge", map_index_template="unit {{ task.unit['unit'] }}", **common
@@ -89,6 +116,19 @@ def refresh_tasks(definition: Definition, refresh_conn_id: str, inlets: Sequence
     start >> load >> merge >> finish
     load >> finish >> release
     start >> release.as_teardown(setups=start, on_failure_fail_dagrun=True)
+    return start, finish
+
+
+def _dag(dag_id: str, schedule: Any, default_args: Mapping[str, Any] | None, options: Mapping[str, Any]) -> DAG:
+    """A DAG with what all DAGs of refreshes have; `options` outrank that."""
+    given: dict[str, Any] = {
+        "start_date": _BEGINNING,
+        "catchup": False,
+        "max_active_runs": 1,
+        "params": trigger_form(),
+    }
+    retrying = {"retries": configuration.retries(), "retry_delay": configuration.retry_delay()}
+    return DAG(dag_id, schedule=schedule, default_args=retrying | dict(default_args or {}), **(given | dict(options)))
 
 
 def trigger_form() -> dict[str, Param]:
@@ -140,3 +180,11 @@ def _doc(definition: Definition) -> str:
         f"| input | place |\n|---|---|\n{inputs}\n\n"
         f"Keys: {', '.join(f'`{key}`' for key in definition.keys)}. Layout: {definition.layout.value}.\n"
     )
+
+
+def _cascade_doc(links: Sequence[Link]) -> str:
+    """The page of a cascade's DAG: who is made of what."""
+    rows = (
+        f"| `{k.definition.name}` | {', '.join(f'`{i.path}`' for i in k.definition.inputs.values())} |" for k in links
+    )
+    return "\n".join(["| definition | reads |", "|---|---|", *rows])

@@ -76,6 +76,7 @@ def get_provider_info() -> dict[str, object]:
             {
                 "integration-name": "Delta refresh",
                 "python-modules": [
+                    "airflow_refresh_provider.operators.pinning",
                     "airflow_refresh_provider.operators.refresh",
                     "airflow_refresh_provider.operators.submit",
                 ],

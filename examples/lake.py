@@ -74,4 +74,5 @@ def _write_orders(lake: Lake, parquet: Path) -> None:
     orders = pq.read_table(parquet)
     share = -(-orders.num_rows // _ORDERS_FILES)
     for begin in range(0, orders.num_rows, share):
-        write_deltalake(lake.orders, orders.slice(begin, share), mode="append")
+        feed = None if begin else {"delta.enableChangeDataFeed": "true"}
+        write_deltalake(lake.orders, orders.slice(begin, share), mode="append", configuration=feed)

@@ -15,6 +15,7 @@ CHECKOUT = Path(__file__).parents[1]
 SCALE = 0.1
 _USUAL_PORT = 8080
 DAGS = ("refresh.tpch.open_orders", "small_tables")
+AT_WORK = ("orders_change", "refresh.tpch.large_orders")
 
 
 def main() -> None:
@@ -26,12 +27,14 @@ def main() -> None:
     with running(lake, CHECKOUT / "dags", free_port(_USUAL_PORT)) as airflow:
         make(lake, SCALE)
         airflow.spark_url()
-        for error in airflow.await_ready(*DAGS):
+        for error in airflow.await_ready(*DAGS, *AT_WORK):
             print(error, flush=True)
         print(
             f"\n  {airflow.url}\n  user {USER}, password {airflow.password}\n\n"
             f"The DAGs {' and '.join(DAGS)} are there, and the connection {CONNECTION}.\n"
-            "Switch a DAG on, and it runs at once, then every hour. Ctrl-C ends everything.",
+            "Switch a DAG on, and it runs at once, then every hour. Two are at work already: "
+            f"{AT_WORK[0]} changes an input every minute, and each commit begins {AT_WORK[1]}.\n"
+            "Ctrl-C ends everything.",
             flush=True,
         )
         with suppress(Asked):

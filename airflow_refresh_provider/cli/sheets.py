@@ -113,6 +113,7 @@ def _(value: DefinitionStatus) -> Sheet:
     return _facts(
         [
             *line(value).items(),
+            ("phase", f"{value.phase}: {value.phase_text}"),
             ("inputs", _inputs(value.input_versions) or ", ".join(definition.inputs)),
             ("keys", ", ".join(definition.keys)),
             ("generation", value.generation),

@@ -93,6 +93,12 @@ def lag(now: datetime, behind: Iterable[Behind]) -> timedelta:
     return max((now - b.oldest for b in behind if b.oldest < now), default=timedelta(0))
 
 
+def is_late(schedule: Schedule, seconds: float | None) -> bool:
+    """Whether a target so far behind is further behind than it may be; one that was never refreshed is (None)."""
+    allowed = schedule.target_lag
+    return allowed is not None and (seconds is None or seconds > allowed.total_seconds())
+
+
 def _moment(facts: DueFacts, refreshed_at: datetime, waiting: list[Behind]) -> tuple[Cause, datetime]:
     """When the changes that wait are to be applied."""
     schedule = facts.schedule

@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from airflow_refresh_provider.core.mode import Mode
+from airflow_refresh_provider.core.pins import VersionVector
 from airflow_refresh_provider.core.recovery import OnInterrupted
 from airflow_refresh_provider.core.stored import Stored
 
@@ -20,7 +21,8 @@ class Request(Stored):
     """One refresh as asked for. `mode`: None = as defined. `force`: run although nothing moved, accept a mass delete.
 
     `origin` is a name for what the refresh is made for: a run that bears it is the caller's own, whoever held it last.
-    `scheduled`: nobody has asked for it by hand, so its failures count.
+    `scheduled`: nobody has asked for it by hand, so its failures count. `pins`: what to read of inputs at these places,
+    instead of their newest; an input is never read older than it was applied.
     """
 
     on_interrupted: OnInterrupted = OnInterrupted.RESUME
@@ -30,3 +32,4 @@ class Request(Stored):
     workers: int = 2
     origin: str | None = None
     scheduled: bool = False
+    pins: VersionVector = {}

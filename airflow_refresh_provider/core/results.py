@@ -45,7 +45,8 @@ class RunResult(Stored):
     """One refresh. `rows` and `chunks.done` count the whole run; `chunks.skipped`, times and stages this attempt.
 
     `mode` is how it was done, and `mode_reason` why; `windows` are the versions (from, to] read of each input when that
-    was incremental; `lag_seconds` is how far the target was behind its inputs when it ended.
+    was incremental; `lag_seconds` is how far the target was behind its inputs when it ended, `late` whether that was
+    more than its `target_lag`.
     """
 
     run_id: str | None
@@ -62,6 +63,7 @@ class RunResult(Stored):
     target_version: int | None = None
     published_version: int | None = None
     lag_seconds: float | None = None
+    late: bool = False
     seconds: float = 0.0
     stages: dict[str, float] = {}
     reason: str | None = None
@@ -82,11 +84,16 @@ class RunStatus(Stored):
 
 
 class DefinitionStatus(Stored):
-    """One definition, where it stands and what is published."""
+    """One definition, where it stands and what is published.
+
+    `phase` is what it is doing, `phase_text` how far it is.
+    """
 
     name: str
     target: str
     state: str
+    phase: str
+    phase_text: str
     suspended: str | None = None
     paused: bool = False
     generation: int

@@ -79,10 +79,14 @@ def check_due(context: Context, ports: Ports, name: str) -> None:
         raise NotYet(report.next_at, report.reason)
 
 
-def request(context: Context) -> Request:
-    """What the trigger form, or the defaults of the DAG, ask for; made for this DAG run."""
+def request(context: Context, pins: Mapping[str, Any] | None = None) -> Request:
+    """What the trigger form, or the defaults of the DAG, ask for; made for this DAG run.
+
+    `pins` is what a task has returned about inputs, by place.
+    """
     params = context["params"]
     return Request(
+        pins=dict(pins or {}),
         on_interrupted=OnInterrupted(params.get("on_interrupted", OnInterrupted.RESUME.value)),
         if_running=IfRunning(params.get("if_running", IfRunning.REFUSE.value)),
         mode=asked_for(params.get("mode")),
@@ -166,6 +170,7 @@ def announce(context: Context, outlets: Iterable[object], result: RunResult, log
         "mode": result.mode,
         "windows": {name: list(window) for name, window in result.windows.items()},
         "lag_seconds": result.lag_seconds,
+        "late": result.late,
         "rows": rows.model_dump(),
     }
     for outlet in outlets:

@@ -99,8 +99,15 @@ class _RefreshTask(BaseOperator):
 class RefreshStartOperator(_RefreshTask):
     """Checks, pins the inputs and begins a run, or goes on with an unfinished one. Skips what is left if nothing moved.
 
-    Returns the run's id, and why an unfinished one was gone on with.
+    Returns the run's id, and why an unfinished one was gone on with. `pins` is what a RefreshPinOperator returned:
+    inputs at these places are read as they were then.
     """
+
+    template_fields: Sequence[str] = ("pins",)
+
+    def __init__(self, *, pins: Mapping[str, Any] | None = None, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.pins = pins
 
     def perform(self, context: Context, ports: Ports) -> dict[str, Any]:
         """Register the definition if it was given, then begin."""
@@ -111,7 +118,7 @@ class RefreshStartOperator(_RefreshTask):
             binding.show_differences(ports, self.definition_name, self.log)
             raise AirflowSkipException("compared only: nothing was written")
         binding.check_due(context, ports, self.definition_name)
-        begun = phases.start(ports, self.definition_name, binding.request(context))
+        begun = phases.start(ports, self.definition_name, binding.request(context, self.pins))
         if isinstance(begun, RunResult):
             raise binding.skip(begun)
         self.log.info("run %s%s", begun.run_id, f", gone on with: {begun.reason}" if begun.reason else " begins")

@@ -6,7 +6,7 @@ from contextlib import suppress
 from datetime import datetime
 from statistics import median
 
-from airflow_refresh_provider.core.due import Behind, Cause, DueDecision, DueFacts, due, lag
+from airflow_refresh_provider.core.due import Behind, Cause, DueDecision, DueFacts, due, is_late, lag
 from airflow_refresh_provider.core.history import InputHistory
 from airflow_refresh_provider.core.owner import Liveness
 from airflow_refresh_provider.core.ownership import CONTROL, DEFINITION
@@ -57,7 +57,7 @@ def freshness(ports: Ports, record: Record) -> Freshness:
             confirmed_at=None,
             lag_seconds=None,
             target_lag_seconds=wanted.total_seconds() if wanted else None,
-            late=wanted is not None,
+            late=is_late(record.definition.refresh, None),
             ready_in_seconds=None,
         )
     pins = newest_pins(ports, record)
@@ -68,7 +68,7 @@ def freshness(ports: Ports, record: Record) -> Freshness:
         confirmed_at=now - age,
         lag_seconds=age.total_seconds(),
         target_lag_seconds=wanted.total_seconds() if wanted else None,
-        late=wanted is not None and age > wanted,
+        late=is_late(record.definition.refresh, age.total_seconds()),
         ready_in_seconds=_usual_seconds(ports, record.name),
         inputs=tuple(_input_lag(ports, published, name, pin, behind.get(name), now) for name, pin in pins.items()),
     )

@@ -7,7 +7,7 @@ from airflow_refresh_provider.core.ownership import CONTROL, DEFINITION
 from airflow_refresh_provider.core.pins import DeltaPin, Pin, VersionVector
 from airflow_refresh_provider.core.plan import Plan
 from airflow_refresh_provider.core.record import Run
-from airflow_refresh_provider.errors import Refused
+from airflow_refresh_provider.errors import Failed, Refused
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.engine import Source
 
@@ -22,6 +22,38 @@ def pin(ports: Ports, definition: Definition) -> VersionVector:
         name: _whole(ports, name, ports.inputs.pin(name, read.expanded(ports.environment)))
         for name, read in definition.inputs.items()
     }
+
+
+def as_asked(ports: Ports, pins: VersionVector, asked: VersionVector, applied: VersionVector) -> VersionVector:
+    """The pins, those of asked places as they were asked for; `asked` is by place.
+
+    Nothing goes back in time: a state older than the one applied is passed over. Raises Failed when what was asked for
+    cannot be read any more.
+    """
+    chosen = {}
+    for name, newest in pins.items():
+        wanted = asked.get(newest.location)
+        if wanted is None or _older(wanted, applied.get(name)):
+            chosen[name] = newest if wanted is None else applied[name]
+            continue
+        if reason := ports.inputs.unreadable(wanted):
+            raise Failed(
+                "pin_unreadable",
+                f"the input {name} was to be read as it was when its cascade began, and cannot be: {reason}",
+                left="Nothing was changed.",
+                next="Begin the cascade again: it takes what is there then.",
+            )
+        chosen[name] = wanted
+    return chosen
+
+
+def _older(wanted: Pin, applied: Pin | None) -> bool:
+    return (
+        isinstance(wanted, DeltaPin)
+        and isinstance(applied, DeltaPin)
+        and wanted.table_id == applied.table_id
+        and wanted.version < applied.version
+    )
 
 
 def unreadable(ports: Ports, pins: VersionVector) -> str | None:

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from airflow_refresh_provider.core.due import is_late
 from airflow_refresh_provider.core.mode import Mode
 from airflow_refresh_provider.core.pins import digests
 from airflow_refresh_provider.core.record import Record, Run
@@ -133,7 +134,8 @@ def _end(taken: Taken, watch: Stopwatch, skipped: int) -> RunResult:
     record = tenure.record()
     assert record.run is not None
     result = _result(record, record.run, taken, skipped)
-    result = result.model_copy(update={"lag_seconds": freshness.lag_seconds(tenure.ports, record)})
+    behind = freshness.lag_seconds(tenure.ports, record)
+    result = result.model_copy(update={"lag_seconds": behind, "late": is_late(record.definition.refresh, behind)})
     timed = result.model_copy(update={"seconds": watch.total(), "stages": dict(watch.stages)})
     ending.ended(tenure.ports, tenure.name, tenure.run_id, tenure.generation, Outcome.SUCCEEDED, result=timed)
     with watch.stage("cleanup"):

@@ -8,6 +8,7 @@ from airflow_refresh_provider.core.definition import Definition
 from airflow_refresh_provider.core.lifecycle import Event, State
 from airflow_refresh_provider.core.owner import Liveness
 from airflow_refresh_provider.core.ownership import CONTROL, DEFINITION, check_storage
+from airflow_refresh_provider.core.phase import phase, told
 from airflow_refresh_provider.core.pins import digests
 from airflow_refresh_provider.core.record import Record, Run
 from airflow_refresh_provider.core.recovery import Admission, admit
@@ -97,14 +98,17 @@ def drop(ports: Ports, name: str, delete_target: bool) -> Dropped:
 def status(ports: Ports, record: Record) -> DefinitionStatus:
     """Where a definition stands."""
     published = record.published
+    run = _run_status(ports, record, record.run) if record.run else None
     return DefinitionStatus(
         name=record.name,
         target=record.definition.target,
         state=record.state.value,
+        phase=phase(record).value,
+        phase_text=told(record, run.chunks_done if run else 0),
         suspended=record.suspended,
         paused=record.paused,
         generation=record.generation,
-        run=_run_status(ports, record, record.run) if record.run else None,
+        run=run,
         published_version=published.version if published else None,
         published_at=published.at if published else None,
         input_versions=digests(published.pins) if published else {},

@@ -79,7 +79,7 @@ def at_rest(ports: Ports, name: str, request: Request) -> NothingToDo | None:
     check_not_paused(record)
     if record.run is not None or record.suspended or record.state is State.RESETTING or request.force:
         return None
-    reason = _nothing_to_do(ports, record, inputs.pin(ports, record.definition))
+    reason = _nothing_to_do(ports, record, _pins(ports, record, request))
     return NothingToDo(record, reason) if reason else None
 
 
@@ -118,7 +118,7 @@ def _start(ports: Ports, snapshot: Snapshot, record: Record, request: Request) -
     definition = record.definition
     staged.drop_orphans(ports, record.name)
     with ending.missed_on_failure(ports, snapshot, record, request):
-        pins = inputs.pin(ports, definition)
+        pins = _pins(ports, record, request)
         facts = ports.log.facts(definition.target)
         targets.check(ports, definition, facts)
     if not request.force and (reason := _nothing_to_do(ports, record, pins)):
@@ -134,6 +134,11 @@ def _start(ports: Ports, snapshot: Snapshot, record: Record, request: Request) -
     ports.watch.note(f"run {run.run_id} reads {reads}: {run.plan.scope}")
     ports.watch.note(f"run {run.run_id} starts at {', '.join(f'{n} {_short(p)}' for n, p in pins.items())}")
     return Taken(Tenure(ports, record.name, run.run_id, run.generation), resumed=False)
+
+
+def _pins(ports: Ports, record: Record, request: Request) -> VersionVector:
+    applied = record.published.pins if record.published else {}
+    return inputs.as_asked(ports, inputs.pin(ports, record.definition), request.pins, applied)
 
 
 def _new_run(ports: Ports, record: Record, pins: VersionVector, seen: int, request: Request) -> Run:

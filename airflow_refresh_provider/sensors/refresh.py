@@ -1,4 +1,4 @@
-"""Sensors on refreshes: wait until a definition rests, or until a new whole version can be read."""
+"""Sensors on refreshes: wait until a definition rests, a new whole version can be read, or a target is fresh."""
 
 from __future__ import annotations
 
@@ -52,8 +52,7 @@ class _RefreshSensor(BaseSensorOperator):
 
     def poke(self, context: Context) -> PokeReturnValue:
         """One look."""
-        status = triggers.look(RefreshHook(self.refresh_conn_id).places(), self.definition)
-        return PokeReturnValue(self.wish().granted(status), triggers.seen(status))
+        return PokeReturnValue(*triggers.look(RefreshHook(self.refresh_conn_id).places(), self.definition, self.wish()))
 
     def execute_complete(self, context: Context, event: dict[str, Any]) -> dict[str, Any]:
         """What the triggerer saw."""
@@ -84,3 +83,15 @@ class RefreshPublishedSensor(_RefreshSensor):
     def wish(self) -> triggers.Wish:
         """A younger publication."""
         return triggers.Wish(published_after=self.published_after)
+
+
+class RefreshFreshnessSensor(_RefreshSensor):
+    """Waits until a target is at most so far behind its inputs: until no change is older that was not applied."""
+
+    def __init__(self, *, max_lag: timedelta = timedelta(0), **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.max_lag = max_lag
+
+    def wish(self) -> triggers.Wish:
+        """Little enough to be applied."""
+        return triggers.Wish(max_lag=self.max_lag.total_seconds())

@@ -18,11 +18,14 @@ from airflow_refresh_provider.places import Places
 
 @dataclass(frozen=True)
 class Wish:
-    """What is waited for: a state of several, a refresh published after a moment (ISO 8601 with zone), no pause."""
+    """What is waited for: a state of several, a refresh published after a moment (ISO 8601 with zone), no pause, a
+    target that is no more seconds behind its inputs than `max_lag`.
+    """
 
     states: tuple[str, ...] = ()
     published_after: str | None = None
     unpaused: bool = False
+    max_lag: float | None = None
 
     def granted(self, status: DefinitionStatus) -> bool:
         """Whether a definition is as wished."""
@@ -69,9 +72,9 @@ class RefreshTrigger(BaseTrigger):
         wish = Wish(**(self.wish | {"states": tuple(self.wish["states"])}))
         while True:
             with suppress(Retry):
-                status = await asyncio.to_thread(look, Places(**self.places), self.name)
-                if wish.granted(status):
-                    yield TriggerEvent(seen(status))  # type: ignore[no-untyped-call]
+                granted, found = await asyncio.to_thread(look, Places(**self.places), self.name, wish)
+                if granted:
+                    yield TriggerEvent(found)  # type: ignore[no-untyped-call]
                     return
             await asyncio.sleep(self.every)
 
@@ -81,8 +84,14 @@ def waiting(name: str, places: Places, wish: Wish, every: float) -> RefreshTrigg
     return RefreshTrigger(name=name, places=asdict(places), wish=asdict(wish), every=every)
 
 
-def look(places: Places, name: str) -> DefinitionStatus:
-    """Where a definition stands. Raises errors.*"""
+def look(places: Places, name: str, wish: Wish) -> tuple[bool, dict[str, Any]]:
+    """Whether a wish is granted now, and what was seen. Raises errors.*"""
     from airflow_refresh_provider.compose import refreshes
 
-    return refreshes(places).show(name)
+    found = refreshes(places)
+    status = found.show(name)
+    if wish.max_lag is None:
+        return wish.granted(status), seen(status)
+    [fresh] = found.freshness(name)
+    soon_enough = fresh.lag_seconds is not None and fresh.lag_seconds <= wish.max_lag
+    return soon_enough and wish.granted(status), seen(status) | {"lag_seconds": fresh.lag_seconds}

@@ -56,7 +56,10 @@ def test_an_airflow_of_ones_own_runs_the_examples_and_ctrl_c_ends_all_of_it(chec
         rest = Rest(*found.groups())
         rest.log_in()
         assert set(rest.health().values()) == {"healthy"}
-        assert (rest.import_errors(), rest.dag_ids()) == ([], {"refresh.tpch.open_orders", "small_tables"})
+        assert (rest.import_errors(), rest.dag_ids()) == (
+            [],
+            {"orders_change", "refresh.tpch.large_orders", "refresh.tpch.open_orders", "small_tables"},
+        )
         assert json.loads(rest.connection(CONNECTION)["extra"])["control"] == str(checkout / ".demo" / "control")
         [own] = YAML.findall((ROOT / "README.md").read_text())
         (checkout / "dags" / "refreshes" / "my_orders.yaml").write_text(own)

@@ -21,10 +21,10 @@ SHOWN = [
 
 @pytest.mark.parametrize("body", SHOWN)
 def test_what_is_shown_makes_a_dag(airflow: Airflow, body: str) -> None:
-    folder = DAGS / "refreshes"
-    folder.mkdir(exist_ok=True)
-    (folder / "my_orders.yaml").write_text(YAML.findall((ROOT / "README.md").read_text())[0])
-    assert airflow.dag(body).dag_id in ("refresh.my_orders", "refresh.nightly", "small_tables", "report")
+    for name in ("refreshes", "sales"):
+        (DAGS / name).mkdir(exist_ok=True)
+        (DAGS / name / "my_orders.yaml").write_text(YAML.findall((ROOT / "README.md").read_text())[0])
+    assert airflow.dag(body).dag_id in ("refresh.my_orders", "refresh.nightly", "small_tables", "report", "sales")
 
 
 def test_something_is_shown() -> None:

@@ -18,7 +18,12 @@ if TYPE_CHECKING:
     from airflow.sdk import DAG
 
 ROOT = Path(__file__).parents[2]
-FILES = {"refreshes.py": "refresh.tpch.open_orders", "small_tables.py": "small_tables"}
+FILES = {
+    "follows.py": "refresh.tpch.large_orders",
+    "orders_change.py": "orders_change",
+    "refreshes.py": "refresh.tpch.open_orders",
+    "small_tables.py": "small_tables",
+}
 SMALL = {"tpch.customers_by_nation": 125, "tpch.nations": 25, "tpch.suppliers": 100}
 
 
@@ -49,7 +54,7 @@ def test_an_example_makes_a_scheduled_dag_that_can_be_serialised(
     dag = example(file)
     kept = DagSerialization.from_dict(DagSerialization.to_dict(dag))
     assert (kept.dag_id, {task.task_id for task in kept.tasks}) == (dag_id, set(dag.task_ids))
-    assert kept.timetable.can_be_scheduled
+    assert kept.timetable.can_be_scheduled or kept.timetable.asset_condition
 
 
 def test_every_example_is_among_them() -> None:
@@ -72,6 +77,17 @@ def test_the_phased_example_merges_in_more_than_four_units_what_changed(
     rows = _rows(second.returned)
     assert min(rows["inserted"], rows["updated"], rows["deleted"]) > 0
     assert rows["inserted"] + rows["updated"] + rows["unchanged"] == loaded + rows["inserted"] - rows["deleted"]
+
+
+@pytest.mark.usefixtures("lake")
+def test_a_table_follows_what_is_done_to_its_input(airflow: Airflow, example: Callable[[str], DAG]) -> None:
+    writes, follows = example("orders_change.py"), example("follows.py")
+    assert airflow.run(follows).returned["finish"]["mode"] == "full"
+    for _ in range(2):
+        version = airflow.run(writes).returned["change"]
+        result = airflow.run(follows).returned["finish"]
+        assert (result["mode"], result["input_versions"]) == ("incremental", {"orders": version})
+        assert sum(result["rows"][what] for what in ("inserted", "updated", "deleted")) > 0
 
 
 @pytest.mark.usefixtures("lake")

@@ -5,18 +5,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import asdict
+from datetime import timedelta
 
 import pytest
 from airflow.triggers.base import TriggerEvent
 
 from airflow_refresh_provider.places import Places
-from airflow_refresh_provider.sensors.refresh import RefreshStateSensor
+from airflow_refresh_provider.ports.memory_lake import BEGINNING
+from airflow_refresh_provider.sensors.refresh import RefreshFreshnessSensor, RefreshStateSensor
 from airflow_refresh_provider.triggers import refresh as triggers
 from airflow_refresh_provider.triggers.refresh import RefreshTrigger, Wish
 from tests.airflow.conftest import Airflow
 from tests.airflow.shared import Shared
 from tests.unit.runner.faults import Killed, at
-from tests.unit.runner.world import NAME, row
+from tests.unit.runner.world import INPUT, NAME, row
 
 DAG = """
 from datetime import datetime
@@ -87,3 +89,16 @@ def test_a_state_that_does_not_exist_is_refused_where_the_dag_is_written() -> No
 def test_places_go_to_the_triggerer_as_plain_text() -> None:
     arguments = triggers.waiting(NAME, PLACES, Wish(), 1).serialize()[1]
     assert arguments["places"] == asdict(PLACES)
+
+
+def test_freshness_is_waited_for(share: Callable[..., Shared]) -> None:
+    shared = share()
+    wish = RefreshFreshnessSensor(task_id="t", definition=NAME, max_lag=timedelta(minutes=5)).wish()
+    assert triggers.look(PLACES, NAME, wish)[0] is False  # never refreshed
+    shared.world.run()
+    shared.world.lake.append(INPUT, [row(20)])
+    newest = shared.world.lake.table(INPUT).newest.commit.version
+    for minutes, granted in ((4, True), (6, False)):
+        shared.world.lake.times[INPUT, newest] = BEGINNING - timedelta(minutes=minutes)
+        done, found = triggers.look(PLACES, NAME, wish)
+        assert (done, found["lag_seconds"]) == (granted, minutes * 60)

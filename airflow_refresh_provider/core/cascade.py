@@ -1,0 +1,68 @@
+"""Cascades: definitions that feed each other, in the order in which they are refreshed.
+
+One feeds another when its target is an input of it. What nobody among them makes is a base: all of them read it at the
+same version, so that whatever is joined again further down agrees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from airflow_refresh_provider.core.definition import Definition
+from airflow_refresh_provider.core.inputs import Input
+from airflow_refresh_provider.core.stored import Stored
+from airflow_refresh_provider.errors import Invalid
+
+
+class Link(Stored):
+    """A definition, and the names of those that feed it, which come before it."""
+
+    definition: Definition
+    parents: tuple[str, ...]
+
+
+def ordered(definitions: Iterable[Definition]) -> tuple[Link, ...]:
+    """Every definition after those that feed it, otherwise as given. Raises Invalid for a cycle or equal names."""
+    given = list(definitions)
+    makers = {definition.target: definition.name for definition in given}
+    if len({definition.name for definition in given}) < len(given) or len(makers) < len(given):
+        raise Invalid(
+            "cascade_ambiguous",
+            "two definitions of a cascade have one name, or one target",
+            next="Give each definition a name and a target of its own.",
+        )
+    waiting = {d.name: Link(definition=d, parents=_parents(d, makers)) for d in given}
+    done: dict[str, Link] = {}
+    while waiting:
+        ready = [name for name, link in waiting.items() if done.keys() >= set(link.parents)]
+        if not ready:
+            raise _cycle(waiting)
+        for name in ready:
+            done[name] = waiting.pop(name)
+    return tuple(done.values())
+
+
+def bases(links: Iterable[Link]) -> dict[str, Input]:
+    """What the definitions read and none of them makes, by place."""
+    links = tuple(links)
+    made = {link.definition.target for link in links}
+    read = (given for link in links for given in link.definition.inputs.values())
+    return {given.path: given for given in read if given.path not in made}
+
+
+def _parents(definition: Definition, makers: Mapping[str, str]) -> tuple[str, ...]:
+    found = (makers[read.path] for read in definition.inputs.values() if read.path in makers)
+    return tuple(dict.fromkeys(found))
+
+
+def _cycle(waiting: Mapping[str, Link]) -> Invalid:
+    """The error that names one cycle, in order."""
+    path = [next(iter(waiting))]
+    while path[-1] not in path[:-1]:
+        path.append(next(parent for parent in waiting[path[-1]].parents if parent in waiting))
+    cycle = path[path.index(path[-1]) :]
+    return Invalid(
+        "cascade_cycle",
+        f"definitions feed each other in a circle: {' reads '.join(cycle)}",
+        next="Let one of them read something else: a target cannot be kept equal to what is made of it.",
+    )

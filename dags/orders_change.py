@@ -1,0 +1,32 @@
+"""Stands for whoever writes orders: every minute some of them change, and some are gone. Needs no Spark."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from airflow.sdk import DAG, task
+
+ORDERS = Path(__file__).parents[1] / ".demo" / "silver" / "orders"
+ONE_IN = 500
+
+with DAG(
+    "orders_change",
+    schedule=timedelta(minutes=1),
+    start_date=datetime(2024, 1, 1, tzinfo=UTC),
+    catchup=False,
+    max_active_runs=1,
+    is_paused_upon_creation=False,
+    tags=["example"],
+):
+
+    @task
+    def change() -> int:
+        """Other prices for one order in so many, each time for others; one in twenty of these is removed."""
+        from deltalake import DeltaTable
+
+        orders = DeltaTable(ORDERS)
+        turn = orders.version() % ONE_IN
+        orders.update(predicate=f"o_orderkey % {ONE_IN} = {turn}", updates={"o_totalprice": "o_totalprice * 1.01"})
+        orders.delete(f"o_orderkey % {20 * ONE_IN} = {turn}")
+        return orders.version()
+
+    change()

@@ -1,0 +1,55 @@
+"""Cascades: parents first, bases told apart, circles refused by name."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from airflow_refresh_provider.core.cascade import bases, ordered
+from airflow_refresh_provider.core.definition import Definition
+from airflow_refresh_provider.errors import Invalid
+
+
+def made(name: str, *reads: str, target: str | None = None) -> Definition:
+    """A definition that reads the targets, or bases, of these names."""
+    inputs = {f"i_{read}": {"path": f"/{read}"} for read in reads}
+    query = "SELECT 1 AS k FROM " + ", ".join(inputs)
+    return Definition.build(name=name, target=target or f"/{name}", query=query, inputs=inputs, keys=["k"])
+
+
+def test_parents_come_before_those_they_feed() -> None:
+    links = ordered(
+        [made("top", "left", "right"), made("left", "low"), made("right", "low", "other"), made("low", "base")]
+    )
+    assert [(link.definition.name, link.parents) for link in links] == [
+        ("low", ()),
+        ("left", ("low",)),
+        ("right", ("low",)),
+        ("top", ("left", "right")),
+    ]
+    assert set(bases(links)) == {"/base", "/other"}
+
+
+@pytest.mark.parametrize(
+    ("definitions", "words"),
+    [
+        ([made("a", "b"), made("b", "c"), made("c", "a"), made("d", "x")], "a reads b reads c reads a"),
+        ([made("d", "a"), made("a", "b"), made("b", "a")], "a reads b reads a"),
+        ([made("a", "x"), made("a", "y", target="/z")], "one name, or one target"),
+        ([made("a", "x"), made("b", "y", target="/a")], "one name, or one target"),
+    ],
+)
+def test_circles_and_equal_names_are_refused(definitions: list[Definition], words: str) -> None:
+    with pytest.raises(Invalid, match=words):
+        ordered(definitions)
+
+
+@given(st.permutations(range(6)), st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=12))
+def test_any_order_of_a_graph_without_circles_is_put_right(order: list[int], edges: list[tuple[int, int]]) -> None:
+    reads = {i: {f"n{low}" for low, high in edges if low < high == i} | {"base"} for i in range(6)}
+    links = ordered(made(f"n{i}", *sorted(reads[i])) for i in order)
+    place = {link.definition.name: i for i, link in enumerate(links)}
+    assert len(place) == 6
+    assert all(place[parent] < place[link.definition.name] for link in links for parent in link.parents)
+    assert set(bases(links)) == {"/base"}

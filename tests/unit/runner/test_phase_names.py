@@ -1,0 +1,61 @@
+"""What a definition is doing, in words, at every step of its life."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from itertools import groupby
+
+from tests.unit.runner.faults import Killed, at
+from tests.unit.runner.world import INPUT, NAME, TARGET, World, row
+
+LIVE = {"visibility": "live", "chunking": {"one_commit_up_to": 1, "chunk_rows": 1}}
+
+
+def phases(world: World) -> list[str]:
+    """Those that a refresh goes through, as anybody sees them who looks at each of its steps."""
+    seen: list[str] = []
+
+    def look(_what: str) -> None:
+        world.lake.step = lambda _w: None
+        seen.append(world.refreshes.show(NAME).phase)
+        world.lake.step = look
+
+    world.lake.step = look
+    world.run()
+    world.lake.step = lambda _w: None
+    return [phase for phase, _ in groupby(seen)]
+
+
+def test_a_snapshot_comes_first_and_the_log_afterwards() -> None:
+    world = World(row(1), row(2), mode="incremental")
+    assert world.refreshes.show(NAME).phase_text == "nothing has been published yet"
+    assert phases(world) == ["Idle", "ConsumingSnapshot", "FinishingSnapshot"]
+    assert (world.refreshes.show(NAME).phase, world.refreshes.show(NAME).phase_text) == (
+        "Idle",
+        "the target is published",
+    )
+    world.lake.append(INPUT, [row(3)])
+    assert phases(world) == ["Idle", "InitializingBatchRefresh", "ConsumingLogStore"]
+
+
+def test_the_text_says_how_far_it_is() -> None:
+    world = World(row(1), mode="incremental", **LIVE)
+    world.run()
+    world.lake.append(INPUT, [row(i) for i in range(10, 14)])
+    with at(world.lake, f"begin {TARGET}", nth=3), suppress(Killed):
+        world.run()
+    status = world.refreshes.show(NAME)
+    assert status.phase == "ConsumingLogStore"
+    assert status.phase_text.startswith("reads x in versions 2 to 2; 2 of ")
+
+
+def test_one_that_is_being_dropped_is_resetting() -> None:
+    world = World(row(1))
+    world.run()
+    world.lake.append(INPUT, [row(2)])
+    with at(world.lake, f"begin {TARGET}"), suppress(Killed):
+        world.run()
+    world.die(world.ports)
+    with at(world.lake, "drop memory://staging"), suppress(Killed):
+        world.refreshes.drop(NAME)
+    assert world.refreshes.show(NAME).phase == "Resetting"
