@@ -3,5 +3,4 @@
 from airflow_refresh_provider import load_definitions, refresh_dag
 
 for definition in load_definitions("follows"):
-    # It is to be seen at work without being switched on.
-    refresh_dag(definition, is_paused_upon_creation=False)
+    refresh_dag(definition)

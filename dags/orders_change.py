@@ -14,7 +14,6 @@ with DAG(
     start_date=datetime(2024, 1, 1, tzinfo=UTC),
     catchup=False,
     max_active_runs=1,
-    is_paused_upon_creation=False,
     tags=["example"],
 ):
 

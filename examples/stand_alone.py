@@ -29,6 +29,8 @@ def main() -> None:
         airflow.spark_url()
         for error in airflow.await_ready(*DAGS, *AT_WORK):
             print(error, flush=True)
+        for dag_id in AT_WORK:
+            airflow.rest.unpause(dag_id)
         print(
             f"\n  {airflow.url}\n  user {USER}, password {airflow.password}\n\n"
             f"The DAGs {' and '.join(DAGS)} are there, and the connection {CONNECTION}.\n"

@@ -19,6 +19,7 @@ from airflow_refresh_provider.places import CONTROL_VARIABLE, resolve
 from examples.local_airflow import CONNECTION
 from examples.processes import working_for
 from examples.rest import Rest
+from tests.running.site import Acts
 
 ROOT = Path(__file__).parents[2]
 LIMIT = 500
@@ -61,9 +62,10 @@ def test_an_airflow_of_ones_own_runs_the_examples_and_ctrl_c_ends_all_of_it(chec
             {"orders_change", "refresh.tpch.large_orders", "refresh.tpch.open_orders", "small_tables"},
         )
         assert json.loads(rest.connection(CONNECTION)["extra"])["control"] == str(checkout / ".demo" / "control")
-        [own] = YAML.findall((ROOT / "README.md").read_text())
+        own, _following = YAML.findall((ROOT / "README.md").read_text())
         (checkout / "dags" / "refreshes" / "my_orders.yaml").write_text(own)
         until(lambda: "refresh.my_orders" in rest.dag_ids())
+        until(lambda: "incremental" in _modes(rest, "refresh.tpch.large_orders"))
         run_id = rest.trigger("small_tables")
         rest.unpause("small_tables")
         until(lambda: "running" in {task.state for task in rest.tasks("small_tables", run_id)})
@@ -90,3 +92,13 @@ def assert_nothing_is_left(checkout: Path) -> None:
     assert working_for(checkout / ".demo") == []
     places = resolve({CONTROL_VARIABLE: str(checkout / ".demo" / "control")}, "/", None, None)
     assert not embedded_server(places).status().running
+
+
+def _modes(rest: Rest, dag_id: str) -> list[str]:
+    """How the refreshes of a DAG were done that began by themselves and have ended."""
+    ended = [run for run, state in Acts(rest).runs(dag_id).items() if state == "success"]
+    assert all(run.startswith("asset_triggered") for run in ended)
+    finished = [
+        run for run in ended if {t.state for t in rest.tasks(dag_id, run) if t.task_id == "finish"} == {"success"}
+    ]
+    return [rest.returned(dag_id, run, "finish")["mode"] for run in finished]
