@@ -15,6 +15,9 @@ OP = "_op"
 HIDDEN = (VNODE, ROW_HASH)
 RESERVED = frozenset({VNODE, ROW_HASH, OP})
 
+DOUBTFUL = "?"
+"""In a change set, beside I, U and D: a key without a value, or one of which a window leaves more than one row."""
+
 
 class Column(Stored):
     """One column: its name as written and its Spark type."""

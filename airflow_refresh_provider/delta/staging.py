@@ -6,9 +6,13 @@ import shutil
 from pathlib import Path
 
 import obstore
+from deltalake import DeltaTable, QueryBuilder
 
-from airflow_refresh_provider.delta.storage import is_local, open_store, storage
+from airflow_refresh_provider.core.columns import OP, VNODE
+from airflow_refresh_provider.core.plan import StagedTable
+from airflow_refresh_provider.delta.storage import UntypedErrors, is_local, open_store, storage
 
+_COUNTED = f"SELECT {VNODE} AS vnode, {OP} AS op, count(*) AS rows FROM c GROUP BY {VNODE}, {OP}"
 _TRIES = 3  # a statement that still runs may put files into a folder while it is emptied
 
 
@@ -22,6 +26,15 @@ class StagingFolders:
                 _drop_local(Path(location))
             else:
                 _drop_objects(location)
+
+    def changes(self, staged: StagedTable) -> dict[tuple[int, str], int]:
+        """How many rows of a staged change set there are of each (vnode, op)."""
+        doing = "counting staged changes"
+        with storage(doing, staged.location), UntypedErrors(doing, staged.location):
+            table = DeltaTable(staged.location, version=staged.version)
+            found = QueryBuilder().register("c", table).execute(_COUNTED).read_all()
+        vnodes, ops, rows = (found[name].to_pylist() for name in ("vnode", "op", "rows"))
+        return {(int(vnode), str(op)): int(count) for vnode, op, count in zip(vnodes, ops, rows, strict=True)}
 
     def runs(self, root: str) -> tuple[str, ...]:
         """The run folders below a staging root, by full location."""

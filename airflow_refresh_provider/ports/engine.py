@@ -115,15 +115,13 @@ class CompareTask(Stored):
 class WindowTask(Stored):
     """Stage at `location` what the changes of inputs within `windows` change in the result of a row-wise query.
 
-    `target_rows` are the rows of the target, which is what the query gave where the windows begin. `deletes` and
-    `partitioned` are those of a comparison. A key that the windows leave with more than one row, or without a column,
-    is reported like one of a source; then only a comparison can tell what is right.
+    `deletes` and `partitioned` are those of a comparison. A key without a value, or of which the windows leave more
+    than one row, is staged as DOUBTFUL; then only a comparison can tell what is right.
     """
 
     source: Source
     windows: Windows
     target: Target
-    target_rows: int
     location: str
     stamp: Stamp
     deletes: bool
@@ -182,7 +180,7 @@ class EngineSession(Protocol):
 
     def compare(self, task: CompareTask) -> Comparison: ...
 
-    def read_windows(self, task: WindowTask) -> Comparison:
+    def read_windows(self, task: WindowTask) -> StagedTable:
         """Stage a change set from the change data feeds of the inputs."""
         ...
 

@@ -8,6 +8,7 @@ from airflow_refresh_provider.core.history import InputHistory
 from airflow_refresh_provider.core.inputs import Input
 from airflow_refresh_provider.core.log import Commit
 from airflow_refresh_provider.core.pins import DeltaPin, Pin
+from airflow_refresh_provider.core.plan import StagedTable
 from airflow_refresh_provider.core.stored import Stored
 
 
@@ -88,6 +89,10 @@ class Staging(Protocol):
 
     def drop(self, location: str) -> None:
         """Remove a folder and everything in it; nothing happens when it is not there."""
+        ...
+
+    def changes(self, staged: StagedTable) -> dict[tuple[int, str], int]:
+        """How many rows of a staged change set there are of each (vnode, op)."""
         ...
 
     def runs(self, root: str) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from airflow_refresh_provider.core.columns import OP, ROW_HASH, VNODE, Column, Columns, visible
+from airflow_refresh_provider.core.columns import DOUBTFUL, OP, ROW_HASH, VNODE, Column, Columns, visible
 from airflow_refresh_provider.core.pins import DeltaPin
 from airflow_refresh_provider.core.plan import Split, StagedTable, Target, Way
 from airflow_refresh_provider.errors import Invalid, Retry
@@ -140,26 +140,20 @@ class MemorySession:
             rewrite=rewrite,
         )
 
-    def read_windows(self, task: WindowTask) -> Comparison:
+    def read_windows(self, task: WindowTask) -> StagedTable:
         """Stage how the query's result differs between the two ends of the windows."""
         self._alive()
-        keys = task.source.keys
-        begin = {
-            name: pin.model_copy(update={"version": task.windows[name].after}) for name, pin in task.source.pins.items()
-        }
+        keys, pins = task.source.keys, task.source.pins
+        begin = {n: pin.model_copy(update={"version": task.windows[n].after}) for n, pin in pins.items()}
         before = self._evaluate(task.source.model_copy(update={"pins": begin}))
         after = self._evaluate(task.source)
         old, new = (tuple(with_hashes(r, task.target, keys) for r in rows) for rows in (before, after))
-        changes = differences(new, old, keys, deletes=task.deletes)
-        counts = counts_of(changes)
-        return Comparison(
-            changes=self._staged(task.location, changes, task.stamp, task.target.columns),
-            counts=counts,
-            source_rows=task.target_rows + sum(c.net for c in counts.values()),
-            target_rows=task.target_rows,
-            keys=key_report(after, keys),
-            exact=False,
-        )
+        report = key_report(after, keys)
+        if report.null_keys or report.duplicate_keys:
+            changes: Rows = tuple({**r, OP: DOUBTFUL, WAS: None} for r in new)
+        else:
+            changes = differences(new, old, keys, deletes=task.deletes)
+        return self._staged(task.location, changes, task.stamp, task.target.columns)
 
     def apply(self, task: ApplyTask) -> None:
         """Bring one chunk in."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import timedelta
 
+from airflow_refresh_provider.core.columns import OP, VNODE
 from airflow_refresh_provider.core.history import InputCommit, InputHistory
 from airflow_refresh_provider.core.inputs import Format, Input
 from airflow_refresh_provider.core.log import Commit
 from airflow_refresh_provider.core.pins import DeltaPin, Pin
+from airflow_refresh_provider.core.plan import StagedTable
 from airflow_refresh_provider.errors import Invalid
 from airflow_refresh_provider.ports.log import LogGap, TableFacts
 from airflow_refresh_provider.ports.memory_lake import BEGINNING, MemoryLake
@@ -150,6 +153,11 @@ class MemoryStaging:
         """Remove everything below a location."""
         self._lake.step(f"drop {location}")
         self._lake.remove(location)
+
+    def changes(self, staged: StagedTable) -> dict[tuple[int, str], int]:
+        """Rows by vnode and op."""
+        with self._lake.lock:
+            return dict(Counter((r[VNODE], r[OP]) for r in self._lake.rows(staged.location, staged.version)))
 
     def runs(self, root: str) -> tuple[str, ...]:
         """The folders directly below a root."""

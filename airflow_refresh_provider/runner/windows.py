@@ -7,21 +7,26 @@ after all, and the run says why.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from airflow_refresh_provider.core.columns import DOUBTFUL
 from airflow_refresh_provider.core.definition import Deletes
 from airflow_refresh_provider.core.history import InputHistory
 from airflow_refresh_provider.core.mode import Mode
 from airflow_refresh_provider.core.pins import DeltaPin, VersionVector
-from airflow_refresh_provider.core.plan import Frozen, Round
+from airflow_refresh_provider.core.plan import ChangeCounts, Frozen, Round, StagedTable
 from airflow_refresh_provider.core.policy import check_deletes
 from airflow_refresh_provider.core.record import Record, Run
 from airflow_refresh_provider.core.request import Request
 from airflow_refresh_provider.core.scope import Scope, ScopeFacts, scope
 from airflow_refresh_provider.errors import Failed
 from airflow_refresh_provider.ports.bundle import Ports
-from airflow_refresh_provider.ports.engine import Comparison, EngineSession, Source, WindowTask
+from airflow_refresh_provider.ports.engine import Comparison, EngineSession, KeyReport, Source, WindowTask
 from airflow_refresh_provider.runner import queries, rounds, staged, targets
 from airflow_refresh_provider.runner.targets import Ready
 from airflow_refresh_provider.runner.tenure import Tenure
+
+_COUNTED = {"I": "inserted", "U": "updated", "D": "deleted"}
 
 Loaded = tuple[Frozen | None, str | None]
 """What was frozen from windows; or nothing, and why not."""
@@ -74,15 +79,33 @@ def load(tenure: Tenure, session: EngineSession, source: Source, ready: Ready) -
         return Frozen(rounds=(nothing,), source_rows=ready.rows, unchanged=ready.rows), None
     tenure.ports.watch.stage("changes")
     try:
-        read = session.read_windows(_task(tenure, run, source, ready, ready.rows, known))
+        staged_table = session.read_windows(_task(tenure, run, source, ready, known))
     except Failed as error:
         return None, f"the changes of the inputs cannot be read: {error.message}"
     # Spark passes over a first commit that is cleaned out while it reads.
     if _complete(tenure.ports, run) is None:
         return None, "the log of an input was cleaned out while its window was read"
-    if read.keys.null_keys or read.keys.duplicate_keys:
+    rows = tenure.ports.staging.changes(staged_table)
+    if any(op == DOUBTFUL for _, op in rows):
         return None, "a key has no value, or more than one row, after the changes of the inputs"
-    return _frozen(run, ready, read), None
+    return _frozen(run, ready, told(staged_table, rows, ready.rows)), None
+
+
+def told(changes: StagedTable, rows: Mapping[tuple[int, str], int], target_rows: int) -> Comparison:
+    """What a comparison would have found, told by the inputs."""
+    counts: dict[int, ChangeCounts] = {}
+    for (vnode, op), count in rows.items():
+        counts[vnode] = counts.get(vnode, ChangeCounts()) + ChangeCounts(**{_COUNTED[op]: count})
+    grown = sum(c.net for c in counts.values())
+    source_rows = target_rows + grown
+    return Comparison(
+        changes=changes,
+        counts=counts,
+        source_rows=source_rows,
+        target_rows=target_rows,
+        keys=KeyReport(rows=source_rows),
+        exact=False,
+    )
 
 
 def _frozen(run: Run, ready: Ready, read: Comparison) -> Frozen:
@@ -95,15 +118,12 @@ def _frozen(run: Run, ready: Ready, read: Comparison) -> Frozen:
     )
 
 
-def _task(
-    tenure: Tenure, run: Run, source: Source, ready: Ready, rows: int, known: dict[str, InputHistory]
-) -> WindowTask:
+def _task(tenure: Tenure, run: Run, source: Source, ready: Ready, known: dict[str, InputHistory]) -> WindowTask:
     location, stamp = staged.changes_of(run, tenure.generation)
     return WindowTask(
         source=source,
         windows={name: window.within(known[name].changes) for name, window in run.plan.windows.items()},
         target=ready.target,
-        target_rows=rows,
         location=location,
         stamp=stamp,
         deletes=run.definition.deletes is Deletes.APPLY,

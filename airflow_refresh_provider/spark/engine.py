@@ -100,7 +100,7 @@ class SparkEngineSession:
         with self._act("The target was not changed.", task.source):
             return compare.compare(self._spark, task)
 
-    def read_windows(self, task: WindowTask) -> Comparison:
+    def read_windows(self, task: WindowTask) -> StagedTable:
         with self._act("The target was not changed.", task.source):
             return windows.read(self._spark, task)
 

@@ -10,35 +10,25 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from airflow_refresh_provider.core.columns import OP, ROW_HASH, VNODE, visible
-from airflow_refresh_provider.core.plan import ChangeCounts, StagedTable
-from airflow_refresh_provider.ports.engine import Comparison, KeyReport, WindowTask
+from airflow_refresh_provider.core.columns import DOUBTFUL, OP, ROW_HASH, VNODE, visible
+from airflow_refresh_provider.core.plan import StagedTable
+from airflow_refresh_provider.ports.engine import WindowTask
 from airflow_refresh_provider.spark import content, ddl, sql, writing
 
 _GONE = ("delete", "update_preimage")
 _COME = ("insert", "update_postimage")
 _OF_FEED = ("_change_type", "_commit_version", "_commit_timestamp")
-_DOUBTFUL = "?"
 _PARTITIONS = 4
 
 
-def read(spark: SparkSession, task: WindowTask) -> Comparison:
-    """Stage the changes and count them."""
+def read(spark: SparkSession, task: WindowTask) -> StagedTable:
+    """Stage the changes."""
     with writing.setting(spark, {"spark.sql.shuffle.partitions": str(_PARTITIONS)}):
         changes = _ends(_signed(spark, task), task)
         changes = changes.repartition(VNODE) if task.partitioned else changes.coalesce(1)
         writer = writing.stamped(changes.write, task.stamp).mode("overwrite").options(**ddl.naming(task.target.columns))
         (writer.partitionBy(VNODE) if task.partitioned else writer).save(task.location)
-        staged = StagedTable(location=task.location, version=0)
-        counts, keys = _summary(content.staged(spark, staged), task.source.keys)
-    return Comparison(
-        changes=staged,
-        counts=counts,
-        source_rows=task.target_rows + sum(c.net for c in counts.values()),
-        target_rows=task.target_rows,
-        keys=keys,
-        exact=False,
-    )
+    return StagedTable(location=task.location, version=0)
 
 
 def _signed(spark: SparkSession, task: WindowTask) -> DataFrame:
@@ -77,27 +67,11 @@ def _ends(signed: DataFrame, task: WindowTask) -> DataFrame:
         f"max_by({OP}.row, {OP}.net) AS row)"
     ).alias(OP)
     of_key = once.groupBy(*keys, VNODE).agg(end)
+    no_key = " OR ".join(f"{sql.name(k)} IS NULL" for k in task.source.keys)
     op = (
-        f"CASE WHEN {OP}.came > 1 OR {OP}.went > 1 THEN '{_DOUBTFUL}' WHEN {OP}.came = 0 THEN 'D' "
+        f"CASE WHEN {no_key} OR {OP}.came > 1 OR {OP}.went > 1 THEN '{DOUBTFUL}' WHEN {OP}.came = 0 THEN 'D' "
         f"WHEN {OP}.went = 0 THEN 'I' ELSE 'U' END"
     )
     values = (f"{OP}.row.{name} AS {name}" for name in (*columns, ROW_HASH))
     found = of_key.selectExpr(*values, f"{op} AS {OP}", VNODE)
     return found if task.deletes else found.where(f"{OP} <> 'D'")
-
-
-def _summary(staged: DataFrame, keys: tuple[str, ...]) -> tuple[dict[int, ChangeCounts], KeyReport]:
-    """Counts by vnode, and how many keys are NULL or were left with more than one row."""
-    no_key = " OR ".join(f"{sql.name(k)} IS NULL" for k in keys)
-    tests = {
-        "i": f"{OP} = 'I'",
-        "u": f"{OP} = 'U'",
-        "d": f"{OP} = 'D'",
-        "no_key": no_key,
-        "doubtful": f"{OP} = '{_DOUBTFUL}'",
-    }
-    counted = (F.expr(f"count_if({test})").alias(name) for name, test in tests.items())
-    rows = staged.groupBy(VNODE).agg(*counted).collect()
-    counts = {r[VNODE]: ChangeCounts(inserted=r.i, updated=r.u, deleted=r.d) for r in rows}
-    report = KeyReport(rows=0, null_keys=sum(r.no_key for r in rows), duplicate_keys=sum(r.doubtful for r in rows))
-    return counts, report
