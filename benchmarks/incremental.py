@@ -23,8 +23,9 @@ _FED = "TBLPROPERTIES ('delta.enableChangeDataFeed' = 'true', 'delta.enableDelet
 def measure(bench: Bench) -> Figures:
     """All figures. Inputs of their own keep a change data feed."""
     fed = _fed(bench, "fed", 1)
-    scattered = _beside(fed, "scattered", seed=1)
-    newest = _beside(fed, "newest", seed=100)
+    target = fed.lake.table("followed")
+    scattered = scenarios.beside(fed, lambda i: _followed(fed, "scattered", 1 + i), target)
+    newest = scenarios.beside(fed, lambda i: _followed(fed, "newest", 100 + i), target)
     due = _due(fed)
     larger = _fed(bench, "larger", TIMES_LARGER)
     more = [_followed(larger, "scattered", 1000 + i) for i in range(bench.runs)]
@@ -57,22 +58,6 @@ def _fed(bench: Bench, name: str, times: int) -> Bench:
     bench.spark.read.format("delta").load(made.lake.lineitem).write.format("delta").save(made.lake.table("merged"))
     _followed(made, "scattered", seed=999)
     return made
-
-
-def _beside(bench: Bench, what: str, seed: int) -> Figures:
-    figures: Figures = {"refresh": [], "overwrite": [], "merge": [], "stages": [], "rows": []}
-    for i in range(bench.runs):
-        result = _followed(bench, what, seed + i)
-        figures["refresh"].append(result.seconds)
-        figures["stages"].append(result.stages)
-        figures["rows"].append(result.rows.model_dump())
-        figures["overwrite"].append(contenders.seconds(lambda: contenders.overwrite(bench.spark, bench.lake)))
-        figures["merge"].append(contenders.seconds(lambda: contenders.stock_merge(bench.spark, bench.lake)))
-    if not contenders.equal(bench.spark, bench.lake.table("followed"), bench.lake.lineitem):
-        raise SystemExit(f"the incrementally refreshed table differs from its query after {what} changes")
-    figures["of_overwrite"] = median(figures["refresh"]) / median(figures["overwrite"])
-    figures["of_merge"] = median(figures["refresh"]) / median(figures["merge"])
-    return figures
 
 
 def _followed(bench: Bench, what: str, seed: int) -> RunResult:

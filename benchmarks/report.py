@@ -23,7 +23,8 @@ A first load pays for the check of its keys and for making and sealing the table
 
 def page(raw: Figures) -> str:
     """The whole page."""
-    return "\n".join([_head(raw), _changes(raw["changed"]), _stages(raw["changed"]), _others(raw), _LIMITS])
+    parts = [_changes(raw["changed"]), _stages(raw["changed"]), _followed(raw["incremental"]), _others(raw), _LIMITS]
+    return "\n".join([_head(raw), *parts])
 
 
 def _head(raw: Figures) -> str:
@@ -63,6 +64,33 @@ def _stages(changed: dict[str, Figures]) -> str:
         cells = (f"{median(s.get(name, 0.0) for s in figures['stages']):.2f}" for name in names)
         lines.append(f"| {float(share):.1%} | {' | '.join(cells)} |")
     return "\n".join([*lines, ""])
+
+
+def _followed(raw: Figures) -> str:
+    lines = [
+        "## Incremental refreshes\n",
+        f"{raw['share']:.1%} of the rows changed, scattered over all keys or those with the newest keys; the input "
+        "keeps a change data feed.\n",
+        "| changes | refresh (s) | overwrite (s) | stock MERGE (s) | of overwrite | of MERGE |",
+        "|---|---|---|---|---|---|",
+    ]
+    for what in ("scattered", "newest"):
+        figures = raw[what]
+        lines.append(
+            f"| {what} | {median(figures['refresh']):.1f} | {median(figures['overwrite']):.1f} | "
+            f"{median(figures['merge']):.1f} | {figures['of_overwrite']:.2f} | {figures['of_merge']:.2f} |"
+        )
+    larger, due = raw["larger"], raw["due"]
+    lines += [
+        "",
+        f"The same share of scattered changes in a table {larger['times']} times as large takes {larger['ratio']:.1f} "
+        f"times as long ({median(larger['refresh']):.1f} s). Asking whether a refresh is due takes "
+        f"{median(due['looks']):.3f} s, as a command {median(due['commands']):.2f} s.",
+    ]
+    names = list(raw["scattered"]["stages"][0])
+    cells = (f"{median(s.get(name, 0.0) for s in raw['scattered']['stages']):.2f}" for name in names)
+    lines += ["", f"| | {' | '.join(names)} |", f"|---|{'---|' * len(names)}", f"| seconds | {' | '.join(cells)} |", ""]
+    return "\n".join(lines)
 
 
 def _others(raw: Figures) -> str:

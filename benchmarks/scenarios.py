@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -15,6 +16,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from airflow_refresh_provider.core.definition import Definition
+from airflow_refresh_provider.core.results import RunResult
 from airflow_refresh_provider.runner.refreshes import Refreshes
 from benchmarks import contenders
 from benchmarks.lake import KEYS, QUERY, Lake, change
@@ -73,17 +75,26 @@ def first_loads(bench: Bench) -> Figures:
 
 def changed(bench: Bench, share: float, seed: int) -> Figures:
     """The same change taken up by a refresh, an overwrite and a stock MERGE, one after the other."""
+
+    def step(i: int) -> RunResult:
+        change(bench.spark, bench.lake, share, seed + i)
+        return contenders.refresh(bench.refreshes, "lineitem")
+
+    return beside(bench, step, bench.lake.table("lineitem_kept"))
+
+
+def beside(bench: Bench, step: Callable[[int], RunResult], target: str) -> Figures:
+    """Steps, each a change and a refresh of `target`, beside what the other contenders take for the same."""
     figures: Figures = {"refresh": [], "overwrite": [], "merge": [], "stages": [], "rows": []}
     for i in range(bench.runs):
-        change(bench.spark, bench.lake, share, seed + i)
-        result = contenders.refresh(bench.refreshes, "lineitem")
+        result = step(i)
         figures["refresh"].append(result.seconds)
         figures["stages"].append(result.stages)
         figures["rows"].append(result.rows.model_dump())
         figures["overwrite"].append(contenders.seconds(lambda: contenders.overwrite(bench.spark, bench.lake)))
         figures["merge"].append(contenders.seconds(lambda: contenders.stock_merge(bench.spark, bench.lake)))
-    if not contenders.equal(bench.spark, bench.lake.table("lineitem_kept"), bench.lake.lineitem):
-        raise SystemExit(f"the refreshed table differs from its query at {share:.1%} changed")
+    if not contenders.equal(bench.spark, target, bench.lake.lineitem):
+        raise SystemExit(f"the refreshed table {target} differs from its query")
     figures["of_overwrite"] = median(figures["refresh"]) / median(figures["overwrite"])
     figures["of_merge"] = median(figures["refresh"]) / median(figures["merge"])
     return figures
