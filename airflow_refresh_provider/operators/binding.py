@@ -205,7 +205,7 @@ def log_differences(found: Differences, log: Log) -> None:
 
 def _scheduled(context: Context) -> bool:
     """Whether nobody has triggered the DAG run by hand."""
-    return str(context["dag_run"].run_type) != "manual"
+    return bool(context["dag_run"].run_type != "manual")
 
 
 def _told(error: RefreshError) -> str:

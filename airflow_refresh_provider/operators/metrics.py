@@ -6,7 +6,7 @@
 | `refresh.rows` | counter | changed rows in them; tag `stage` |
 | `refresh.ended` | counter | refreshes that ended in a task; tag `state` |
 | `refresh.lag` | gauge | seconds by which a target was behind its inputs when a refresh of it ended |
-| `refresh.late` | counter | refreshes that ended with the target further behind than its `target_lag` |
+| `refresh.late` | gauge | 1 if that was more than the definition's `target_lag`, else 0 |
 | `refresh.seconds` | timer | from the first task's work on a refresh to its end, as the last attempt saw it |
 """
 
@@ -32,6 +32,5 @@ def ended(result: RunResult) -> None:
     stats.incr("refresh.ended", tags={"definition": result.name, "state": result.state.value})
     if result.lag_seconds is not None:
         stats.gauge("refresh.lag", result.lag_seconds, tags={"definition": result.name})
-    if result.late:
-        stats.incr("refresh.late", tags={"definition": result.name})
+        stats.gauge("refresh.late", int(result.late), tags={"definition": result.name})
     stats.timing("refresh.seconds", timedelta(seconds=result.seconds), tags={"definition": result.name})

@@ -85,6 +85,7 @@ def test_all_of_a_diamond_are_at_one_version(diamond: tuple[Shared, Callable[...
     assert all({"k": 50, "v": "a"} in rows(shared, name) for name in (LOW, LEFT, RIGHT, TOP, APART))
 
 
+@pytest.mark.slow
 def test_one_that_fails_stops_those_it_feeds_and_no_other(diamond: tuple[Shared, Callable[..., Any]]) -> None:
     shared, run = diamond
     run()
@@ -101,6 +102,7 @@ def test_one_that_fails_stops_those_it_feeds_and_no_other(diamond: tuple[Shared,
     assert {"k": 1, "v": "new"} in rows(shared, TOP)
 
 
+@pytest.mark.slow
 def test_parents_that_had_nothing_to_do_do_not_stop_anybody(diamond: tuple[Shared, Callable[..., Any]]) -> None:
     _shared, run = diamond
     run()

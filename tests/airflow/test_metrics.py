@@ -28,6 +28,7 @@ def test_commits_and_ends_are_counted(
     told: list[tuple[str, Any, dict[str, str]]] = []
     monkeypatch.setattr(stats, "incr", lambda name, count=1, *, tags: told.append((name, count, tags)))
     monkeypatch.setattr(stats, "timing", lambda name, took, *, tags: told.append((name, took, tags)))
+    monkeypatch.setattr(stats, "gauge", lambda name, value, *, tags: told.append((name, value, tags)))
     shared = share()
     dag = airflow.dag(SINGLE.format(definition=shared.definition))
     airflow.run(dag)
@@ -45,6 +46,10 @@ def test_commits_and_ends_are_counted(
     states = [tags["state"] for name, _, tags in told if name == "refresh.ended"]
     assert states == ["succeeded", "succeeded", "nothing_to_do"]
     assert sum(name == "refresh.seconds" for name, _, _ in told) == 3
+    assert [(name, value) for name, value, _ in told if name in ("refresh.lag", "refresh.late")] == [
+        ("refresh.lag", 0),
+        ("refresh.late", 0),
+    ] * 2
     assert {tags["stage"] for _, _, tags in told if "stage" in tags} == {"merge"}
     documented = {line.split("`")[1] for line in (metrics.__doc__ or "").splitlines() if line.startswith("| `")}
     assert {name for name, _, _ in told} == documented

@@ -30,7 +30,7 @@ with DAG("told_to_statsd", schedule=None, start_date=datetime(2024, 1, 1)):
 """
 LINE = re.compile(r"airflow\.(?P<name>refresh\.\w+),(?P<tags>[^:]*):(?P<value>[^|]*)\|(?P<kind>\w+)")
 ROW = re.compile(r"^\| `(?P<name>[\w.]+)` \| (?P<kind>\w+) \|", flags=re.MULTILINE)
-KINDS = {"counter": "c", "timer": "ms"}
+KINDS = {"counter": "c", "gauge": "g", "timer": "ms"}
 OVER = b"over"
 
 
@@ -99,6 +99,8 @@ def test_every_documented_metric_arrives_with_its_tags() -> None:
         ("refresh.ended", 1, {"definition": NAME, "state": "succeeded"}),
         ("refresh.ended", 1, {"definition": NAME, "state": "nothing_to_do"}),
     ]
+    gauges = [(m["name"], float(m["value"])) for m in found if m["kind"] == "g"]
+    assert gauges == [("refresh.lag", 0), ("refresh.late", 0)] * 2
     timed = [(m["name"], float(m["value"]) >= 0, _tags(m["tags"])) for m in found if m["kind"] == "ms"]
     assert timed == [("refresh.seconds", True, {"definition": NAME})] * 3
 

@@ -194,7 +194,7 @@ def live(folder: Path, server: Server, holds: Path, kind: Kind, seed: int, steps
 
 @pytest.mark.parametrize(("kind", "seed"), [(VNODE, 5)], ids=str)
 def test_a_few_windows(tmp_path: Path, server: Server, holds: Path, kind: Kind, seed: int) -> None:
-    live(tmp_path, server, holds, kind, seed, steps=4, kills=1)
+    live(tmp_path, server, holds, kind, seed, steps=3, kills=1)
 
 
 @pytest.mark.slow

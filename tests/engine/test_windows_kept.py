@@ -90,6 +90,7 @@ def told(result: RunResult) -> tuple[str, str]:
     return result.mode, result.mode_reason or ""
 
 
+@pytest.mark.slow
 def test_what_is_kept_is_read(kept: Kept) -> None:
     kept.change(times=3)
     assert told(kept.run()) == ("incremental", "changes of x in versions 1 to 3")
@@ -127,6 +128,7 @@ def test_files_that_were_vacuumed_have_everything_compared(kept: Kept) -> None:
     assert "has kept its changes" in reason or "cannot be read" in reason
 
 
+@pytest.mark.slow
 def test_a_promise_that_has_run_out_has_everything_compared(kept: Kept) -> None:
     kept.change(times=2)
     kept.age(1, days=8)
@@ -137,6 +139,7 @@ def test_a_promise_that_has_run_out_has_everything_compared(kept: Kept) -> None:
     assert (mode, "has kept its changes since version 0 only until" in reason) == ("full", True)
 
 
+@pytest.mark.slow
 def test_a_table_made_anew_in_its_place_has_everything_compared(kept: Kept) -> None:
     kept.change()
     kept.do("CREATE OR REPLACE TABLE {t} USING delta AS SELECT id AS k, -id AS v FROM range(18)")
