@@ -47,7 +47,7 @@ def _fed(bench: Bench, name: str, times: int) -> Bench:
     """A lake whose lineitem keeps a feed, so many times as large, refreshed once and followed once."""
     made = replace(bench, lake=Lake(bench.lake.root / name))
     copies = " UNION ALL ".join(
-        f"SELECT * REPLACE (l_orderkey + {i} * 10000000 AS l_orderkey) FROM parquet.`{bench.parquet}`"
+        f"SELECT l_orderkey + {i} * 10000000 AS l_orderkey, * EXCEPT (l_orderkey) FROM parquet.`{bench.parquet}`"
         if i
         else f"SELECT * FROM parquet.`{bench.parquet}`"
         for i in range(times)
