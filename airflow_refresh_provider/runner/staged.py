@@ -33,13 +33,14 @@ def of_comparison(ports: Ports, name: str, comparison_id: str) -> str:
     return f"{_folder(ports, name)}/{_begun(ports.clock.now())}-{comparison_id}"
 
 
-def changes_of(run: Run, generation: int) -> tuple[str, Stamp]:
+def changes_of(run: Run, generation: int, kind: str = "changes") -> tuple[str, Stamp]:
     """Where the next change set of a run is staged, and the stamp of its commit.
 
-    Each has a folder of its own, named by generation, so that a late statement of an old owner cannot mix with it.
+    Each has a folder of its own, named by generation, so that a late statement of an old owner cannot mix with it; and
+    by its kind, so that a comparison which takes the place of a window does not find the window's.
     """
     rounds = len(run.frozen.rounds) if run.frozen else 0
-    name = f"changes-{generation}-{rounds}"
+    name = f"{kind}-{generation}-{rounds}"
     return f"{run.plan.staging}/{name}", stamp(run, generation, f"{run.run_id}/{name}")
 
 

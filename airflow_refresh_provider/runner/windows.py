@@ -119,7 +119,7 @@ def _frozen(run: Run, ready: Ready, read: Comparison) -> Frozen:
 
 
 def _task(tenure: Tenure, run: Run, source: Source, ready: Ready, known: dict[str, InputHistory]) -> WindowTask:
-    location, stamp = staged.changes_of(run, tenure.generation)
+    location, stamp = staged.changes_of(run, tenure.generation, "window")
     return WindowTask(
         source=source,
         windows={name: window.within(known[name].changes) for name, window in run.plan.windows.items()},

@@ -101,7 +101,7 @@ class SparkEngineSession:
             return compare.compare(self._spark, task)
 
     def read_windows(self, task: WindowTask) -> StagedTable:
-        with self._act("The target was not changed.", task.source):
+        with self._act("The target was not changed.", task.source, discarded=True):
             return windows.read(self._spark, task)
 
     def apply(self, task: ApplyTask) -> None:
@@ -122,8 +122,11 @@ class SparkEngineSession:
         sessions.close(self._spark)
 
     @contextmanager
-    def _act(self, left: str, source: Source | None = None) -> Iterator[None]:
-        """One act; `source` is what it reads, to say which input an error is about."""
+    def _act(self, left: str, source: Source | None = None, *, discarded: bool = False) -> Iterator[None]:
+        """One act; `source` is what it reads, to say which input an error is about.
+
+        `discarded`: what the act was to write is not used after an error, so that it does not matter how it ended.
+        """
         if self._lost:
             raise Retry(
                 "session_lost",
@@ -140,6 +143,7 @@ class SparkEngineSession:
             known = True
             raise
         except Failed as error:
+            known = discarded
             raise content.blamed(error, source) if source else error from None
         finally:
             self._lost = not known

@@ -25,7 +25,7 @@ def read(spark: SparkSession, task: WindowTask) -> StagedTable:
     """Stage the changes."""
     with writing.setting(spark, {"spark.sql.shuffle.partitions": str(_PARTITIONS)}):
         changes = _ends(_signed(spark, task), task)
-        changes = changes.repartition(VNODE) if task.partitioned else changes.coalesce(1)
+        changes = changes.repartition(VNODE) if task.partitioned else changes
         writer = writing.stamped(changes.write, task.stamp).mode("overwrite").options(**ddl.naming(task.target.columns))
         (writer.partitionBy(VNODE) if task.partitioned else writer).save(task.location)
     return StagedTable(location=task.location, version=0)

@@ -112,6 +112,16 @@ def test_a_log_that_was_cleaned_has_everything_compared_although_delta_would_rea
     assert told(kept.run())[0] == "incremental"
 
 
+def test_change_files_that_are_gone_have_everything_compared_in_the_same_run(kept: Kept) -> None:
+    kept.change()
+    for file in (kept.input / "_change_data").glob("*"):
+        file.unlink()
+    mode, reason = told(kept.run())
+    assert (mode, reason.startswith("the changes of the inputs cannot be read: ")) == ("full", True)
+    kept.change()
+    assert told(kept.run())[0] == "incremental"
+
+
 @pytest.mark.slow
 def test_files_that_were_vacuumed_have_everything_compared(kept: Kept) -> None:
     kept.do(
