@@ -1,7 +1,9 @@
 """Assets: what Airflow calls the targets that are kept fresh, and the inputs they are made of.
 
-An asset has the name of its definition, or of the place where an input is. Two assets of one place would shut each
-other out, so an input that is the target of another definition has to be given as that definition's asset.
+A target's asset has the name of its definition and lies at the target. An input may be somebody's target, or be read
+by several DAGs, of which only some watch it. Of two assets with one URI Airflow shuts one out, and an asset is watched
+only as long as every DAG that names it does so. Hence what is read of a place and the changes made to it are assets of
+their own.
 """
 
 from __future__ import annotations
@@ -18,10 +20,15 @@ def asset_of(name: str, place: str) -> Asset:
     return Asset(name=name, uri=_uri(place))
 
 
-def input_asset(read: Input, *, watched: bool = False) -> Asset:
-    """The asset that stands for an input. One that is watched has an event whenever rows of it may have changed."""
-    watchers = [AssetWatcher(name="changes", trigger=_trigger(read))] if watched else []
-    return Asset(name=read.path, uri=_uri(read.path), watchers=watchers)
+def input_asset(read: Input) -> Asset:
+    """The asset that stands for what is read of an input."""
+    return Asset(name=read.path, uri=f"{_uri(read.path)}?asset=input")
+
+
+def changes_asset(read: Input) -> Asset:
+    """The asset that stands for the changes of an input: watched, it has an event whenever rows may have changed."""
+    watcher = AssetWatcher(name="changes", trigger=_trigger(read))
+    return Asset(name=f"changes of {read.path}", uri=f"{_uri(read.path)}?asset=changes", watchers=[watcher])
 
 
 def _trigger(read: Input) -> InputTrigger:

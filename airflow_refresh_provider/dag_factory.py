@@ -12,7 +12,7 @@ from typing import Any
 
 from airflow.sdk import DAG, Asset, AssetAny, BaseOperator, Param, TaskGroup, TriggerRule
 
-from airflow_refresh_provider.assets import input_asset
+from airflow_refresh_provider.assets import changes_asset, input_asset
 from airflow_refresh_provider.core.cascade import Link, bases, ordered
 from airflow_refresh_provider.core.definition import Definition
 from airflow_refresh_provider.core.mode import AS_DEFINED, Mode
@@ -159,7 +159,9 @@ def _asset(definition: Definition, name: str) -> Asset | None:
     """The asset of an input; none where only the machine that refreshes knows its place."""
     read, refresh = definition.inputs[name], definition.refresh
     watched = refresh.on_change and read.trigger and not read.ignore_changes
-    return input_asset(read, watched=watched) if watched or "${" not in read.path else None
+    if watched:
+        return changes_asset(read)
+    return input_asset(read) if "${" not in read.path else None
 
 
 def _schedule(definition: Definition, inputs: Mapping[str, Asset | None]) -> Any:

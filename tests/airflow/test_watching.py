@@ -126,7 +126,10 @@ def test_a_dag_has_the_schedule_of_its_definition(refresh: Any, timetable: str) 
 def test_inputs_that_begin_refreshes_are_watched_and_all_are_told_as_inlets() -> None:
     dag = refresh_dag(build(refresh={"on_change": True}))
     assets = dag.get_task("start").inlets
-    assert [(a.name, a.uri, len(a.watchers)) for a in assets] == [("/x", "file:///x", 1), ("/y", "file:///y", 0)]
+    assert [(a.name, a.uri, len(a.watchers)) for a in assets] == [
+        ("changes of /x", "file:///x?asset=changes", 1),
+        ("/y", "file:///y?asset=input", 0),
+    ]
     assert isinstance(dag.schedule, AssetAny)
     assert list(dag.schedule.objects) == assets[:1]
 
@@ -146,3 +149,23 @@ def test_on_change_needs_an_input_that_may_begin_it() -> None:
             inputs={"x": {"path": "/x", "trigger": False}, "y": {"path": "/y", "ignore_changes": True}},
             refresh={"on_change": True},
         )
+
+
+def test_one_who_watches_an_input_and_one_who_only_reads_it_name_different_assets() -> None:
+    """Airflow stops watching an asset that any DAG names without a watcher."""
+    watching, reading = (
+        refresh_dag(build(name=n, refresh=r)) for n, r in (("a", {"on_change": True}), ("b", "manual"))
+    )
+    named = [{asset.name for asset in dag.get_task("start").inlets} for dag in (watching, reading)]
+    assert named == [{"changes of /x", "/y"}, {"/x", "/y"}]
+
+
+def test_a_target_that_is_read_elsewhere_keeps_an_asset_of_its_own() -> None:
+    parent, child = (
+        build(target="/x", inputs={"x": {"path": "/a"}, "y": {"path": "/b"}}),
+        build(name="child", target="/u"),
+    )
+    uris = [
+        asset.uri for dag in map(refresh_dag, (parent, child)) for t in dag.tasks for asset in (*t.inlets, *t.outlets)
+    ]
+    assert len(set(uris)) == len(uris) == 6
