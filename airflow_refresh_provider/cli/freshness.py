@@ -12,6 +12,5 @@ def due(call: Call, name: str) -> DueReport:
 
 
 def freshness(call: Call, name: str | None, why: bool) -> list[Freshness]:
-    """How far targets are behind; `why` keeps what is known of each input."""
-    found = call.refreshes().freshness(name)
-    return found if why else [fresh.model_copy(update={"inputs": ()}) for fresh in found]
+    """How far targets are behind; `why` tells of each input."""
+    return call.refreshes().freshness(name, why=why)

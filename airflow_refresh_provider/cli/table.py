@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from airflow_refresh_provider.core.mode import AS_DEFINED, Mode
+
 
 class Kind(StrEnum):
     """What an option takes."""
@@ -79,8 +81,8 @@ _RUN_OPTIONS = (
     Option(
         "--mode",
         "how changes are found: by comparing everything, or by what the inputs say has changed",
-        choices=("as_defined", "full", "incremental", "auto"),
-        default="as_defined",
+        choices=(AS_DEFINED, *Mode),
+        default=AS_DEFINED,
     ),
     Option(
         "--on-interrupted",

@@ -20,6 +20,7 @@ class Cause(StrEnum):
 
     FIRST = "first"  # it has never been refreshed
     REDEFINED = "redefined"
+    OVERWRITTEN = "overwritten"  # somebody else has written the target
     INTERRUPTED = "interrupted"  # a run was left unfinished
     INTERVAL = "interval"
     CRON = "cron"
@@ -37,7 +38,7 @@ class Cause(StrEnum):
         return self in _DUE
 
 
-_DUE = {Cause.FIRST, Cause.REDEFINED, Cause.INTERRUPTED, Cause.INTERVAL, Cause.CRON, Cause.CHANGED}
+_DUE = {Cause.FIRST, Cause.REDEFINED, Cause.OVERWRITTEN, Cause.INTERRUPTED, Cause.INTERVAL, Cause.CRON, Cause.CHANGED}
 
 
 class Behind(Stored):

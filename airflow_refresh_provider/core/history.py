@@ -58,7 +58,7 @@ class InputHistory(Stored):
     @property
     def moved(self) -> bool:
         """Whether any row may have changed; tidying up does not count."""
-        return self.reshaped or any(c.data_change for c in self.commits)
+        return bool(self.changes)
 
     @property
     def bytes(self) -> int:

@@ -142,7 +142,6 @@ class InputLag(Stored):
     lag_seconds: float
     kept_until: datetime | None = None
     upstream: str | None = None
-    why: str | None = None
 
 
 class Freshness(Stored):

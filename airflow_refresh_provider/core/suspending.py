@@ -1,6 +1,6 @@
 """Suspension: a definition whose scheduled refreshes keep failing rests until somebody has seen to it.
 
-Refreshes by hand neither count nor are counted as cured by time: a success resets the count, whoever made it.
+Refreshes by hand do not count, and neither does what cures itself; a success resets the count, whoever made it.
 """
 
 from __future__ import annotations
@@ -9,6 +9,14 @@ from typing import Any
 
 from airflow_refresh_provider.core.record import Record
 from airflow_refresh_provider.errors import Refused
+
+_CURES_ITSELF = frozenset({"input_not_published"})
+"""Codes of errors that another definition's next refresh ends."""
+
+
+def counts(code: str) -> bool:
+    """Whether an error that running again at once would not mend counts as a failure."""
+    return code not in _CURES_ITSELF
 
 
 def after_failure(record: Record, reason: str) -> dict[str, Any]:

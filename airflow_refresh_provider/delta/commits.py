@@ -10,16 +10,14 @@ from airflow_refresh_provider.core.columns import VNODE
 from airflow_refresh_provider.core.log import Commit
 from airflow_refresh_provider.delta.log_files import Action
 
+ByKind = dict[str, list[Any]]
+
 
 def commit_of(version: int, actions: Iterable[Action]) -> Commit:
     """The facts of one commit. Files that were only moved (`dataChange` false) count for nothing."""
-    by_kind: dict[str, list[Any]] = {}
-    for action in actions:
-        for kind, fields in action.items():
-            by_kind.setdefault(kind, []).append(fields)
-    info = (by_kind.get("commitInfo") or [{}])[0]
-    added = [f for f in by_kind.get("add", ()) if f.get("dataChange", True)]
-    removed = [f for f in by_kind.get("remove", ()) if f.get("dataChange", True)]
+    by_kind = grouped(actions)
+    info = info_of(by_kind)
+    added, removed = changing(by_kind, "add"), changing(by_kind, "remove")
     note = info.get("userMetadata")
     return Commit(
         version=version,
@@ -32,6 +30,25 @@ def commit_of(version: int, actions: Iterable[Action]) -> Commit:
         bytes_added=_bytes_added(added, removed),
         note=note if isinstance(note, str) else None,
     )
+
+
+def grouped(actions: Iterable[Action]) -> ByKind:
+    """The fields of the actions of a commit, by kind of action."""
+    by_kind: ByKind = {}
+    for action in actions:
+        for kind, fields in action.items():
+            by_kind.setdefault(kind, []).append(fields)
+    return by_kind
+
+
+def info_of(by_kind: ByKind) -> Any:
+    """What a commit says about itself; nothing if its writer left that out."""
+    return (by_kind.get("commitInfo") or [{}])[0]
+
+
+def changing(by_kind: ByKind, kind: str) -> list[Any]:
+    """The files that a commit added or removed and did not only move."""
+    return [f for f in by_kind.get(kind, ()) if f.get("dataChange", True)]
 
 
 def txns_of(txns: Iterable[Any]) -> dict[str, int]:

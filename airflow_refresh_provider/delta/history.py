@@ -10,6 +10,7 @@ from typing import Any
 
 from airflow_refresh_provider.core.history import InputCommit, InputHistory
 from airflow_refresh_provider.core.pins import DeltaPin
+from airflow_refresh_provider.delta.commits import changing, grouped, info_of
 from airflow_refresh_provider.delta.log_files import Action, LogFiles, list_log
 from airflow_refresh_provider.delta.tables import open_table
 from airflow_refresh_provider.ports.log import LogGap
@@ -76,12 +77,9 @@ def _shape_of(metadata: Mapping[str, Any]) -> _Shape:
 
 
 def _commit(log: LogFiles, version: int, actions: Iterable[Action]) -> InputCommit:
-    by_kind: dict[str, list[Any]] = {}
-    for action in actions:
-        for kind, fields in action.items():
-            by_kind.setdefault(kind, []).append(fields)
-    info = (by_kind.get("commitInfo") or [{}])[0]
-    moved = [f for kind in ("add", "remove") for f in by_kind.get(kind, ()) if f.get("dataChange", True)]
+    by_kind = grouped(actions)
+    info = info_of(by_kind)
+    moved = [*changing(by_kind, "add"), *changing(by_kind, "remove")]
     read = by_kind.get("cdc") or moved
     stamp = info.get("inCommitTimestamp") or info.get("timestamp")
     return InputCommit(

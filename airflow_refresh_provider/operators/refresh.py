@@ -10,7 +10,6 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from airflow.providers.standard.triggers.temporal import DateTimeTrigger
 from airflow.sdk import Asset, BaseOperator
 from airflow.sdk.exceptions import AirflowSkipException, TaskDeferred
 
@@ -75,6 +74,8 @@ class _RefreshTask(BaseOperator):
                 trigger = waiting(self.definition_name, places, Wish(unpaused=True), configuration.poll_interval())
                 raise TaskDeferred(trigger=trigger, method_name="execute") from None
             except binding.NotYet as wait:
+                from airflow.providers.standard.triggers.temporal import DateTimeTrigger
+
                 self.log.info("%s; this task goes on at %s", wait, wait.moment)
                 raise TaskDeferred(trigger=DateTimeTrigger(moment=wait.moment), method_name="execute") from None
             finally:

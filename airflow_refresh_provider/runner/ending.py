@@ -10,7 +10,7 @@ from airflow_refresh_provider.core.policy import KEY_ERRORS
 from airflow_refresh_provider.core.record import Record
 from airflow_refresh_provider.core.request import Request
 from airflow_refresh_provider.core.results import HistoryEntry, Outcome, RunResult
-from airflow_refresh_provider.core.suspending import after_failure
+from airflow_refresh_provider.core.suspending import after_failure, counts
 from airflow_refresh_provider.errors import Failed, Invalid, Lost, RefreshError, Refused, StaleSnapshot
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.control import EventRow, Snapshot
@@ -41,7 +41,7 @@ def missed_on_failure(ports: Ports, snapshot: Snapshot, record: Record, request:
     try:
         yield
     except (Invalid, Refused, Failed) as error:
-        if request.scheduled:
+        if request.scheduled and counts(error.code):
             missed = record.after(Event.MISS, **after_failure(record, error.message))
             with suppress(StaleSnapshot):
                 commit(ports, snapshot, missed, Event.MISS)

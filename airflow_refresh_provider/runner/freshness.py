@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime
 from statistics import median
 
@@ -15,26 +17,35 @@ from airflow_refresh_provider.core.record import Published, Record
 from airflow_refresh_provider.core.results import DueReport, Freshness, InputLag, Outcome
 from airflow_refresh_provider.errors import RefreshError
 from airflow_refresh_provider.ports.bundle import Ports
-from airflow_refresh_provider.runner import inputs, reports, windows
+from airflow_refresh_provider.runner import inputs, reports, targets, windows
 from airflow_refresh_provider.runner.start import judge, known
 
 _JUDGED_BY = 5
 """So many of the newest refreshes say how long the next may take."""
 
 
+@dataclass(frozen=True)
+class _Look:
+    """One look at the inputs of a definition that was refreshed before: what they are, and what was not applied."""
+
+    pins: VersionVector
+    histories: Mapping[str, InputHistory | None]
+    behind: tuple[Behind, ...]
+
+
 def report_due(ports: Ports, name: str) -> DueReport:
     """Whether a refresh of a definition is due now. Raises Invalid for an unknown name or a missing input."""
     record = known(name, ports.store.read(name).record)
-    now = ports.clock.now()
-    behind = tuple(_behind(ports, record, newest_pins(ports, record))) if record.published else ()
+    now, published = ports.clock.now(), record.published
+    behind = _look(ports, record, published).behind if published else ()
     decision = due(
         DueFacts(
             now=now,
             schedule=record.definition.refresh,
-            refreshed_at=record.published.at if record.published else None,
-            behind=behind,
+            refreshed_at=published.at if published else None,
+            behind=(*behind, *_clock(record)),
             resting=_resting(ports, record),
-            ready=_ready(record),
+            ready=_ready(ports, record),
         )
     )
     return DueReport(
@@ -43,34 +54,23 @@ def report_due(ports: Ports, name: str) -> DueReport:
         cause=decision.cause.value,
         reason=_told(record, decision, behind),
         next_at=decision.next_at,
-        lag_seconds=lag(now, behind).total_seconds() if record.published else None,
+        lag_seconds=lag(now, behind).total_seconds() if published else None,
     )
 
 
-def freshness(ports: Ports, record: Record) -> Freshness:
-    """How far the target of a definition is behind its inputs."""
-    now, published = ports.clock.now(), record.published
-    wanted = record.definition.refresh.target_lag
-    if published is None:
-        return Freshness(
-            name=record.name,
-            confirmed_at=None,
-            lag_seconds=None,
-            target_lag_seconds=wanted.total_seconds() if wanted else None,
-            late=is_late(record.definition.refresh, None),
-            ready_in_seconds=None,
-        )
-    pins = newest_pins(ports, record)
-    behind = {b.name: b for b in _behind(ports, record, pins)}
-    age = lag(now, behind.values())
+def freshness(ports: Ports, record: Record, *, why: bool) -> Freshness:
+    """How far the target of a definition is behind its inputs; `why` tells it of each of them."""
+    now, published, schedule = ports.clock.now(), record.published, record.definition.refresh
+    look = _look(ports, record, published) if published else None
+    age = lag(now, look.behind) if look else None
     return Freshness(
         name=record.name,
-        confirmed_at=now - age,
-        lag_seconds=age.total_seconds(),
-        target_lag_seconds=wanted.total_seconds() if wanted else None,
-        late=is_late(record.definition.refresh, age.total_seconds()),
+        confirmed_at=now - age if age is not None else None,
+        lag_seconds=age.total_seconds() if age is not None else None,
+        target_lag_seconds=schedule.target_lag.total_seconds() if schedule.target_lag else None,
+        late=is_late(schedule, age.total_seconds() if age is not None else None),
         ready_in_seconds=_usual_seconds(ports, record.name),
-        inputs=tuple(_input_lag(ports, published, name, pin, behind.get(name), now) for name, pin in pins.items()),
+        inputs=_input_lags(ports, published, look, now) if published and look and why else (),
     )
 
 
@@ -79,31 +79,40 @@ def lag_seconds(ports: Ports, record: Record) -> float | None:
     if record.published is None:
         return None
     with suppress(RefreshError):
-        return lag(ports.clock.now(), _behind(ports, record, newest_pins(ports, record))).total_seconds()
+        return lag(ports.clock.now(), _look(ports, record, record.published).behind).total_seconds()
     return None
 
 
-def newest_pins(ports: Ports, record: Record) -> VersionVector:
+def _look(ports: Ports, record: Record, published: Published) -> _Look:
+    pins = _newest_pins(ports, record, published)
+    histories = windows.histories(ports, published.pins, pins)
+    spans = ((n, _span(published, published.pins.get(n), pin, histories.get(n))) for n, pin in pins.items())
+    given = record.definition.inputs
+    behind = (
+        Behind(name=name, applied_at=span[0], oldest=span[1], newest=span[2], triggers=given[name].trigger)
+        for name, span in spans
+        if span
+    )
+    return _Look(pins, histories, tuple(behind))
+
+
+def _newest_pins(ports: Ports, record: Record, published: Published) -> VersionVector:
     """What the inputs are now, those whose changes are not looked for left as they were applied."""
-    applied = record.published.pins if record.published else {}
-    ignored = {n: applied[n] for n, read in record.definition.inputs.items() if read.ignore_changes and n in applied}
-    looked_at = {n: read for n, read in record.definition.inputs.items() if n not in ignored}
+    applied, given = published.pins, record.definition.inputs
+    ignored = {name: applied[name] for name, read in given.items() if read.ignore_changes and name in applied}
+    looked_at = {name: read for name, read in given.items() if name not in ignored}
     return inputs.pin(ports, record.definition.model_copy(update={"inputs": looked_at})) | ignored
 
 
-def _behind(ports: Ports, record: Record, pins: VersionVector) -> list[Behind]:
-    """The inputs with changes that were not applied."""
+def _clock(record: Record) -> tuple[Behind, ...]:
+    """The clock counts as an input that has changed since the last refresh, where the query reads it.
+
+    Nobody commits to it, so it does not begin a refresh on change; nor is a target ever behind it.
+    """
     published = record.published
-    assert published is not None
-    histories = windows.histories(ports, published.pins, pins)
-    found = []
-    for name, pin in pins.items():
-        span = _span(published, published.pins.get(name), pin, histories.get(name))
-        if span:
-            applied_at, oldest, newest = span
-            triggers = record.definition.inputs[name].trigger
-            found.append(Behind(name=name, applied_at=applied_at, oldest=oldest, newest=newest, triggers=triggers))
-    return found
+    if published is None or not published.clocked or record.definition.refresh.on_change:
+        return ()
+    return (Behind(name="the clock", applied_at=published.at, oldest=published.at, newest=published.at),)
 
 
 def _span(
@@ -141,12 +150,15 @@ def _resting(ports: Ports, record: Record) -> Cause | None:
     return Cause.RUNNING if judge(ports, record) is Liveness.LIVE else None
 
 
-def _ready(record: Record) -> Cause | None:
+def _ready(ports: Ports, record: Record) -> Cause | None:
+    published = record.published
     if record.run is not None:
         return Cause.INTERRUPTED
-    if record.published is None:
+    if published is None:
         return Cause.FIRST
-    return Cause.REDEFINED if record.published.definition_hash != record.definition.hash else None
+    if published.definition_hash != record.definition.hash:
+        return Cause.REDEFINED
+    return None if targets.as_published(ports, published, record.definition.target) else Cause.OVERWRITTEN
 
 
 def _told(record: Record, decision: DueDecision, behind: tuple[Behind, ...]) -> str:
@@ -156,6 +168,8 @@ def _told(record: Record, decision: DueDecision, behind: tuple[Behind, ...]) -> 
             return "it has never been refreshed"
         case Cause.REDEFINED:
             return "its definition has changed since the last refresh"
+        case Cause.OVERWRITTEN:
+            return "somebody else has written the target since the last refresh"
         case Cause.INTERRUPTED:
             return "a refresh was left unfinished"
         case Cause.NOTHING_NEW:
@@ -169,22 +183,24 @@ def _told(record: Record, decision: DueDecision, behind: tuple[Behind, ...]) -> 
         case Cause.SUSPENDED:
             return f"it is suspended: {record.suspended}"
         case _:
-            return f"changes wait: {waiting}"
+            return f"changes wait: {waiting}" if waiting else "the query reads the clock"
 
 
-def _input_lag(
-    ports: Ports, published: Published, name: str, pin: Pin, behind: Behind | None, now: datetime
-) -> InputLag:
-    applied = published.pins.get(name)
-    history = windows.histories(ports, published.pins, {name: pin}).get(name) if behind else None
-    return InputLag(
-        name=name,
-        applied=applied.digest if applied else None,
-        newest=pin.digest,
-        lag_seconds=lag(now, [behind] if behind else []).total_seconds(),
-        kept_until=history.readable_until if history else None,
-        upstream=_upstream(ports, pin),
-    )
+def _input_lags(ports: Ports, published: Published, look: _Look, now: datetime) -> tuple[InputLag, ...]:
+    behind = {b.name: b for b in look.behind}
+
+    def told(name: str, pin: Pin) -> InputLag:
+        applied, history = published.pins.get(name), look.histories.get(name)
+        return InputLag(
+            name=name,
+            applied=applied.digest if applied else None,
+            newest=pin.digest,
+            lag_seconds=lag(now, [behind[name]] if name in behind else []).total_seconds(),
+            kept_until=history.readable_until if history else None,
+            upstream=_upstream(ports, pin),
+        )
+
+    return tuple(told(name, pin) for name, pin in look.pins.items())
 
 
 def _upstream(ports: Ports, pin: Pin) -> str | None:

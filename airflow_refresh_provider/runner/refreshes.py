@@ -61,11 +61,11 @@ class Refreshes:
         """Whether a refresh is due now, and why or why not. Needs no Spark."""
         return freshness.report_due(self.ports, name)
 
-    def freshness(self, name: str | None = None) -> list[Freshness]:
-        """How far targets are behind their inputs, of one definition or of all. Needs no Spark."""
-        if name is not None:
-            return [freshness.freshness(self.ports, known(name, self.ports.store.read(name).record))]
-        return [freshness.freshness(self.ports, record) for record in self.ports.store.records()]
+    def freshness(self, name: str | None = None, *, why: bool = False) -> list[Freshness]:
+        """How far targets are behind, of one definition or of all; `why` tells of each input. Needs no Spark."""
+        store = self.ports.store
+        records = store.records() if name is None else [known(name, store.read(name).record)]
+        return [freshness.freshness(self.ports, record, why=why) for record in records]
 
     def pause(self, name: str) -> DefinitionStatus:
         """Let a definition rest from its next chunk on."""

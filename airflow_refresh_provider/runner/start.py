@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from airflow_refresh_provider.core.lifecycle import Event, State
-from airflow_refresh_provider.core.log import foreign
 from airflow_refresh_provider.core.marker import Marker
 from airflow_refresh_provider.core.owner import BEAT_EVERY, WAIT_FOR_LEASE, Beat, Liveness, liveness
 from airflow_refresh_provider.core.pausing import check_not_paused
@@ -22,7 +21,6 @@ from airflow_refresh_provider.core.suspending import check_not_suspended
 from airflow_refresh_provider.errors import Invalid, Refused, StaleSnapshot
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.control import Snapshot
-from airflow_refresh_provider.ports.log import LogGap
 from airflow_refresh_provider.runner import ending, inputs, queries, staged, targets, windows
 from airflow_refresh_provider.runner.takeover import Taken, adopt, new_lease, take_over
 from airflow_refresh_provider.runner.tenure import Tenure, commit
@@ -178,14 +176,7 @@ def _nothing_to_do(ports: Ports, record: Record, pins: VersionVector) -> str | N
         return None
     if not same_versions(*(_looked_for(record, vector) for vector in (published.pins, pins))):
         return None
-    facts = ports.log.facts(record.definition.target)
-    if facts is None or facts.table_id != published.target_id:
-        return None
-    try:
-        since = ports.log.commits(record.definition.target, after=published.version)
-    except LogGap:
-        return None
-    if foreign(since, published.target_id, ()).found:
+    if not targets.as_published(ports, published, record.definition.target):
         return None
     return "no input has moved since the last refresh, and nobody else has written the target"
 

@@ -124,10 +124,22 @@ def check_in_place(ports: Ports, target: Target) -> None:
 
 def written_by_others(ports: Ports, published: Published | None, ready: Ready) -> bool:
     """Whether anybody but published refreshes may have written the rows of a target."""
-    if published is None or published.target_id != ready.target.table_id:
+    return published is None or _written_since(
+        ports, published, ready.target.location, ready.target.table_id, ready.version
+    )
+
+
+def as_published(ports: Ports, published: Published, location: str) -> bool:
+    """Whether a target certainly has the rows that the last refresh has left."""
+    facts = ports.log.facts(location)
+    return facts is not None and not _written_since(ports, published, location, facts.table_id, facts.version)
+
+
+def _written_since(ports: Ports, published: Published, location: str, table_id: str, upto: int) -> bool:
+    if published.target_id != table_id:
         return True
     try:
-        since = ports.log.commits(ready.target.location, after=published.version, upto=ready.version)
+        since = ports.log.commits(location, after=published.version, upto=upto)
     except LogGap:
         return True
     return foreign(since, published.target_id, ()).found

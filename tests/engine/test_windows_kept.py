@@ -142,7 +142,7 @@ def test_files_that_were_vacuumed_have_everything_compared(kept: Kept) -> None:
 def test_a_promise_that_has_run_out_has_everything_compared(kept: Kept) -> None:
     kept.change(times=2)
     kept.age(1, days=8)
-    [fresh] = kept.refreshes.freshness(NAME)
+    [fresh] = kept.refreshes.freshness(NAME, why=True)
     kept_until = fresh.inputs[0].kept_until
     assert kept_until is not None and kept_until < datetime.now(UTC)
     mode, reason = told(kept.run())

@@ -7,14 +7,15 @@ from typing import Any
 
 import pytest
 
+from airflow_refresh_provider.core.columns import Column
 from airflow_refresh_provider.core.request import Request
 from airflow_refresh_provider.core.results import Freshness
 from airflow_refresh_provider.errors import Failed, Invalid, Refused
-from airflow_refresh_provider.ports.memory_lake import BEGINNING
+from airflow_refresh_provider.ports.memory_lake import BEGINNING, MemoryQuery
 from airflow_refresh_provider.ports.twins import MemoryClock
 from airflow_refresh_provider.runner.refreshes import Refreshes
 from tests.unit.runner.faults import Killed, at
-from tests.unit.runner.world import INPUT, NAME, ONE, TARGET, World, definition, row
+from tests.unit.runner.world import COLUMNS, INPUT, NAME, ONE, TARGET, World, definition, row
 
 MINUTE = timedelta(minutes=1)
 SCHEDULED = Request(workers=1, scheduled=True)
@@ -40,7 +41,7 @@ def append(to: World, *rows: dict[str, Any]) -> datetime:
 
 
 def fresh(of: World) -> Freshness:
-    (found,) = of.refreshes.freshness(NAME)
+    (found,) = of.refreshes.freshness(NAME, why=True)
     return found
 
 
@@ -137,6 +138,31 @@ def test_a_rest_and_an_unfinished_run_are_told() -> None:
     assert another.due(NAME).cause == "interrupted"
 
 
+def test_a_target_that_somebody_else_has_written_is_due_although_no_input_moved() -> None:
+    made = world()
+    made.lake.rewrite(TARGET, lambda r: r | {"v": "stranger"})
+    assert (made.refreshes.due(NAME).due, made.refreshes.due(NAME).cause) == (True, "overwritten")
+    made.run()
+    assert made.fresh()
+    assert made.refreshes.due(NAME).cause == "nothing_new"
+
+
+def test_the_clock_counts_as_changed_where_the_query_reads_it() -> None:
+    query = "SELECT k, v, current_date() AS day FROM x"
+    made = World()
+    made.lake.queries = Always(MemoryQuery((*COLUMNS, Column(name="day", type="date")), lambda inputs: inputs["x"]))
+    made.refreshes.register(definition(query=query, refresh={"interval": "1 h"}))
+    made.run()
+    report = made.refreshes.due(NAME)
+    assert (report.cause, report.next_at, report.lag_seconds) == ("not_yet", BEGINNING + 60 * MINUTE, 0)
+    clock(made).time += 60 * MINUTE
+    assert (made.refreshes.due(NAME).cause, made.refreshes.due(NAME).reason) == (
+        "interval",
+        "the query reads the clock",
+    )
+    assert fresh(made).lag_seconds == 0
+
+
 def test_by_hand_means_never_by_itself() -> None:
     made = World(row(1))
     made.run()
@@ -152,9 +178,22 @@ def test_an_input_that_is_a_target_names_its_definition() -> None:
         definition(name="next", target="/gold/next", inputs={"x": {"path": TARGET}}, refresh={"interval": "1 h"})
     )
     made.refreshes.run("next", ONE)
-    (found,) = made.refreshes.freshness("next")
+    (found,) = made.refreshes.freshness("next", why=True)
     assert found.inputs[0].upstream == NAME
     assert len(made.refreshes.freshness()) == 2
+
+
+class Always(dict[str, MemoryQuery]):
+    """One meaning for every text: a query that reads the clock has another one at each run."""
+
+    def __init__(self, meaning: MemoryQuery) -> None:
+        self._meaning = meaning
+
+    def __contains__(self, _text: object) -> bool:
+        return True
+
+    def __getitem__(self, _text: str) -> MemoryQuery:
+        return self._meaning
 
 
 def fail(made: World, request: Request) -> None:
@@ -178,6 +217,23 @@ def test_scheduled_refreshes_that_keep_failing_suspend_the_definition() -> None:
     made.become(row(1))
     made.run(SCHEDULED)
     assert (made.record.failures, made.fresh()) == (0, True)
+
+
+def test_waiting_for_another_definition_does_not_count() -> None:
+    made = World(row(1))
+    late = definition(
+        name="late", target="/gold/late", inputs={"x": {"path": "/gold/first"}}, refresh={"interval": "1 h"}
+    )
+    first = definition(name="first", target="/gold/first")
+    made.refreshes.register(first)
+    made.refreshes.run("first", ONE)
+    made.refreshes.register(late)
+    made.refreshes.drop("first")
+    made.refreshes.register(first)
+    with pytest.raises(Refused, match="has not been refreshed yet"):
+        made.refreshes.run("late", SCHEDULED)
+    record = made.store.read("late").record
+    assert record is not None and record.failures == 0
 
 
 def test_an_input_that_is_gone_counts_too() -> None:
