@@ -1,6 +1,6 @@
 """What the target's Delta log says, and what it means for a run.
 
-The log is the truth about data: which chunks are in, whether a run is sealed, and whether somebody else has written.
+The log is the truth about data: which chunks are in, and whether somebody else has written.
 Commits are facts read elsewhere; this module only judges them.
 """
 
@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from enum import StrEnum
 
-from airflow_refresh_provider.core.marker import Marker, seal_app_id, slot_app_id
-from airflow_refresh_provider.core.note import NoteKind, read_note
+from airflow_refresh_provider.core.marker import Marker, slot_app_id
 from airflow_refresh_provider.core.stored import Stored
 
 
@@ -86,16 +85,6 @@ def chunks_done(commits: Iterable[Commit], target_id: str, slot: int, generation
     app_id = slot_app_id(target_id, slot)
     markers = (Marker.of(c.txns[app_id]) for c in commits if app_id in c.txns)
     return max((m.chunk for m in markers if m.generation in generations), default=0)
-
-
-def find_seal(commits: Iterable[Commit], target_id: str, run_id: str) -> tuple[int, int] | None:
-    """(published version, version of the seal) of a run, None when the run is not sealed."""
-    app_id = seal_app_id(target_id)
-    for commit in commits:
-        note = read_note(commit.note) if app_id in commit.txns else None
-        if note and note.kind is NoteKind.SEAL and note.run == run_id and note.published_version is not None:
-            return note.published_version, commit.version
-    return None
 
 
 def origin(commit: Commit, target_id: str, generations: Collection[int]) -> Origin:

@@ -1,7 +1,7 @@
 """Notes: what each commit of ours says about itself, in the userMetadata of the target's log.
 
-Notes are for people and for rebuilding indexes; whether a chunk is in is decided by markers alone. A seal's note is
-the exception: it carries what a crash between seal and bookkeeping must not lose.
+Notes are for people and for rebuilding indexes; whether a chunk is in is decided by markers alone. The note of a seal,
+or of a chunk that seals its run, is the exception: it has what a crash between seal and bookkeeping must not lose.
 """
 
 from __future__ import annotations
@@ -26,6 +26,16 @@ class NoteKind(StrEnum):
     SEAL = "seal"
 
 
+class Sealing(Stored):
+    """What the only chunk of a round says so that it seals its run; `seal` has the rule.
+
+    `base` is the version that the round was compared with, `growth` by how many rows the table is to grow.
+    """
+
+    base: int
+    growth: int | None = None
+
+
 class Note(Stored):
     """The note of one commit.
 
@@ -46,6 +56,7 @@ class Note(Stored):
     inputs: Digests = {}
     windows: Windows = {}
     published_version: int | None = None
+    seals: Sealing | None = None
 
     def text(self) -> str:
         """The JSON that goes into the commit."""

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
+from contextlib import suppress
+from typing import NamedTuple
 
-from airflow_refresh_provider.core.definition import Deletes
 from airflow_refresh_provider.core.lifecycle import Event
 from airflow_refresh_provider.core.log import (
     Commit,
     Foreign,
     Origin,
     Standing,
-    find_seal,
     foreign,
     origin,
     standing,
@@ -27,32 +27,43 @@ from airflow_refresh_provider.core.note import Note, NoteKind
 from airflow_refresh_provider.core.pins import digests
 from airflow_refresh_provider.core.plan import ChangeCounts, Target
 from airflow_refresh_provider.core.record import Published, Record, Run
+from airflow_refresh_provider.core.seal import Seal, planned_growth
 from airflow_refresh_provider.errors import Conflict, Defect, Failed, Retry
 from airflow_refresh_provider.ports.engine import EngineSession, Stamp
 from airflow_refresh_provider.ports.log import LogGap
-from airflow_refresh_provider.runner import load, merge, rounds, targets
-from airflow_refresh_provider.runner.takeover import readable
+from airflow_refresh_provider.runner import load, merge, rounds, takeover, targets
 from airflow_refresh_provider.runner.tenure import Tenure, lost
 
 REPAIR_ROUNDS = 5
 SEAL_TRIES = 10
 
 
+class Passed(NamedTuple):
+    """What the gate lets through: a version of the target, and the version of its seal if it has one already."""
+
+    version: int
+    seal: int | None
+
+
 def finish(tenure: Tenure, session: EngineSession, workers: int, stop: threading.Event) -> None:
-    """Gate, seal and publish. Raises Failed when others keep writing, Retry when chunks are missing."""
+    """Gate, seal and publish; a chunk that has sealed its run leaves the last of them.
+
+    Raises Failed when others keep writing, Retry when chunks are missing.
+    """
     tenure.ports.watch.stage("publish")
-    gated = gate(tenure, session, workers, stop)
-    seal_version = _seal(tenure, session, gated)
-    publish(tenure, gated, seal_version)
+    passed = gate(tenure, session, workers, stop)
+    publish(tenure, passed.version, passed.seal or _seal(tenure, session, passed.version))
 
 
-def gate(tenure: Tenure, session: EngineSession, workers: int, stop: threading.Event) -> int:
-    """The target's version at which it equals the pinned query. Repairs what others have written meanwhile."""
+def gate(tenure: Tenure, session: EngineSession, workers: int, stop: threading.Event) -> Passed:
+    """Where the target equals the pinned query. Repairs what others have written meanwhile."""
     for left in reversed(range(REPAIR_ROUNDS)):
         run = tenure.run()
         target, frozen = _target(run), run.frozen
         assert frozen is not None
         targets.check_in_place(tenure.ports, target)
+        if sealed := _sealed_by_its_chunk(tenure, run):
+            return Passed(sealed.published, sealed.version)
         if slots := merge.unfinished(tenure.ports, run):
             raise merge.chunks_missing(tenure.name, slots)
         newest = tenure.ports.log.newest(target.location)
@@ -60,7 +71,7 @@ def gate(tenure: Tenure, session: EngineSession, workers: int, stop: threading.E
         if not found.found and not _grown_as_planned(run, target, commits):
             found = _unexpected(run, target, newest)
         if not found.found:
-            return newest
+            return Passed(newest, None)
         if not left:
             break
         tenure.ports.watch.note(f"versions {list(found.versions)} are not all of this run's making: comparing again")
@@ -111,20 +122,15 @@ def show(tenure: Tenure, session: EngineSession) -> None:
 def publish_sealed(tenure: Tenure) -> None:
     """Publish a run whose seal was found in the log. Raises LogGap when it has been cleaned out since."""
     run = tenure.run()
-    target = _target(run)
-    assert run.frozen is not None
-    commits, complete = readable(tenure.ports, target, run.frozen)
-    sealed = find_seal(commits, target.table_id, run.run_id)
-    if sealed is None and not complete:
-        raise LogGap(target.location)
+    sealed = takeover.seal_of(tenure.ports, run)
     if sealed is None:
         raise Defect(
             "seal_missing",
-            f"the seal of run {run.run_id} is not in the log of {target.location}",
+            f"the seal of run {run.run_id} is not in the log of {_target(run).location}",
             left="Nothing was changed.",
             next="Report this; `airflow-refresh recover` is safe to run.",
         )
-    publish(tenure, *sealed)
+    publish(tenure, sealed.published, sealed.version)
 
 
 def clean_up(tenure: Tenure) -> None:
@@ -134,6 +140,13 @@ def clean_up(tenure: Tenure) -> None:
     tenure.ports.staging.drop(run.plan.staging)
     tenure.write_record(Event.END, lambda record: record.after(Event.END, run=None))
     tenure.ports.store.clear_beats(tenure.name, run.run_id)
+
+
+def _sealed_by_its_chunk(tenure: Tenure, run: Run) -> Seal | None:
+    """The seal that the run already has; a log that has been cleaned out shows none, which the gate deals with."""
+    with suppress(LogGap):
+        return takeover.seal_of(tenure.ports, run)
+    return None
 
 
 def _seal(tenure: Tenure, session: EngineSession, version: int) -> int:
@@ -182,7 +195,7 @@ def _applied(tenure: Tenure, run: Run, target: Target) -> ChangeCounts:
     counts = frozen.counts()
     if frozen.rounds[0].changes is not None:
         return counts
-    commits, _complete = readable(tenure.ports, target, frozen)
+    commits, _complete = takeover.readable(tenure.ports, target, frozen)
     loaded = sum(c.net_rows or 0 for c in _ours(commits, run, target)) - counts.net
     return counts + ChangeCounts(inserted=max(0, loaded))
 
@@ -215,13 +228,11 @@ def _foreign(tenure: Tenure, run: Run, target: Target, newest: int) -> tuple[For
 def _grown_as_planned(run: Run, target: Target, commits: tuple[Commit, ...]) -> bool:
     """Whether the target has as many rows more as were planned, as far as its log tells."""
     assert run.frozen is not None
-    current = run.frozen.current
+    planned = planned_growth(run.frozen.current, run.definition.deletes)
     ours = _ours(commits, run, target)
-    if current.changes is None or any(c.net_rows is None for c in ours):
+    if planned is None or any(c.net_rows is None for c in ours):
         return True
-    if not current.compared and run.definition.deletes is Deletes.IGNORE:
-        return True  # rows that left the query are still there, and may come back
-    return sum(c.net_rows or 0 for c in ours) == sum(c.counts.net for u in current.units for c in u.chunks)
+    return sum(c.net_rows or 0 for c in ours) == planned
 
 
 def _unexpected(run: Run, target: Target, newest: int) -> Foreign:

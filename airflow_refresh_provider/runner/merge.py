@@ -10,6 +10,7 @@ import threading
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 
+from airflow_refresh_provider.core import seal
 from airflow_refresh_provider.core.log import Commit, Standing, chunk_reached, standing
 from airflow_refresh_provider.core.marker import Marker, slot_app_id
 from airflow_refresh_provider.core.note import Note, NoteKind
@@ -187,6 +188,7 @@ def _stamp(held: UnitTenure, run: Run, target: Target, chunk: Chunk) -> Stamp:
         hash_high=chunk.keys.high if chunk.keys else None,
         inputs=digests(run.plan.pins),
         windows=run.windows,
+        seals=seal.sealing(_current(run), run.definition.deletes),
     )
     return Stamp(app_id=slot_app_id(target.table_id, held.slot), marker=marker, note=note)
 

@@ -46,8 +46,8 @@ def carry_on(taken: Taken, request: Request, watch: Stopwatch, work: Work | None
     tenure = taken.tenure
     step = taken.decision.step if taken.decision else Step.RESUME
     skipped = 0
-    if step is Step.CLEAN_UP and not tenure.run().definition.view:
-        return _end(taken, watch, skipped)
+    if step is not Step.RESUME and not tenure.run().definition.view:
+        return _end_without_spark(taken, step, watch)
     with kept_or_given_up(tenure), working(taken, watch) as session:
         if step is Step.PUBLISH:
             finish.publish_sealed(tenure)
@@ -55,6 +55,14 @@ def carry_on(taken: Taken, request: Request, watch: Stopwatch, work: Work | None
             skipped = (work or _load_merge_and_end)(tenure, session, request, watch)
         finish.show(tenure, session)
         return _end(taken, watch, skipped)
+
+
+def _end_without_spark(taken: Taken, step: Step, watch: Stopwatch) -> RunResult:
+    """What is left of a run that is sealed or published is a matter of the control tables."""
+    if step is Step.PUBLISH:
+        with kept_or_given_up(taken.tenure), watch.stage("publish"):
+            finish.publish_sealed(taken.tenure)
+    return _end(taken, watch, skipped=0)
 
 
 def end(tenure: Tenure, session: EngineSession, request: Request, watch: Stopwatch) -> int:

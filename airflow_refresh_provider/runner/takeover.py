@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from airflow_refresh_provider.core.lifecycle import Event
-from airflow_refresh_provider.core.log import Commit, Standing, chunk_reached, chunks_done, find_seal, standing
+from airflow_refresh_provider.core.log import Commit, Standing, chunk_reached, chunks_done, standing
 from airflow_refresh_provider.core.marker import Marker, seal_app_id, slot_app_id
 from airflow_refresh_provider.core.note import Note, NoteKind
 from airflow_refresh_provider.core.pins import digests
@@ -19,6 +19,7 @@ from airflow_refresh_provider.core.plan import Frozen, Target
 from airflow_refresh_provider.core.record import Lease, Record, Run
 from airflow_refresh_provider.core.recovery import Decision, Facts, OnInterrupted, Step, next_step
 from airflow_refresh_provider.core.request import Request
+from airflow_refresh_provider.core.seal import Seal, find_seal
 from airflow_refresh_provider.errors import Conflict, Retry, StaleSnapshot
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.control import Snapshot
@@ -55,7 +56,7 @@ def step_left(tenure: Tenure) -> Step:
     run = tenure.run()
     if run.published:
         return Step.CLEAN_UP
-    return Step.PUBLISH if _sealed(tenure, run) else Step.RESUME
+    return Step.PUBLISH if seal_of(tenure.ports, run) else Step.RESUME
 
 
 def park(tenure: Tenure) -> None:
@@ -96,6 +97,17 @@ def readable(ports: Ports, target: Target, frozen: Frozen) -> tuple[tuple[Commit
     """What was committed since a run began, as far as the log reaches back, and whether that is all of it."""
     after = max(frozen.first_base, ports.log.oldest(target.location) - 1)
     return ports.log.commits(target.location, after=after), after == frozen.first_base
+
+
+def seal_of(ports: Ports, run: Run) -> Seal | None:
+    """The seal of a run, None when it is not sealed. Raises LogGap when the log does not tell any more."""
+    if run.plan.target is None or run.frozen is None:
+        return None
+    commits, complete = readable(ports, run.plan.target, run.frozen)
+    found = find_seal(commits, run.plan.target.table_id, run.run_id)
+    if found is None and not complete:
+        raise LogGap(run.plan.target.location)
+    return found
 
 
 def new_lease(ports: Ports, generation: int) -> Lease:
@@ -195,7 +207,7 @@ def _judged(tenure: Tenure, old: Run, request: Request, *, gone: bool) -> Decisi
     """How a run that has been fenced goes on. A restart is a wish about the runs of others, not about one's own."""
     record = tenure.record()
     try:
-        sealed = not (gone or old.published) and _sealed(tenure, old)
+        sealed = not (gone or old.published) and seal_of(tenure.ports, old) is not None
     except LogGap:
         reason = "the target's log no longer reaches back to where the run began"
         return Decision(step=Step.ABANDON, reason=reason)
@@ -207,17 +219,6 @@ def _judged(tenure: Tenure, old: Run, request: Request, *, gone: bool) -> Decisi
         wish=OnInterrupted.RESUME if old.origin and old.origin == request.origin else request.on_interrupted,
     )
     return next_step(record, facts)
-
-
-def _sealed(tenure: Tenure, run: Run) -> bool:
-    if run.plan.target is None or run.frozen is None:
-        return False
-    commits, complete = readable(tenure.ports, run.plan.target, run.frozen)
-    if find_seal(commits, run.plan.target.table_id, run.run_id):
-        return True
-    if not complete:
-        raise LogGap(run.plan.target.location)
-    return False
 
 
 @dataclass(frozen=True)

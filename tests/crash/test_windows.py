@@ -174,7 +174,7 @@ class Life:
 
 def windows(target: str) -> list[tuple[int | None, int]]:
     """(begin, end) of what each sealed refresh has read of the input, in order; without a begin it read everything."""
-    seals = [note for _, note in notes(target) if note["kind"] == "seal"]
+    seals = [note for _, note in notes(target) if note["kind"] == "seal" or "seals" in note]
     return [(note["windows"].get("items", {}).get("after"), note["inputs"]["items"]) for note in seals]
 
 

@@ -12,6 +12,7 @@ from airflow_refresh_provider.core.note import NoteKind, read_note
 from airflow_refresh_provider.core.pins import DeltaPin
 from airflow_refresh_provider.core.plan import Plan
 from airflow_refresh_provider.core.record import Record, Run
+from airflow_refresh_provider.core.seal import Seal, seals
 from airflow_refresh_provider.errors import Defect, RefreshError
 from airflow_refresh_provider.ports.memory_rows import shown
 from tests.model.actors import Actor
@@ -73,11 +74,9 @@ def _published(world: ModelWorld) -> Iterator[str]:
 
 def _seals(world: ModelWorld) -> Iterator[str]:
     runs = {run.run_id: run for run in _runs(world)}
-    for commit in _commits(world):
-        note = read_note(commit.note)
-        if note and note.kind is NoteKind.SEAL and note.run in runs:
-            assert note.published_version is not None
-            yield from _wrong_version(world, note.published_version, runs[note.run], "sealed")
+    for seal in _sealed(world):
+        if seal.note.run in runs:
+            yield from _wrong_version(world, seal.published, runs[seal.note.run], "sealed")
 
 
 def _wrong_version(world: ModelWorld, version: int, run: Run, how: str) -> Iterator[str]:
@@ -141,24 +140,24 @@ def _applied_twice(world: ModelWorld) -> Iterator[str]:
 def _abandoned_and_sealed(world: ModelWorld) -> Iterator[str]:
     ended = [w for w in world.store.written if w.event is Event.ABANDON]
     abandoned = {w.before.run.run_id for w in ended if w.before and w.before.run}
-    for commit in _commits(world)[world.lake.table(TARGET).oldest if TARGET in world.lake.tables else 0 :]:
-        note = read_note(commit.note)
-        if note and note.kind is NoteKind.SEAL and note.run in abandoned:
-            yield f"run {note.run} was abandoned, but version {commit.version} seals it"
+    readable = world.lake.table(TARGET).oldest if TARGET in world.lake.tables else 0
+    for seal in _sealed(world):
+        if seal.note.run in abandoned and seal.version >= readable:
+            yield f"run {seal.note.run} was abandoned, but version {seal.version} seals it"
 
 
 def _published_unsealed(world: ModelWorld) -> Iterator[str]:
-    seals = {c.version: read_note(c.note) for c in _commits(world)}
+    seals = {seal.version: seal for seal in _sealed(world)}
     for written in world.store.written:
         if written.event is not Event.PUBLISH:
             continue
         published = written.record.published
         assert published is not None
-        note = seals.get(published.seal_version)
-        if not note or (note.kind, note.run) != (NoteKind.SEAL, published.run_id):
+        seal = seals.get(published.seal_version)
+        if not seal or seal.note.run != published.run_id:
             yield f"run {published.run_id} was published without a seal"
-        elif note.published_version != published.version:
-            yield f"run {published.run_id} sealed {note.published_version} and published {published.version}"
+        elif seal.published != published.version:
+            yield f"run {published.run_id} sealed {seal.published} and published {published.version}"
 
 
 def _progress_ahead(world: ModelWorld) -> Iterator[str]:
@@ -179,6 +178,10 @@ def _runs(world: ModelWorld) -> list[Run]:
 
 def _commits(world: ModelWorld) -> list[Commit]:
     return [v.commit for v in world.lake.table(TARGET).versions] if TARGET in world.lake.tables else []
+
+
+def _sealed(world: ModelWorld) -> list[Seal]:
+    return list(seals(_commits(world), world.lake.table(TARGET).table_id)) if TARGET in world.lake.tables else []
 
 
 def _target(world: ModelWorld, version: int | None) -> list[dict[str, Any]]:

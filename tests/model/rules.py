@@ -10,8 +10,10 @@ import pytest
 
 from airflow_refresh_provider.core import log as core_log
 from airflow_refresh_provider.core import recovery
+from airflow_refresh_provider.core import seal as core_seal
 from airflow_refresh_provider.core.log import Commit, Origin, chunks_done
 from airflow_refresh_provider.core.marker import Marker, slot_app_id
+from airflow_refresh_provider.core.note import Note
 from airflow_refresh_provider.core.plan import Frozen, Target
 from airflow_refresh_provider.core.record import Record, Run
 from airflow_refresh_provider.ports.bundle import Ports
@@ -98,7 +100,12 @@ def _applied_unseen(patch: pytest.MonkeyPatch) -> None:
 
 
 def _no_gate(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(finish, "gate", lambda tenure, *_: tenure.ports.log.newest(tenure.run().plan.target.location))
+    def unseen(tenure: Tenure, *_: Any) -> finish.Passed:
+        target = tenure.run().plan.target
+        assert target is not None
+        return finish.Passed(tenure.ports.log.newest(target.location), None)
+
+    patch.setattr(finish, "gate", unseen)
 
 
 def _gate_without_chunks(patch: pytest.MonkeyPatch) -> None:
@@ -133,9 +140,22 @@ def _seal_first(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(finish, "finish", sealed_first)
 
 
+def _sealed_beside_others(patch: pytest.MonkeyPatch) -> None:
+    """A chunk seals its run whoever came between the comparison and it."""
+    real = core_seal._published_by
+
+    def alone(note: Note, commit: Commit, _before: object, target_id: str) -> int | None:
+        if note.seals is None:
+            return real(note, commit, (), target_id)
+        beside = note.seals.model_copy(update={"base": commit.version - 1})
+        return real(note.model_copy(update={"seals": beside}), commit, (), target_id)
+
+    patch.setattr(core_seal, "_published_by", alone)
+
+
 def _publish_first(patch: pytest.MonkeyPatch) -> None:
     def published_first(tenure: Tenure, session: EngineSession, workers: int, stop: Any) -> None:
-        version = finish.gate(tenure, session, workers, stop)
+        version = finish.gate(tenure, session, workers, stop).version
         finish.publish(tenure, version, version + 1)
         finish._seal(tenure, session, version)
 
@@ -301,7 +321,9 @@ RULES = [
     Rule("the gate looks back to the comparison", "foreign insert", _gate_from_the_last_chunk),
     Rule("the seal comes after the gate", "foreign insert", _seal_first),
     Rule("publishing comes after the seal", "changes", _publish_first),
+    Rule("a chunk seals its run only where nobody came before it", "one chunk, foreign update", _sealed_beside_others),
     Rule("a sealed run is not abandoned", "redefined by the next owner", _abandons(sealed=True)),
+    Rule("nor is one that its chunk has sealed", "one chunk, redefined by the next owner", _abandons(sealed=True)),
     Rule("a published run is not abandoned", "redefined by the next owner", _abandons(sealed=True, published=True)),
     Rule("staging goes after publishing", "changes", _cleanup_first),
     Rule("control is written by compare-and-set", "changes", _no_compare_and_set),

@@ -171,5 +171,10 @@ SCENARIOS = [
     Scenario("foreign update, incremental", changes, _with(UPDATES), VNODES | INCREMENTAL),
     Scenario("redefined by the next owner, incremental", changes, _redefining, CHUNKED | INCREMENTAL),
     Scenario("restarted, incremental", changes, _restarting, CHUNKED | INCREMENTAL),
+    Scenario("one chunk, foreign insert", changes, _with(INSERTS)),
+    Scenario("one chunk, foreign update", changes, _with(UPDATES)),
+    Scenario("one chunk, restore", changes, _with(RESTORES)),
+    Scenario("one chunk, redefined by the next owner", changes, _redefining),
+    Scenario("one chunk, restarted, incremental", changes, _restarting, INCREMENTAL),
     Scenario("other keys", changes, _with(REKEYS), CHUNKED),
 ]

@@ -14,7 +14,7 @@ by_name = pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda s: s.name)
 def test_every_single_disturbance_and_a_sample_of_pairs_leave_the_target_exact(scenario: Scenario) -> None:
     found = search(scenario.play, deviations=2, at_most=200)
     assert found.played is None, str(found)
-    assert found.schedules > 150
+    assert found.schedules > 140
 
 
 @by_name

@@ -11,13 +11,11 @@ from airflow_refresh_provider.core.log import (
     Standing,
     chunk_reached,
     chunks_done,
-    find_seal,
     foreign,
     origin,
     standing,
 )
-from airflow_refresh_provider.core.marker import Marker, seal_app_id, slot_app_id
-from airflow_refresh_provider.core.note import Note, NoteKind
+from airflow_refresh_provider.core.marker import Marker, slot_app_id
 
 SLOT = slot_app_id("t", 0)
 
@@ -26,10 +24,6 @@ def commit(version: int = 1, marker: Marker | None = None, app_id: str = SLOT, *
     txns = {app_id: marker.version} if marker else {}
     given: dict[str, Any] = {"version": version, "operation": "WRITE", "txns": txns}
     return Commit(**(given | facts))
-
-
-def seal(run: str, published: int) -> str:
-    return Note(kind=NoteKind.SEAL, definition="d", run=run, generation=3, published_version=published).text()
 
 
 @pytest.mark.parametrize(
@@ -63,15 +57,6 @@ def test_the_newest_marker_alone_tells_the_chunk_reached_when_it_is_the_runs() -
     assert chunk_reached(Marker(3, 5).version, (3,)) == 5
     assert chunk_reached(Marker(3, 5).version, (4,)) == 0
     assert chunk_reached(None, (3,)) == 0
-
-
-def test_a_seal_is_found_by_its_run_and_only_under_the_seals_app_id() -> None:
-    sealed = commit(6, Marker(3, 1), seal_app_id("t"), note=seal("r", 5), data_change=False)
-    assert find_seal([commit(), sealed], "t", "r") == (5, 6)
-    assert find_seal([sealed], "t", "other") is None
-    assert find_seal([commit(6, note=seal("r", 5))], "t", "r") is None
-    fence = Note(kind=NoteKind.FENCE, definition="d", run="r", generation=3).text()
-    assert find_seal([commit(6, Marker(3, 0), seal_app_id("t"), note=fence)], "t", "r") is None
 
 
 @pytest.mark.parametrize(

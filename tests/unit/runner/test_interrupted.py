@@ -11,6 +11,7 @@ from airflow_refresh_provider.core.note import read_note
 from airflow_refresh_provider.core.owner import STALE_AFTER
 from airflow_refresh_provider.core.request import IfRunning, Request
 from airflow_refresh_provider.core.results import Outcome, Rows, RunResult
+from airflow_refresh_provider.core.seal import seals
 from airflow_refresh_provider.errors import Failed, Lost, Refused, Retry
 from airflow_refresh_provider.ports.watch import Silent
 from airflow_refresh_provider.runner.refreshes import Refreshes
@@ -246,12 +247,14 @@ def test_a_restart_gives_an_interrupted_run_up() -> None:
     assert world.fresh()
 
 
+@pytest.mark.parametrize("options", [{}, LIVE], ids=["by its chunk", "by a seal"])
 @pytest.mark.parametrize("nth", range(1, 30))
-def test_a_sealed_run_is_published_and_never_given_up(nth: int) -> None:
-    world = changed()
+def test_a_sealed_run_is_published_and_never_given_up(nth: int, options: dict[str, Any]) -> None:
+    world = changed(**options)
+    before = len(world.commits)
     with at(world.lake, "read", nth=nth):
         _killed(world)
-    sealed = any(a.endswith("/seal") and c.version > 2 for c in world.commits for a in c.txns)
+    sealed = any(seal.version >= before for seal in seals(world.commits, world.lake.table(TARGET).table_id))
     unpublished = world.record.run is not None
     world.die(world.ports)
     world.another(RESTART)
@@ -283,12 +286,24 @@ def test_what_others_write_during_a_run_is_put_right_before_it_is_published(
     assert world.target(result.published_version) == world.source()
 
 
-def test_others_who_never_stop_writing_make_the_run_fail_loudly_and_be_kept() -> None:
+@pytest.mark.parametrize("before", ["begin /gold", "answer /gold"])
+def test_a_chunk_seals_its_run_only_if_nobody_came_before_it(before: str) -> None:
     world = changed()
+    world.lake.step = _then(world, before, lambda: world.lake.append(TARGET, [row(99)]))
+    result = world.run()
+    assert result.chunks.done == (1 if before == "answer /gold" else 2)
+    assert result.published_version is not None
+    assert world.target(result.published_version) == world.source()
+    world.run()
+    assert world.fresh()
+
+
+def test_others_who_never_stop_writing_make_the_run_fail_loudly_and_be_kept() -> None:
+    world = changed(**LIVE)
     keys = iter(range(100, 999))
 
     def step(what: str) -> None:
-        if what.startswith("read newest"):
+        if what.startswith("begin /gold"):
             world.lake.append(TARGET, [row(next(keys))])
 
     world.lake.step = step

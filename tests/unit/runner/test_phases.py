@@ -268,13 +268,23 @@ def test_what_others_wrote_during_the_phases_is_repaired_at_the_end() -> None:
 
 
 def test_a_run_that_was_sealed_is_only_published_by_its_last_phase() -> None:
-    world = changed()
+    world = changed(**BY_VNODE)
     started(world)
     for unit in loaded(world):
         merged(world, unit)
     with at(world.lake, "answer /gold", disconnected):
         finished(world)
     assert sum(any(a.endswith("/seal") for a in c.txns) for c in world.commits) == 2
+    assert world.fresh()
+
+
+def test_a_run_that_its_only_chunk_has_sealed_is_published_without_spark() -> None:
+    world = changed()
+    started(world)
+    [unit] = loaded(world)
+    merged(world, unit)
+    with at(world.lake, "open session", disconnected):
+        finished(world)
     assert world.fresh()
 
 

@@ -9,9 +9,9 @@ import pytest
 
 from airflow_refresh_provider.core.columns import Column
 from airflow_refresh_provider.core.mode import Mode
-from airflow_refresh_provider.core.note import NoteKind, read_note
 from airflow_refresh_provider.core.request import Request
 from airflow_refresh_provider.core.results import Outcome, Rows, RunResult
+from airflow_refresh_provider.core.seal import seals
 from airflow_refresh_provider.errors import Failed, Invalid
 from airflow_refresh_provider.ports.memory_lake import MemoryQuery
 from tests.unit.runner.faults import POINTS, Killed, at
@@ -29,9 +29,8 @@ def incremental(*rows: dict[str, object], **changes: object) -> World:
 
 
 def windows_in_the_log(world: World) -> list[tuple[int, int]]:
-    notes = [read_note(c.note) for c in world.commits]
-    seals = [n for n in notes if n and n.kind is NoteKind.SEAL]
-    return [(n.windows["x"].after, n.windows["x"].upto) for n in seals if n.windows]
+    notes = [s.note for s in seals(world.commits, world.lake.table(TARGET).table_id)]
+    return [(n.windows["x"].after, n.windows["x"].upto) for n in notes if n.windows]
 
 
 def compared_in_full(world: World, result: RunResult, reason: str) -> bool:
