@@ -18,8 +18,11 @@ UPSERT_ROWS = 1_000_000
 REWRITE_TABLE_SHARE = 0.2
 REWRITE_VNODES_SHARE = 0.5
 
-_INTEGERS = frozenset({"tinyint", "smallint", "int", "bigint"})
-_LITERAL_SAFE = _INTEGERS | {"string", "date", "boolean"}
+INTEGERS = frozenset({"tinyint", "smallint", "int", "bigint"})
+LOOKING = frozenset({Way.REPLACE_ON, Way.MERGE})
+"""Ways that look for the keys of the changes among the target's rows, instead of naming them."""
+
+_LITERAL_SAFE = INTEGERS | {"string", "date", "boolean"}
 _STRING_BYTES = 64
 _SCALAR_BYTES = 24
 
@@ -62,7 +65,7 @@ def fits_literals(key_types: tuple[str, ...], keys: int) -> bool:
     if keys > LITERAL_KEYS or not all(t in _LITERAL_SAFE for t in key_types):
         return False
     width = sum(_STRING_BYTES if t == "string" else _SCALAR_BYTES for t in key_types)
-    return keys * width <= LITERAL_BYTES or (len(key_types) == 1 and key_types[0] in _INTEGERS)
+    return keys * width <= LITERAL_BYTES or (len(key_types) == 1 and key_types[0] in INTEGERS)
 
 
 def key_types(columns: Columns, keys: tuple[str, ...]) -> tuple[str, ...]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import obstore
+from arro3.core import Table
 from deltalake import DeltaTable, QueryBuilder
 
 from airflow_refresh_provider.core.columns import OP, VNODE
@@ -36,6 +38,15 @@ class StagingFolders:
         vnodes, ops, rows = (found[name].to_pylist() for name in ("vnode", "op", "rows"))
         return {(int(vnode), str(op)): int(count) for vnode, op, count in zip(vnodes, ops, rows, strict=True)}
 
+    def span(self, staged: StagedTable, column: str) -> tuple[int, int] | None:
+        """The smallest and the largest value of an integer column, None when the table's statistics do not tell."""
+        with storage("reading the statistics of staged changes", staged.location):
+            files = DeltaTable(staged.location, version=staged.version).get_add_actions(flatten=True)
+        lowest, highest = (_statistics(files, f"{which}.{column}") for which in ("min", "max"))
+        if not lowest or not highest or None in (*lowest, *highest):
+            return None
+        return min(lowest), max(highest)
+
     def runs(self, root: str) -> tuple[str, ...]:
         """The run folders below a staging root, by full location."""
         with storage("listing staging", root):
@@ -45,6 +56,10 @@ class StagingFolders:
             listed = obstore.list_with_delimiter(store)["common_prefixes"]
         names = {str(path).rstrip("/").rpartition("/")[2] for path in listed}
         return tuple(f"{root}/{name}" for name in sorted(names))
+
+
+def _statistics(files: Table, name: str) -> list[Any]:
+    return list(files[name].to_pylist()) if name in files.column_names else []
 
 
 def _drop_local(folder: Path) -> None:

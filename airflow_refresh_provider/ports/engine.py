@@ -129,7 +129,11 @@ class WindowTask(Stored):
 
 
 class ApplyTask(Stored):
-    """Bring one chunk into the target in one commit."""
+    """Bring one chunk into the target in one commit.
+
+    `span` is between which values the first key of all changes lies, where that is known: files and parts of files
+    outside of it need not be read.
+    """
 
     target: Target
     source: Source
@@ -137,6 +141,7 @@ class ApplyTask(Stored):
     changes: StagedTable | None
     chunk: Chunk
     stamp: Stamp
+    span: tuple[int, int] | None = None
 
 
 class Sample(Stored):

@@ -95,6 +95,10 @@ class Staging(Protocol):
         """How many rows of a staged change set there are of each (vnode, op)."""
         ...
 
+    def span(self, staged: StagedTable, column: str) -> tuple[int, int] | None:
+        """The smallest and the largest value of an integer column, None when the table's statistics do not tell."""
+        ...
+
     def runs(self, root: str) -> tuple[str, ...]:
         """The run folders below a staging root, by full location."""
         ...

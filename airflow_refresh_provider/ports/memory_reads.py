@@ -159,6 +159,12 @@ class MemoryStaging:
         with self._lake.lock:
             return dict(Counter((r[VNODE], r[OP]) for r in self._lake.rows(staged.location, staged.version)))
 
+    def span(self, staged: StagedTable, column: str) -> tuple[int, int] | None:
+        """Smallest and largest value."""
+        with self._lake.lock:
+            values = [r[column] for r in self._lake.rows(staged.location, staged.version)]
+        return (min(values), max(values)) if values else None
+
     def runs(self, root: str) -> tuple[str, ...]:
         """The folders directly below a root."""
         self._lake.step(f"read folders {root}")

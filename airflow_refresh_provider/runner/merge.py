@@ -17,6 +17,7 @@ from airflow_refresh_provider.core.note import Note, NoteKind
 from airflow_refresh_provider.core.pins import digests
 from airflow_refresh_provider.core.plan import Chunk, Round, Target, Unit
 from airflow_refresh_provider.core.record import Run
+from airflow_refresh_provider.core.ways import INTEGERS, LOOKING
 from airflow_refresh_provider.errors import Conflict, Interrupted, Lost, Retry
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.engine import ApplyTask, EngineSession, Stamp
@@ -108,6 +109,7 @@ def _apply(held: UnitTenure, session: EngineSession, run: Run, chunk: Chunk) -> 
         changes=_current(run).changes,
         chunk=chunk,
         stamp=stamp,
+        span=_span(held.whole.ports, run, chunk),
     )
     for left in reversed(range(APPLY_TRIES)):
         failure: Retry | None = None
@@ -126,6 +128,16 @@ def _apply(held: UnitTenure, session: EngineSession, run: Run, chunk: Chunk) -> 
             raise failure
         held.check()
     raise _not_committed(held, chunk)
+
+
+def _span(ports: Ports, run: Run, chunk: Chunk) -> tuple[int, int] | None:
+    """Between which values the first key of the changes lies, where the chunk's way looks for keys in the target."""
+    changes = _current(run).changes
+    first = run.definition.keys[0].lower()
+    key = next(c for c in _target(run).columns if c.name.lower() == first)
+    if changes is None or chunk.way not in LOOKING or key.type not in INTEGERS:
+        return None
+    return ports.staging.span(changes, key.name)
 
 
 def _committed(held: UnitTenure, run: Run, stamp: Stamp) -> Commit | None:

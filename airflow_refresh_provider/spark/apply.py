@@ -6,7 +6,7 @@ from typing import assert_never
 
 from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 
-from airflow_refresh_provider.core.columns import HIDDEN, OP, VNODE
+from airflow_refresh_provider.core.columns import HIDDEN, OP, VNODE, Columns
 from airflow_refresh_provider.core.plan import Way
 from airflow_refresh_provider.ports.engine import ApplyTask
 from airflow_refresh_provider.spark import content, sql, writing
@@ -57,7 +57,7 @@ def _merge(spark: SparkSession, task: ApplyTask) -> None:
     columns = [c.name for c in task.target.columns]
     pairs = ", ".join(f"{sql.name(c, 't')} = {sql.name(c, 's')}" for c in columns)
     vnodes = f"t.{VNODE} IN ({_vnodes(task)}) AND " if _by_vnode(task) else ""
-    on = f"{vnodes}{sql.same_keys(keys, 't', 's')}"
+    on = f"{vnodes}{_same_keys(task, keys)}"
     statement = (
         f"MERGE INTO {sql.table(task.target.location)} t USING ({changes}) s ON {on} "
         f"WHEN MATCHED AND s.{OP} = 'D' THEN DELETE WHEN MATCHED THEN UPDATE SET {pairs} "
@@ -89,7 +89,7 @@ def _keyed_replace(spark: SparkSession, task: ApplyTask) -> None:
 def _replace_on(spark: SparkSession, task: ApplyTask) -> None:
     keys = sql.key_columns(task.target.columns, task.source.keys)
     writer = _overwrite(_upserts(spark, task).alias("s"), task)
-    writer = writer.option("replaceOn", sql.same_keys(keys, "t", "s")).option("targetAlias", "t")
+    writer = writer.option("replaceOn", _same_keys(task, keys)).option("targetAlias", "t")
     # What is shuffled are the changes and the places of the rows that they replace.
     partitions = max(_FEWEST_PARTITIONS, task.chunk.counts.total // _PARTITION_ROWS)
     with writing.setting(spark, {"spark.sql.shuffle.partitions": str(partitions)}):
@@ -127,6 +127,15 @@ def _chunk(spark: SparkSession, task: ApplyTask) -> DataFrame:
 def _of_chunk(task: ApplyTask, prefix: str) -> str:
     keys = sql.key_columns(task.target.columns, task.source.keys)
     return sql.within(f"{prefix}.{VNODE}", task.chunk.vnodes, task.chunk.keys, keys, prefix)
+
+
+def _same_keys(task: ApplyTask, keys: Columns) -> str:
+    """The join of target t and changes s on the key. Delta passes over files by literals, not by what a join finds."""
+    same = sql.same_keys(keys, "t", "s")
+    if task.span is None:
+        return same
+    low, high = (sql.literal(str(value), keys[0].type) for value in task.span)
+    return f"{sql.name(keys[0].name, 't')} BETWEEN {low} AND {high} AND {same}"
 
 
 def _changes_at(task: ApplyTask) -> str:

@@ -5,6 +5,10 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
+import pyarrow as pa  # type: ignore[import-untyped]
+from deltalake import write_deltalake
+
+from airflow_refresh_provider.core.plan import StagedTable
 from airflow_refresh_provider.delta.staging import StagingFolders
 
 FOLDERS = StagingFolders()
@@ -29,6 +33,21 @@ def test_runs_are_the_folders_below_a_root(tmp_path: Path) -> None:
     (tmp_path / "a file").touch()
     assert FOLDERS.runs(str(tmp_path)) == (f"{tmp_path}/r1", f"{tmp_path}/r2")
     assert FOLDERS.runs(str(tmp_path / "nowhere")) == ()
+
+
+def test_the_span_of_a_column_is_told_by_statistics_alone(tmp_path: Path) -> None:
+    place = str(tmp_path / "changes")
+    write_deltalake(place, pa.table({"k": pa.array([5, -7], pa.int64()), "none": pa.array([None, 1], pa.int64())}))
+    write_deltalake(
+        place, pa.table({"k": pa.array([9], pa.int64()), "none": pa.array([None], pa.int64())}), mode="append"
+    )
+    staged = StagedTable(location=place, version=1)
+    for file in tmp_path.glob("changes/*.parquet"):
+        file.unlink()
+    assert FOLDERS.span(staged, "k") == (-7, 9)
+    assert FOLDERS.span(StagedTable(location=place, version=0), "k") == (-7, 5)
+    assert FOLDERS.span(staged, "absent") is None
+    assert FOLDERS.span(staged, "none") is None
 
 
 def test_a_folder_that_two_drop_at_once_is_gone(tmp_path: Path) -> None:

@@ -17,7 +17,9 @@ from airflow_refresh_provider.core.marker import Marker, slot_app_id
 from airflow_refresh_provider.core.note import Note, NoteKind
 from airflow_refresh_provider.core.pins import DeltaPin
 from airflow_refresh_provider.core.plan import ChangeCounts, Chunk, Target, Way
+from airflow_refresh_provider.core.ways import INTEGERS, LOOKING
 from airflow_refresh_provider.delta.log import DeltaTableLog
+from airflow_refresh_provider.delta.staging import StagingFolders
 from airflow_refresh_provider.ports.engine import ApplyTask, CompareTask, Comparison, Source, Stamp, TargetSpec
 from airflow_refresh_provider.spark import sql
 from airflow_refresh_provider.spark.endpoint import Endpoint
@@ -119,9 +121,15 @@ class Lake:
             changes=compared.changes,
             chunk=Chunk(number=1, way=way, **({"by_vnode": compared.counts} | chunk)),
             stamp=self.stamp(target),
+            span=self._span(target, source, compared, way),
         )
         self.session.apply(task)
         return task
+
+    def _span(self, target: Target, source: Source, compared: Comparison, way: Way) -> tuple[int, int] | None:
+        key = next(c for c in target.columns if c.name.lower() == source.keys[0].lower())
+        told = compared.counts and way in LOOKING and key.type in INTEGERS
+        return StagingFolders().span(compared.changes, key.name) if told else None
 
     def refresh(self, target: Target, source: Source, way: Way) -> ChangeCounts:
         """Compare, apply, apply again; the target then equals the source, in one commit that carries the stamp."""
