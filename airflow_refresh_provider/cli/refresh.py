@@ -14,6 +14,7 @@ from airflow_refresh_provider.core.results import (
     Differences,
     HistoryEntry,
     ProgressReport,
+    Rebuilt,
     Recovery,
     RunResult,
 )
@@ -89,8 +90,8 @@ def recover(call: Call, name: str | None) -> list[Recovery]:
     return call.refreshes().recover(name)
 
 
-def rebuild_progress(call: Call, name: str) -> ProgressReport:
-    """Make the progress anew from the target's log."""
+def rebuild_progress(call: Call, name: str) -> Rebuilt:
+    """Restore cursor and progress from the target's log."""
     return call.refreshes().rebuild_progress(name)
 
 

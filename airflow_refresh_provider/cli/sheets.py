@@ -18,6 +18,7 @@ from airflow_refresh_provider.core.results import (
     HistoryEntry,
     InputLag,
     ProgressReport,
+    Rebuilt,
     Recovery,
     Registration,
     Rows,
@@ -153,6 +154,18 @@ def _(value: ProgressReport) -> dict[str, Cell]:
     return {
         "name": value.name,
         "stage": value.stage,
+        "chunks": _of(value.chunks_done, value.chunks_total),
+        "rows": _of(value.rows_done, value.rows_total),
+        "run": value.run_id,
+    }
+
+
+@line.register
+def _(value: Rebuilt) -> dict[str, Cell]:
+    return {
+        "name": value.name,
+        "restored": "yes" if value.restored else "no",
+        "reason": value.reason,
         "chunks": _of(value.chunks_done, value.chunks_total),
         "rows": _of(value.rows_done, value.rows_total),
         "run": value.run_id,

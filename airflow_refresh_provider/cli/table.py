@@ -137,7 +137,7 @@ COMMANDS = (
     Command(("recover",), "find interrupted runs; resume or abandon them", f"{_REFRESH}:recover", (_SOME_NAME,)),
     Command(
         ("rebuild-progress",),
-        "make the progress anew from the target's log",
+        "restore from the target's log where the last refresh ended, and its progress",
         f"{_REFRESH}:rebuild_progress",
         (_NAME,),
     ),

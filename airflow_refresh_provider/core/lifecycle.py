@@ -43,6 +43,7 @@ class Event(StrEnum):
     RESUME = "resume"  # a pause or a suspension is over
     SUSPEND = "suspend"  # nothing begins until somebody has seen to the reason
     MISS = "miss"  # a scheduled run could not even begin
+    REBUILD = "rebuild"  # what is published was read from the target's log again
     DROP = "drop"  # the definition is being removed
     FORGET = "forget"  # the definition is removed; its counter stays
 
@@ -78,6 +79,7 @@ TRANSITIONS: dict[tuple[State, Event], State] = {
     (State.REFRESHING, Event.SUSPEND): State.REFRESHING,
     (State.FINISHING, Event.SUSPEND): State.FINISHING,
     (State.IDLE, Event.MISS): State.IDLE,
+    (State.IDLE, Event.REBUILD): State.IDLE,
     (State.IDLE, Event.DROP): State.RESETTING,
     (State.REFRESHING, Event.DROP): State.RESETTING,
     (State.FINISHING, Event.DROP): State.RESETTING,

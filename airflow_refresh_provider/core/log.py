@@ -17,7 +17,8 @@ class Commit(Stored):
     """One version of a Delta table, as its log file has it.
 
     `vnodes` are the values of the `_vnode` partition it touched, None when it cannot be told. `net_rows` is how many
-    rows it added less those it removed, None without statistics. `reshaped`: its metadata or protocol changed.
+    rows it added less those it removed, None without statistics. `reshaped`: its metadata or protocol changed,
+    other than by naming whose the table is.
     """
 
     version: int

@@ -6,6 +6,7 @@ or of a chunk that seals its run, is the exception: it has what a crash between 
 
 from __future__ import annotations
 
+from datetime import datetime
 from enum import StrEnum
 
 from pydantic import ValidationError
@@ -36,11 +37,24 @@ class Sealing(Stored):
     growth: int | None = None
 
 
+class Cursor(Stored):
+    """What has to be known of a refresh, beside its input versions, for the next one to go on from it.
+
+    `tables`: Delta input -> the id of the table that was read. `clocked`: the query reads the clock. `at`: when the
+    refresh was complete.
+    """
+
+    definition_hash: str
+    tables: dict[str, str]
+    clocked: bool
+    at: datetime
+
+
 class Note(Stored):
     """The note of one commit.
 
-    `published_version` stands in seals only, `unit` and `chunk` not in seals; `by_vnode` has the planned rows of a
-    chunk, `hash_high` where it ends inside a vnode; `windows` what an incremental run has read of its inputs.
+    `published_version` stands in seals only, `unit` and `chunk` not in seals, `cursor` in what seals a run; `by_vnode`
+    has the planned rows of a chunk, `hash_high` where it ends inside a vnode, `windows` what an incremental run reads.
     """
 
     format: int = FORMAT
@@ -57,6 +71,7 @@ class Note(Stored):
     windows: Windows = {}
     published_version: int | None = None
     seals: Sealing | None = None
+    cursor: Cursor | None = None
 
     def text(self) -> str:
         """The JSON that goes into the commit."""

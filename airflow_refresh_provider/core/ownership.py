@@ -6,7 +6,7 @@ over when the definition adopts it; the same holds for a table of another contro
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from airflow_refresh_provider.core.definition import Definition, Layout
 from airflow_refresh_provider.errors import Refused
@@ -20,6 +20,11 @@ HASH_FUNCTION = "xxhash64"
 
 _CHECKPOINT_INTERVAL = "20"
 _UNSAFE_SCHEMES = frozenset({"s3", "s3a", "s3n"})
+
+
+def only_names_owner(properties: Collection[str]) -> bool:
+    """Whether a change of these table properties says whose the table is, and nothing about its rows."""
+    return bool(properties) and set(properties) <= {CONTROL, DEFINITION}
 
 
 def wanted_properties(definition: Definition, control_id: str, vnodes: int, *, created: bool) -> dict[str, str]:

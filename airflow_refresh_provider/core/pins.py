@@ -72,6 +72,11 @@ def digests(vector: VersionVector) -> Digests:
     return {name: pin.digest for name, pin in sorted(vector.items())}
 
 
+def table_ids(vector: VersionVector) -> dict[str, str]:
+    """Which tables were read: the ids of those inputs that are Delta tables."""
+    return {name: pin.table_id for name, pin in sorted(vector.items()) if isinstance(pin, DeltaPin)}
+
+
 def same_versions(a: VersionVector, b: VersionVector) -> bool:
     """Whether both vectors read exactly the same data, tables re-created under the same path told apart."""
     return a.keys() == b.keys() and all(_identity(a[name]) == _identity(b[name]) for name in a)

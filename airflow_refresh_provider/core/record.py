@@ -53,7 +53,7 @@ class Published(Stored):
     seal_version: int
     pins: VersionVector
     definition_hash: str
-    clocked: bool  # the query reads the clock, so its result moves without its inputs
+    clocked: bool
     at: datetime
 
 
@@ -82,6 +82,11 @@ class Run(Stored):
     def generation(self) -> int:
         """The generation of whoever holds the run as a whole."""
         return self.lease.generation
+
+    @property
+    def clocked(self) -> bool:
+        """Whether the query reads the clock, so that its result moves without its inputs."""
+        return self.plan.query != self.definition.query_text
 
     @property
     def windows(self) -> Windows:

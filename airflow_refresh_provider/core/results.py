@@ -189,6 +189,15 @@ class ProgressReport(Stored):
     vnodes: tuple[VnodeProgress, ...] = ()
 
 
+class Rebuilt(ProgressReport):
+    """The progress as it was written anew. `restored`: the control tables had lost where the last refresh ended, and
+    know it again; `reason` says what the next refresh makes of it, or why nothing was restored.
+    """
+
+    restored: bool
+    reason: str
+
+
 class HistoryEntry(Stored):
     """One finished run; `reason` says why it was abandoned or refused."""
 

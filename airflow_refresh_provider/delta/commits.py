@@ -8,6 +8,7 @@ from typing import Any
 
 from airflow_refresh_provider.core.columns import VNODE
 from airflow_refresh_provider.core.log import Commit
+from airflow_refresh_provider.core.ownership import only_names_owner
 from airflow_refresh_provider.delta.log_files import Action
 
 ByKind = dict[str, list[Any]]
@@ -24,7 +25,7 @@ def commit_of(version: int, actions: Iterable[Action]) -> Commit:
         operation=str(info.get("operation", "UNKNOWN")),
         txns=txns_of(by_kind.get("txn", ())),
         data_change=bool(added or removed),
-        reshaped="metaData" in by_kind or "protocol" in by_kind,
+        reshaped="protocol" in by_kind or ("metaData" in by_kind and not _only_names_owner(info)),
         vnodes=_vnodes([*added, *removed]),
         net_rows=_net_rows(added, removed),
         bytes_added=_bytes_added(added, removed),
@@ -54,6 +55,13 @@ def changing(by_kind: ByKind, kind: str) -> list[Any]:
 def txns_of(txns: Iterable[Any]) -> dict[str, int]:
     """appId -> version, of the markers in a commit or a checksum."""
     return {str(t["appId"]): int(t["version"]) for t in txns}
+
+
+def _only_names_owner(info: Any) -> bool:
+    """Whether a commit set table properties that say whose the table is, and nothing else."""
+    if info.get("operation") != "SET TBLPROPERTIES":
+        return False
+    return only_names_owner(json.loads((info.get("operationParameters") or {}).get("properties") or "{}"))
 
 
 def _vnodes(files: list[Any]) -> tuple[int, ...] | None:

@@ -37,7 +37,7 @@ from airflow_refresh_provider.ports.memory_rows import (
     stored,
     with_hashes,
 )
-from airflow_refresh_provider.ports.memory_table import Change, Row, Rows, Version
+from airflow_refresh_provider.ports.memory_table import SETS_PROPERTIES, Change, Row, Rows, Version
 
 _EVERYTHING = re.compile(r"\s*SELECT\s+\*\s+FROM\s+`?(\w+)`?\s*", re.IGNORECASE)
 
@@ -94,7 +94,7 @@ class MemorySession:
             return
         self._lake.transact(
             spec.location,
-            lambda base: Change("SET TBLPROPERTIES", properties={**base.properties, **spec.properties}),
+            lambda base: Change(SETS_PROPERTIES, properties={**base.properties, **spec.properties}),
             None,
         )
 

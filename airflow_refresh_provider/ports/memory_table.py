@@ -13,12 +13,16 @@ from typing import Any
 
 from airflow_refresh_provider.core.columns import VNODE, Columns
 from airflow_refresh_provider.core.log import Commit
+from airflow_refresh_provider.core.ownership import only_names_owner
 from airflow_refresh_provider.errors import Conflict
 from airflow_refresh_provider.ports.engine import Stamp
 
 Row = dict[str, Any]
 Rows = tuple[Row, ...]
 Files = dict[str, Rows]
+
+SETS_PROPERTIES = "SET TBLPROPERTIES"
+"""The operation that sets properties and nothing else."""
 
 ROW_BYTES = 100
 """What a row is taken to weigh where sizes are asked for."""
@@ -92,7 +96,7 @@ class MemoryTable:
             operation=change.operation,
             txns={stamp.app_id: stamp.marker.version} if stamp else {},
             data_change=bool(fresh or gone) and not change.tidies,
-            reshaped=change.columns is not None or change.properties is not None,
+            reshaped=_reshapes(self.newest, change),
             vnodes=_vnodes((*gone, *fresh.values())) if self.by_vnode else None,
             net_rows=len(change.added) - sum(len(rows) for rows in gone),
             bytes_added=ROW_BYTES * len(change.added),
@@ -136,8 +140,19 @@ def created(table: MemoryTable, columns: Columns, properties: Mapping[str, str])
     return replace(table, versions=[Version(commit, {}, columns, dict(properties), {})])
 
 
+def _reshapes(before: Version, change: Change) -> bool:
+    given = change.properties or {}
+    differing = {key for key, value in given.items() if before.properties.get(key) != value}
+    return change.columns is not None or (change.properties is not None and not only_names_owner(differing))
+
+
 def _conflict(winner: Commit, change: Change, stamp: Stamp | None) -> str | None:
-    if winner.reshaped or change.columns is not None or change.properties is not None:
+    if (
+        winner.reshaped
+        or winner.operation == SETS_PROPERTIES
+        or change.columns is not None
+        or change.properties is not None
+    ):
         return "its metadata changed"
     if stamp and stamp.app_id in winner.txns:
         return f"{stamp.app_id} was committed"

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import NamedTuple
 
+from airflow_refresh_provider.core.cursor import cursor_of
 from airflow_refresh_provider.core.lifecycle import Event
 from airflow_refresh_provider.core.log import (
     Commit,
@@ -96,7 +97,7 @@ def publish(tenure: Tenure, version: int, seal_version: int) -> None:
         seal_version=seal_version,
         pins=run.plan.pins,
         definition_hash=run.definition.hash,
-        clocked=run.plan.query != run.definition.query_text,
+        clocked=run.clocked,
         at=tenure.ports.clock.now(),
     )
     counts = _applied(tenure, run, target)
@@ -163,6 +164,7 @@ def _seal(tenure: Tenure, session: EngineSession, version: int) -> int:
         inputs=digests(run.plan.pins),
         windows=run.windows,
         published_version=version,
+        cursor=cursor_of(run, tenure.ports.clock.now()),
     )
     for _ in range(SEAL_TRIES):
         try:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 
 from airflow_refresh_provider.core import seal
+from airflow_refresh_provider.core.cursor import cursor_of
 from airflow_refresh_provider.core.log import Commit, Standing, chunk_reached, standing
 from airflow_refresh_provider.core.marker import Marker, slot_app_id
 from airflow_refresh_provider.core.note import Note, NoteKind
@@ -188,6 +189,7 @@ def _failed_first(future: Future[int]) -> int:
 
 def _stamp(held: UnitTenure, run: Run, target: Target, chunk: Chunk) -> Stamp:
     marker = Marker(held.claim.generation, chunk.number)
+    seals = seal.sealing(_current(run), run.definition.deletes)
     note = Note(
         kind=NoteKind.CHUNK,
         definition=held.whole.name,
@@ -200,7 +202,8 @@ def _stamp(held: UnitTenure, run: Run, target: Target, chunk: Chunk) -> Stamp:
         hash_high=chunk.keys.high if chunk.keys else None,
         inputs=digests(run.plan.pins),
         windows=run.windows,
-        seals=seal.sealing(_current(run), run.definition.deletes),
+        seals=seals,
+        cursor=cursor_of(run, held.whole.ports.clock.now()) if seals else None,
     )
     return Stamp(app_id=slot_app_id(target.table_id, held.slot), marker=marker, note=note)
 

@@ -15,12 +15,13 @@ from airflow_refresh_provider.core.results import (
     Freshness,
     HistoryEntry,
     ProgressReport,
+    Rebuilt,
     Recovery,
     Registration,
     RunResult,
 )
 from airflow_refresh_provider.ports.bundle import Ports
-from airflow_refresh_provider.runner import comparing, freshness, pausing, recover, registry, reports
+from airflow_refresh_provider.runner import comparing, freshness, pausing, rebuilding, recover, registry, reports
 from airflow_refresh_provider.runner.refresh import nothing, refresh
 from airflow_refresh_provider.runner.start import at_rest, known
 from airflow_refresh_provider.runner.stopwatch import Stopwatch
@@ -91,9 +92,9 @@ class Refreshes:
         """Finish or give up every interrupted run, of one definition or of all."""
         return recover.recover(self.ports, name)
 
-    def rebuild_progress(self, name: str) -> ProgressReport:
-        """Write the progress rows of the newest run anew from the target's log."""
-        return reports.rebuild_progress(self.ports, name)
+    def rebuild_progress(self, name: str) -> Rebuilt:
+        """Restore from the target's log where the last refresh ended, and the progress of the newest run."""
+        return rebuilding.rebuild(self.ports, name)
 
     def drop(self, name: str, delete_target: bool = False) -> Dropped:
         """Remove a definition; the target stays unless its deletion is asked for."""

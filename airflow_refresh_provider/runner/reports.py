@@ -1,14 +1,11 @@
-"""What people ask about runs: progress and history, read from the indexes, and the indexes rebuilt from the log."""
+"""What people ask about runs: progress and history, read from the indexes."""
 
 from __future__ import annotations
 
-from airflow_refresh_provider.core.note import NoteKind, read_note
 from airflow_refresh_provider.core.record import Record
 from airflow_refresh_provider.core.results import HistoryEntry, ProgressReport, Rows, VnodeProgress
-from airflow_refresh_provider.errors import Invalid
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.control import ProgressRow
-from airflow_refresh_provider.runner import journal
 from airflow_refresh_provider.runner.ending import RUN_ENDED
 from airflow_refresh_provider.runner.start import known
 
@@ -31,45 +28,21 @@ def history(ports: Ports, name: str) -> list[HistoryEntry]:
 def progress(ports: Ports, name: str) -> ProgressReport:
     """The run in progress, else the last published one."""
     record = known(name, ports.store.read(name).record)
-    run_id = _newest_run(record)
+    run_id = newest_run(record)
     if run_id is None:
         return ProgressReport(name=name, run_id=None, stage="idle")
-    return _report(record, run_id, ports.store.progress(name, run_id))
+    return report(record, run_id, ports.store.progress(name, run_id))
 
 
-def rebuild_progress(ports: Ports, name: str) -> ProgressReport:
-    """Write the progress rows of the newest run anew from the target's log. Raises Invalid when there is no run."""
-    record = known(name, ports.store.read(name).record)
-    run_id = _newest_run(record) or _newest_in_log(ports, record)
-    facts = ports.log.facts(record.definition.target)
-    if run_id is None or facts is None:
-        raise Invalid(
-            "no_run",
-            f"{name} has never been refreshed",
-            next=f"Refresh it first: `airflow-refresh run {name}`.",
-        )
-    commits = ports.log.commits(record.definition.target, after=ports.log.oldest(record.definition.target) - 1)
-    rows = journal.from_log(commits, facts.table_id, run_id, ports.clock.now())
-    ports.store.add_progress(rows)
-    return _report(record, run_id, ports.store.progress(name, run_id))
-
-
-def _newest_run(record: Record) -> str | None:
+def newest_run(record: Record) -> str | None:
+    """The run in progress, else the last published one."""
     if record.run:
         return record.run.run_id
     return record.published.run_id if record.published else None
 
 
-def _newest_in_log(ports: Ports, record: Record) -> str | None:
-    """The run of the newest commit of ours, when the control tables know of none."""
-    target = record.definition.target
-    if ports.log.facts(target) is None:
-        return None
-    notes = (read_note(c.note) for c in reversed(ports.log.commits(target, after=ports.log.oldest(target) - 1)))
-    return next((n.run for n in notes if n and n.kind is NoteKind.CHUNK and n.definition == record.name), None)
-
-
-def _report(record: Record, run_id: str, rows: list[ProgressRow]) -> ProgressReport:
+def report(record: Record, run_id: str, rows: list[ProgressRow]) -> ProgressReport:
+    """How far a run is, by its progress rows."""
     run = record.run
     planned = [(u, c) for r in run.frozen.rounds for u in r.units for c in u.chunks] if run and run.frozen else None
     reached = {unit: max(r.chunk for r in rows if r.unit == unit) for unit in {r.unit for r in rows}}

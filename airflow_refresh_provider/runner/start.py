@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from airflow_refresh_provider.core.lifecycle import Event, State
-from airflow_refresh_provider.core.marker import Marker
 from airflow_refresh_provider.core.owner import BEAT_EVERY, WAIT_FOR_LEASE, Beat, Liveness, liveness
 from airflow_refresh_provider.core.pausing import check_not_paused
 from airflow_refresh_provider.core.pins import Pin, VersionVector, same_versions
@@ -121,8 +120,7 @@ def _start(ports: Ports, snapshot: Snapshot, record: Record, request: Request) -
         targets.check(ports, definition, facts)
     if not request.force and (reason := _nothing_to_do(ports, record, pins)):
         return NothingToDo(record, reason)
-    markers = ports.log.markers(definition.target) if facts else {}
-    seen = max((Marker.of(v).generation for v in markers.values()), default=0)
+    seen = targets.highest_generation(ports, definition.target) if facts else 0
     run = _new_run(ports, record, pins, seen, request)
     try:
         commit(ports, snapshot, record.after(Event.START, run=run, generation=run.generation), Event.START)

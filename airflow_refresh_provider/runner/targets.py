@@ -22,6 +22,7 @@ from airflow_refresh_provider.core.columns import (
 )
 from airflow_refresh_provider.core.definition import Definition, Layout, OnAdded
 from airflow_refresh_provider.core.log import foreign
+from airflow_refresh_provider.core.marker import Marker
 from airflow_refresh_provider.core.ownership import (
     CONTROL,
     DEFINITION,
@@ -61,6 +62,11 @@ def _claims(ports: Ports, facts: TableFacts) -> Mapping[str, str]:
         return facts.properties
     record = ports.store.read(facts.properties.get(DEFINITION, "")).record
     return facts.properties if record and not record.dropped else {}
+
+
+def highest_generation(ports: Ports, location: str) -> int:
+    """The highest generation that the target has seen, 0 for none."""
+    return max((Marker.of(v).generation for v in ports.log.markers(location).values()), default=0)
 
 
 def make_ready(ports: Ports, session: EngineSession, run: Run, result: Columns, rows: int) -> Ready:

@@ -78,3 +78,17 @@ def test_actions_of_no_concern_are_passed_over() -> None:
 def test_the_note_is_the_user_metadata() -> None:
     assert commit_of(1, [{"commitInfo": {"userMetadata": '{"kind": "seal"}'}}]).note == '{"kind": "seal"}'
     assert commit_of(1, [{"commitInfo": {"userMetadata": None}}]).note is None
+
+
+def _sets(operation: str = "SET TBLPROPERTIES", **properties: str) -> list[Action]:
+    info = {"operation": operation, "operationParameters": {"properties": json.dumps(properties)}}
+    return [{"commitInfo": info}, {"metaData": {"configuration": properties}}]
+
+
+def test_a_commit_that_only_names_the_tables_owner_leaves_the_table_as_it_is() -> None:
+    mine = {"airflow_refresh.control": "c", "airflow_refresh.definition": "d"}
+    assert not commit_of(1, _sets(**mine)).reshaped
+    assert commit_of(1, _sets(**mine | {"airflow_refresh.vnodes": "8"})).reshaped
+    assert commit_of(1, [*_sets(**mine), {"protocol": {}}]).reshaped
+    assert commit_of(1, _sets()).reshaped
+    assert commit_of(1, _sets("CHANGE COLUMN", **mine)).reshaped

@@ -165,6 +165,18 @@ def test_progress_shows_how_far_an_interrupted_run_is_and_can_be_rebuilt_from_th
     assert written == known
 
 
+def test_rebuilding_leaves_a_run_in_progress_as_it_is() -> None:
+    world = interrupted("begin /gold", 3)
+    before = world.record
+    found = world.refreshes.rebuild_progress(NAME)
+    assert (found.restored, found.reason, found.chunks_done) == (
+        False,
+        "nothing is missing: a refresh or a drop of it is in progress",
+        2,
+    )
+    assert world.record == before
+
+
 def test_progress_counts_every_chunk_of_a_vnode_that_is_cut() -> None:
     world = World(*[row(i) for i in range(9)], **LIVE, vnodes=1)
     world.run()
