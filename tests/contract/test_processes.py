@@ -6,19 +6,18 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
 
 import pytest
 from deltalake import DeltaTable
-from deltalake.exceptions import DeltaError
 
-from airflow_refresh_provider.delta import control_table
-from airflow_refresh_provider.delta.control_table import ControlTable
+from airflow_refresh_provider.delta.control_table import COMPACT_EVERY, ControlTable
 from airflow_refresh_provider.delta.store import DeltaControlStore
-from airflow_refresh_provider.errors import Failed, Retry, StaleSnapshot
+from airflow_refresh_provider.errors import Retry, StaleSnapshot
 from tests.contract.samples import REGISTER, moment, record
+from tests.contract.troubled import Full, Troubled, lose_the_answer
 from tests.contract.writers import race
 
 CHECKOUT = Path(__file__).parents[2]
@@ -72,90 +71,61 @@ def test_a_store_whose_writers_are_killed_stays_whole(tmp_path: Path) -> None:
     assert store.records() == [record("orders", 0)]
 
 
-def _fail_after(monkeypatch: pytest.MonkeyPatch, before: Any, after: Any) -> None:
-    """Let the next append do `before`, commit unless that raises, then do `after`."""
-    append = ControlTable.append
-
-    def once(*args: Any, **kwargs: Any) -> None:
-        monkeypatch.setattr(ControlTable, "append", append)
-        before()
-        append(*args, **kwargs)
-        after()
-
-    monkeypatch.setattr(ControlTable, "append", once)
+@pytest.fixture
+def root(tmp_path: Path) -> str:
+    """A control root with the first record of a definition."""
+    root = str(tmp_path / "control")
+    _commit(DeltaControlStore(root), 1)
+    return root
 
 
-def _lose_the_answer() -> None:
-    raise DeltaError("connection reset by peer\nat some depth")
+def _commit(store: DeltaControlStore, generation: int) -> None:
+    """Store a record, whatever was before it."""
+    store.commit(store.read("orders"), record("orders", generation), REGISTER, moment(generation))
 
 
-def _nothing() -> None:
-    return
+def _beat_to_it(root: str) -> None:
+    """Another one stores a record, and the answer to this one is lost."""
+    _commit(DeltaControlStore(root), 9)
+    lose_the_answer()
 
 
-def test_a_commit_that_landed_without_an_answer_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    store = DeltaControlStore(str(tmp_path / "control"))
-    view = store.commit(store.read("orders"), record("orders", 1), REGISTER, moment(0))
-    _fail_after(monkeypatch, _nothing, _lose_the_answer)
-    view = store.commit(view, record("orders", 2), REGISTER, moment(1))
+def test_a_commit_that_landed_without_an_answer_counts(root: str) -> None:
+    store = DeltaControlStore(root, partial(Troubled, after=[lose_the_answer]))
+    view = store.commit(store.read("orders"), record("orders", 2), REGISTER, moment(1))
     store.commit(view, record("orders", 3), REGISTER, moment(2))
     assert store.records() == [record("orders", 3)]
 
 
-def test_a_commit_without_an_answer_that_did_not_land_may_be_tried_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store = DeltaControlStore(str(tmp_path / "control"))
-    view = store.commit(store.read("orders"), record("orders", 1), REGISTER, moment(0))
-    _fail_after(monkeypatch, _lose_the_answer, _nothing)
+def test_a_commit_without_an_answer_that_did_not_land_may_be_tried_again(root: str) -> None:
+    store = DeltaControlStore(root, partial(Troubled, before=[lose_the_answer]))
     with pytest.raises(Retry, match=r"connection reset by peer$"):
-        store.commit(view, record("orders", 2), REGISTER, moment(1))
+        _commit(store, 2)
     assert store.records() == [record("orders", 1)]
-    store.commit(store.read("orders"), record("orders", 2), REGISTER, moment(1))
+    _commit(store, 2)
     assert store.records() == [record("orders", 2)]
 
 
-def test_a_commit_without_an_answer_that_another_one_beat_is_stale(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store = DeltaControlStore(str(tmp_path / "control"))
-    view = store.commit(store.read("orders"), record("orders", 1), REGISTER, moment(0))
-
-    def beaten() -> None:
-        rival = DeltaControlStore(str(tmp_path / "control"))
-        rival.commit(rival.read("orders"), record("orders", 9), REGISTER, moment(1))
-        _lose_the_answer()
-
-    _fail_after(monkeypatch, beaten, _nothing)
+def test_a_commit_without_an_answer_that_another_one_beat_is_stale(root: str) -> None:
+    store = DeltaControlStore(root, partial(Troubled, before=[partial(_beat_to_it, root)]))
     with pytest.raises(StaleSnapshot):
-        store.commit(view, record("orders", 2), REGISTER, moment(1))
+        _commit(store, 2)
     assert store.records() == [record("orders", 9)]
 
 
-def test_a_commit_that_landed_counts_though_others_followed_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    store = DeltaControlStore(str(tmp_path / "control"))
-    view = store.commit(store.read("orders"), record("orders", 1), REGISTER, moment(0))
-
-    def followed() -> None:
-        rival = DeltaControlStore(str(tmp_path / "control"))
-        rival.commit(rival.read("orders"), record("orders", 9), REGISTER, moment(2))
-        _lose_the_answer()
-
-    _fail_after(monkeypatch, _nothing, followed)
-    view = store.commit(view, record("orders", 2), REGISTER, moment(1))
+def test_a_commit_that_landed_counts_though_others_followed_it(root: str) -> None:
+    store = DeltaControlStore(root, partial(Troubled, after=[partial(_beat_to_it, root)]))
+    view = store.commit(store.read("orders"), record("orders", 2), REGISTER, moment(1))
     with pytest.raises(StaleSnapshot):
         store.commit(view, record("orders", 3), REGISTER, moment(3))
     assert store.records() == [record("orders", 9)]
 
 
-def test_a_failing_compaction_does_not_fail_the_commit_before_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def broken(_: ControlTable) -> None:
-        raise Failed("disk_full", "no room", left="", next="")
-
-    monkeypatch.setattr(control_table, "COMPACT_EVERY", 1)
-    monkeypatch.setattr(ControlTable, "compact", broken)
-    store = DeltaControlStore(str(tmp_path / "control"))
-    store.commit(store.read("orders"), record("orders", 1), REGISTER, moment(0))
-    assert store.records() == [record("orders", 1)]
+def test_a_failing_compaction_does_not_fail_the_commit_before_it(tmp_path: Path) -> None:
+    tried: list[str] = []
+    store = DeltaControlStore(str(tmp_path / "control"), partial(Full, tried=tried))
+    view = store.read("orders")
+    for generation in range(COMPACT_EVERY):
+        view = store.commit(view, record("orders", generation), REGISTER, moment(generation))
+    assert tried == ["state"]
+    assert store.records() == [record("orders", COMPACT_EVERY - 1)]

@@ -1,0 +1,50 @@
+"""Control tables that trouble meets: the real ones, but for what happens around one of their acts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from deltalake import DeltaTable, Transaction
+from deltalake.exceptions import DeltaError
+
+from airflow_refresh_provider.delta.control_table import ControlTable, Row
+from airflow_refresh_provider.errors import Failed
+
+Happening = Callable[[], None]
+
+
+@dataclass(frozen=True)
+class Troubled(ControlTable):
+    """Around the next append, and no later one, happens what is left to happen."""
+
+    before: list[Happening] = field(default_factory=list)
+    after: list[Happening] = field(default_factory=list)
+
+    def append(self, view: DeltaTable, rows: list[Row], transaction: Transaction | None = None) -> None:
+        """Append, unless what happens before it raises."""
+        _happen(self.before)
+        super().append(view, rows, transaction)
+        _happen(self.after)
+
+
+@dataclass(frozen=True)
+class Full(ControlTable):
+    """There is room for the rows, but not for merging files. `tried` has an entry for each time it was."""
+
+    tried: list[str] = field(default_factory=list)
+
+    def compact(self) -> None:
+        """Fail as on a disk that is full."""
+        self.tried.append(self.name)
+        raise Failed("disk_full", "no room", left="", next="")
+
+
+def lose_the_answer() -> None:
+    """The connection breaks."""
+    raise DeltaError("connection reset by peer\nat some depth")
+
+
+def _happen(what: list[Happening]) -> None:
+    while what:
+        what.pop(0)()
