@@ -6,7 +6,7 @@ import os
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from airflow_refresh_provider.errors import Invalid
 from airflow_refresh_provider.places import Places, resolve, user_state
@@ -18,13 +18,27 @@ if TYPE_CHECKING:
 _LOG = "debug.log"
 
 
+class Composition(Protocol):
+    """What places stand for: everything that can be asked of a control root, told to a watch."""
+
+    def __call__(self, places: Places, watch: Watch, /) -> Refreshes: ...
+
+
+def composed(places: Places, watch: Watch) -> Refreshes:
+    """The composition of real stores and engines, which is not imported before a command needs it."""
+    from airflow_refresh_provider.compose import refreshes
+
+    return refreshes(places, watch)
+
+
 @dataclass(frozen=True)
 class Call:
-    """One command as given, its own options left out."""
+    """One command as given, its own options left out. `composition` says what its places stand for."""
 
     control: str | None
     spark: str | None
     watch: Watch
+    composition: Composition = composed
 
     @property
     def places(self) -> Places:
@@ -42,6 +56,4 @@ class Call:
 
     def refreshes(self) -> Refreshes:
         """Everything that can be asked of the control tables; Spark is not touched before it is needed."""
-        from airflow_refresh_provider.compose import refreshes
-
-        return refreshes(self.places, self.watch)
+        return self.composition(self.places, self.watch)

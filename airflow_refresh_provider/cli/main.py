@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import NoReturn
 
 from airflow_refresh_provider.cli.arguments import argument
+from airflow_refresh_provider.cli.call import Composition, composed
 from airflow_refresh_provider.cli.table import (
     COMMANDS,
     GLOBAL_OPTIONS,
@@ -23,7 +24,7 @@ from airflow_refresh_provider.cli.table import (
 from airflow_refresh_provider.errors import Invalid
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main(argv: Sequence[str] | None = None, composition: Composition = composed) -> int:
     """Run one command and return its exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
     try:
@@ -37,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     from airflow_refresh_provider.cli.perform import perform
 
     command: Command = given.pop("command")
-    return perform(command, **given)
+    return perform(command, composition=composition, **given)
 
 
 class _Parser(argparse.ArgumentParser):

@@ -16,7 +16,7 @@ from typing import Any
 
 from airflow_refresh_provider.cli import debug_log
 from airflow_refresh_provider.cli.bars import Bars
-from airflow_refresh_provider.cli.call import Call
+from airflow_refresh_provider.cli.call import Call, Composition, composed
 from airflow_refresh_provider.cli.output import report, show
 from airflow_refresh_provider.cli.signals import Interruptions
 from airflow_refresh_provider.cli.table import Command
@@ -28,11 +28,13 @@ _NOT_DUE = 4
 _log = logging.getLogger(__name__)
 
 
-def perform(command: Command, control: str | None, spark: str | None, **options: Any) -> int:
+def perform(
+    command: Command, control: str | None, spark: str | None, composition: Composition = composed, **options: Any
+) -> int:
     """Run a command of the table with all its options by parameter name; returns the exit code."""
     as_json = options.pop("output") == "json"
     bars = Bars(sys.stderr)
-    call = Call(control, spark, bars)
+    call = Call(control, spark, bars, composition)
     debug_log.open_log(call.debug_log, verbose=options.pop("verbose"))
 
     def act() -> Any:

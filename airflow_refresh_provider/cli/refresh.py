@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 from airflow_refresh_provider.cli.call import Call
@@ -20,9 +19,10 @@ from airflow_refresh_provider.core.results import (
 )
 
 if TYPE_CHECKING:
+    from airflow_refresh_provider.ports.watch import Watch
     from airflow_refresh_provider.runner.refreshes import Refreshes
 
-FOLLOW_SECONDS = 1.0
+_FOLLOW_SECONDS = 1.0
 
 
 def run(
@@ -52,16 +52,11 @@ def run(
 def progress(call: Call, name: str, follow: bool) -> ProgressReport:
     """How far the run in progress is, or the last one; `follow` waits until nobody works on it."""
     refreshes = call.refreshes()
-    report = refreshes.progress(name)
-    if not follow:
-        return report
-    call.watch.stage(report.stage, report.rows_total, report.chunks_total)
-    while _live(refreshes, name):
-        time.sleep(FOLLOW_SECONDS)
-        before, report = report, refreshes.progress(name)
-        if (report.stage, report.rows_total) != (before.stage, before.rows_total):
-            call.watch.stage(report.stage, report.rows_total, report.chunks_total)
-        call.watch.advance(report.rows_done - before.rows_done, report.chunks_done - before.chunks_done)
+    seen: ProgressReport | None = None
+    while follow and _live(refreshes, name):
+        before, seen = seen, refreshes.progress(name)
+        _tell(call.watch, before, seen)
+        refreshes.ports.clock.sleep(_FOLLOW_SECONDS)
     return refreshes.progress(name)
 
 
@@ -93,6 +88,15 @@ def recover(call: Call, name: str | None) -> list[Recovery]:
 def rebuild_progress(call: Call, name: str) -> Rebuilt:
     """Restore cursor and progress from the target's log."""
     return call.refreshes().rebuild_progress(name)
+
+
+def _tell(watch: Watch, before: ProgressReport | None, now: ProgressReport) -> None:
+    """What became of a run between two looks at it; the first finds it as far as it is."""
+    if before is None or (before.stage, before.rows_total) != (now.stage, now.rows_total):
+        watch.stage(now.stage, now.rows_total, now.chunks_total)
+        watch.advance(now.rows_done, now.chunks_done)
+    else:
+        watch.advance(now.rows_done - before.rows_done, now.chunks_done - before.chunks_done)
 
 
 def _live(refreshes: Refreshes, name: str) -> bool:

@@ -7,13 +7,13 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import airflow_refresh_provider.compose
+from airflow_refresh_provider.cli.call import Composition, composed
 from airflow_refresh_provider.cli.main import main
 from airflow_refresh_provider.core.columns import Column
 from airflow_refresh_provider.definition_files import read_definitions
@@ -22,6 +22,7 @@ from airflow_refresh_provider.ports.memory_control import MemoryControlStore
 from airflow_refresh_provider.ports.memory_lake import MemoryLake, MemoryQuery
 from airflow_refresh_provider.ports.twins import memory_ports
 from airflow_refresh_provider.ports.watch import Watch
+from airflow_refresh_provider.ports.world import Clock
 from airflow_refresh_provider.runner.refreshes import Refreshes
 from airflow_refresh_provider.spark.endpoint import Endpoint
 
@@ -63,12 +64,18 @@ Program = Callable[..., Ended]
 
 
 @pytest.fixture
-def here(capfd: pytest.CaptureFixture[str]) -> Program:
+def composition() -> Composition:
+    """What places stand for, unless a module of tests or a test in it says otherwise."""
+    return composed
+
+
+@pytest.fixture
+def here(capfd: pytest.CaptureFixture[str], composition: Composition) -> Program:
     """The program in this process."""
 
-    def run(*words: str) -> Ended:
+    def run(*words: str, composition: Composition = composition) -> Ended:
         capfd.readouterr()
-        code = main(words)
+        code = main(words, composition)
         return Ended(code, *capfd.readouterr())
 
     return run
@@ -97,8 +104,9 @@ def program(tmp_path: Path) -> Program:
 class World:
     """A lake with one input, and the folder of the definitions' files."""
 
-    lake: MemoryLake
     folder: Path
+    lake: MemoryLake = field(default_factory=MemoryLake)
+    store: MemoryControlStore = field(default_factory=MemoryControlStore)
 
     @property
     def people(self) -> str:
@@ -113,18 +121,19 @@ class World:
             self.lake.queries[definition.query_text] = MemoryQuery(COLUMNS, lambda inputs: inputs["people"])
         return str(path)
 
+    def refreshes(
+        self, _places: Places | None = None, watch: Watch | None = None, clock: Clock | None = None
+    ) -> Refreshes:
+        """The composition that takes any places for this lake; to the runner each is another process."""
+        ports = memory_ports(self.lake, self.store)
+        return Refreshes(replace(ports, watch=watch or ports.watch, clock=clock or ports.clock))
+
 
 @pytest.fixture
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
-    """Every command works on this lake, whatever places it is given."""
-    found = World(MemoryLake(), tmp_path)
+    """A lake in memory, and a control root that need not exist."""
+    found = World(tmp_path)
     found.lake.create(found.people, COLUMNS, [{"id": 1, "name": "Ada"}, {"id": 2, "name": None}])
-    store = MemoryControlStore()
-
-    def refreshes(_places: Places, watch: Watch) -> Refreshes:
-        return Refreshes(replace(memory_ports(found.lake, store), watch=watch))
-
-    monkeypatch.setattr(airflow_refresh_provider.compose, "refreshes", refreshes)
     monkeypatch.setenv(CONTROL_VARIABLE, str(tmp_path / "control"))
     return found
 

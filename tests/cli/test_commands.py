@@ -1,13 +1,10 @@
 """Every command on a lake in memory: what it prints, as a table and as JSON, and how it exits."""
 
 from datetime import timedelta
-from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
-import airflow_refresh_provider.compose
-from airflow_refresh_provider.cli import refresh
+from airflow_refresh_provider.cli.call import Composition
 from airflow_refresh_provider.core.results import (
     DefinitionStatus,
     Differences,
@@ -18,6 +15,12 @@ from airflow_refresh_provider.core.results import (
 )
 from airflow_refresh_provider.ports.memory_lake import BEGINNING
 from tests.cli.conftest import DEFINITION, Program, World
+
+
+@pytest.fixture
+def composition(world: World) -> Composition:
+    """Whatever places a command is given, it works on the lake in memory."""
+    return world.refreshes
 
 
 @pytest.fixture
@@ -157,26 +160,6 @@ def test_a_dropped_definition_leaves_its_target_unless_asked(
     assert (ended.code, ended.json["target_deleted"]) == (0, deleted)
     assert (ended.json["target"] not in registered.lake.tables) is deleted
     assert here("show", "people_copy").code == 2
-
-
-def test_following_a_run_ends_with_the_run(here: Program, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    class Running:
-        """A run that does a chunk each time somebody looks, and has an owner until the third."""
-
-        done = 0
-
-        def show(self, _name: str) -> SimpleNamespace:
-            return SimpleNamespace(run=SimpleNamespace(live=self.done < 3))
-
-        def progress(self, name: str) -> ProgressReport:
-            self.done += 1
-            return ProgressReport(name=name, run_id="r", stage="merging", chunks_done=self.done, chunks_total=3)
-
-    monkeypatch.setattr(airflow_refresh_provider.compose, "refreshes", lambda *_: Running())
-    monkeypatch.setattr(refresh, "FOLLOW_SECONDS", 0.0)
-    ended = here("progress", "a", "--follow", "--control", str(tmp_path), "--output", "json")
-    assert (ended.code, ended.json["chunks_done"]) == (0, 4)
-    assert ended.err == "merging: 3 chunks\n"
 
 
 @pytest.mark.usefixtures("world")

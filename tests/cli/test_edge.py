@@ -8,21 +8,32 @@ from pathlib import Path
 
 import pytest
 
-import airflow_refresh_provider.compose
 from airflow_refresh_provider.cli.bars import Bars
+from airflow_refresh_provider.cli.call import Composition, composed
+from airflow_refresh_provider.places import CONTROL_VARIABLE, Places
+from airflow_refresh_provider.ports.watch import Watch
+from airflow_refresh_provider.runner.refreshes import Refreshes
 from tests.cli.conftest import ROOT, Program
 
 
+def defective(_places: Places, _watch: Watch) -> Refreshes:
+    """A composition that is wrong in a way nobody thought of."""
+    raise ZeroDivisionError("division by zero\nand more")
+
+
+def noisy(places: Places, watch: Watch) -> Refreshes:
+    """The real composition, with a library that talks."""
+    sys.stdout.write("noise\n")
+    logging.getLogger("library").warning("a warning")
+    return composed(places, watch)
+
+
 @pytest.fixture
-def broken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    def refreshes(*_: object) -> None:
-        raise ZeroDivisionError("division by zero\nand more")
-
-    monkeypatch.setattr(airflow_refresh_provider.compose, "refreshes", refreshes)
-    monkeypatch.setenv("AIRFLOW_REFRESH_CONTROL", str(tmp_path / "control"))
+def composition(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Composition:
+    monkeypatch.setenv(CONTROL_VARIABLE, str(tmp_path / "control"))
+    return defective
 
 
-@pytest.mark.usefixtures("broken")
 def test_an_unexpected_error_is_a_defect_whose_traceback_is_in_the_debug_log(here: Program, tmp_path: Path) -> None:
     ended = here("list")
     log = tmp_path / "state" / "airflow-refresh-provider" / "debug.log"
@@ -33,19 +44,16 @@ def test_an_unexpected_error_is_a_defect_whose_traceback_is_in_the_debug_log(her
     assert "Traceback" in log.read_text()
 
 
-@pytest.mark.usefixtures("broken")
 def test_the_debug_log_is_beside_the_embedded_servers_files_where_there_are_any(here: Program, tmp_path: Path) -> None:
     (tmp_path / "control" / ".spark").mkdir(parents=True)
     assert here("list", "--output", "json").json["error"]["code"] == "defect"
     assert "Traceback" in (tmp_path / "control" / ".spark" / "debug.log").read_text()
 
 
-@pytest.mark.usefixtures("broken")
 def test_verbose_shows_the_traceback_on_stderr(here: Program) -> None:
     assert "Traceback" in here("list", "--verbose").err
 
 
-@pytest.mark.usefixtures("broken")
 def test_a_log_that_cannot_be_written_costs_nothing_but_the_log(
     here: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -56,17 +64,8 @@ def test_a_log_that_cannot_be_written_costs_nothing_but_the_log(
     assert "Logging error" not in ended.err
 
 
-def test_what_libraries_print_does_not_get_between_the_results(
-    here: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class Noisy:
-        def statuses(self) -> list[object]:
-            sys.stdout.write("noise\n")
-            logging.getLogger("library").warning("a warning")
-            return []
-
-    monkeypatch.setattr(airflow_refresh_provider.compose, "refreshes", lambda *_: Noisy())
-    ended = here("list", "--control", str(tmp_path), "--output", "json")
+def test_what_libraries_print_does_not_get_between_the_results(here: Program) -> None:
+    ended = here("list", "--output", "json", composition=noisy)
     assert ended.json == []
     assert ended.err == "noise\n"
 

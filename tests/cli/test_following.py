@@ -1,0 +1,92 @@
+"""Following a run that goes on only while the one who follows it sleeps: up to its next commit each time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import pytest
+from greenlet import GreenletExit, getcurrent, greenlet
+
+from airflow_refresh_provider.cli.call import Call, Composition
+from airflow_refresh_provider.cli.refresh import progress
+from airflow_refresh_provider.core.request import Request
+from airflow_refresh_provider.definition_files import read_definitions
+from airflow_refresh_provider.ports.twins import MemoryClock
+from tests.cli.conftest import DEFINITION, Program, World
+
+NAME = "people_copy"
+ROW_BY_ROW = """
+visibility: live
+chunking: {{one_commit_up_to: 1, chunk_rows: 1}}
+"""
+
+
+class Nap(MemoryClock):
+    """The clock of the follower."""
+
+    def __init__(self, run: greenlet) -> None:
+        super().__init__()
+        self._run = run
+
+    def sleep(self, seconds: float) -> None:
+        """Time passes, and the run goes on."""
+        super().sleep(seconds)
+        self._run.switch()
+
+
+class Told:
+    """A watch that remembers."""
+
+    def __init__(self) -> None:
+        self.words: list[tuple[object, ...]] = []
+
+    def stage(self, name: str, rows: int | None = None, chunks: int | None = None) -> None:
+        self.words.append((name, rows, chunks))
+
+    def advance(self, rows: int, chunks: int = 1) -> None:
+        self.words.append((rows, chunks))
+
+    def note(self, message: str) -> None:
+        self.words.append((message,))
+
+
+@pytest.fixture
+def run(world: World) -> Iterator[greenlet]:
+    """A run of two chunks that is about to commit the first."""
+    (definition,) = read_definitions(world.write(text=DEFINITION + ROW_BY_ROW))
+    world.refreshes().register(definition)
+    world.lake.append(world.people, [{"id": 3, "name": "Grace"}])
+    world.refreshes().run(NAME, Request())
+    world.lake.rewrite(world.people, lambda row: {**row, "name": "Mary"})
+    follower, commit = getcurrent(), f"commit {world.folder / 'gold' / NAME}"
+    run = greenlet(lambda: world.refreshes().run(NAME, Request(workers=1)))
+
+    def step(what: str) -> None:
+        if getcurrent() is run and what == commit:
+            follower.switch()
+
+    world.lake.step = step
+    run.switch()
+    yield run
+    if not run.dead:
+        run.throw(GreenletExit)
+
+
+@pytest.fixture
+def composition(world: World, run: greenlet) -> Composition:
+    return partial(world.refreshes, clock=Nap(run))
+
+
+def test_following_a_run_ends_with_the_run(run: greenlet, here: Program) -> None:
+    ended = here("progress", NAME, "--follow", "--output", "json")
+    assert run.dead
+    assert (ended.code, ended.json["stage"], ended.json["chunks_done"]) == (0, "idle", 2)
+    assert ended.err == "merging: 3 rows, 2 chunks\n"
+
+
+def test_who_follows_late_is_told_what_was_done_before(run: greenlet, composition: Composition) -> None:
+    run.switch()
+    watch = Told()
+    progress(Call(None, None, watch, composition), NAME, follow=True)
+    assert watch.words == [("merging", 3, 2), (2, 1), (1, 1)]
