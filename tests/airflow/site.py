@@ -15,8 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-import pyarrow as pa  # type: ignore[import-untyped]
-from deltalake import DeltaTable, QueryBuilder
 
 from airflow_refresh_provider import compose
 from airflow_refresh_provider.places import Places
@@ -31,9 +29,12 @@ from tests.crash.holds import Hold, Point
 from tests.crash.lake import NAME, Lake
 from tests.crash.stage import Client, Ended
 from tests.frugal import FRUGAL, INTERPRETED
+from tests.reading import read
 
 ROOT = Path(__file__).parents[2]
 _OF_A_DRIVER = "SparkSubmit"
+_QUERY = "SELECT id, grp, name, amount FROM found WHERE grp <> 3"
+"""What the definition asks of its input; the target has it already."""
 
 
 def jar_of(classes: Path, jar: Path) -> Path:
@@ -134,9 +135,9 @@ class Site:
         """Remember the end of a refresh, and check everything."""
         told = json.dumps(seen.returned["refresh"]) if isinstance(seen, DagRunSeen) else seen.out.splitlines()[-1]
         self.last = Ended(0, told, "")
-        wanted = _rows(self.lake.input, self.lake.version())
+        wanted = read(self.lake.input, _QUERY, self.lake.version())
         published = self.refreshes().show(NAME).published_version
-        assert [_rows(self.lake.target, version) == wanted for version in (published, None)] == [True, True]
+        assert [read(self.lake.target, _QUERY, version) == wanted for version in (published, None)] == [True, True]
         check_what_is_stored(self)
 
 
@@ -156,10 +157,3 @@ def kill_the_driver() -> None:
     """SIGKILL for both processes of the driver below this one, at once."""
     for process in driver_of(os.getpid()):
         process.kill()
-
-
-def _rows(location: str, version: int | None) -> list[tuple[object, ...]]:
-    """What a reader sees of the input or of the target, as the query wants it."""
-    reader = QueryBuilder().register("found", DeltaTable(location, version=version))
-    rows = pa.table(reader.execute("SELECT id, grp, name, amount FROM found WHERE grp <> 3").read_all())
-    return sorted(zip(*(rows[name].to_pylist() for name in rows.column_names), strict=True), key=repr)

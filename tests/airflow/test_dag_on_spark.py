@@ -6,10 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa  # type: ignore[import-untyped]
-from deltalake import DeltaTable, write_deltalake
+from deltalake import write_deltalake
 
 from airflow_refresh_provider.spark.endpoint import Endpoint
 from tests.airflow.conftest import Airflow
+from tests.reading import Seen, read
 
 DAG_FILE = """
 from airflow_refresh_provider import load_definitions, refresh_dag
@@ -48,20 +49,11 @@ def test_a_table_is_loaded_and_then_refreshed_unit_by_unit(
     assert (second.state, set(second.tasks.values())) == ("success", {"success"})
     assert second.returned["finish"]["rows"] == {"inserted": 0, "updated": 6, "deleted": 0, "unchanged": 6}
     assert len(second.returned["load"]) > 1
-    found = _rows(definitions / "gold")
-    assert found == {i: 2 * (i + (i < 6)) for i in range(12)}
+    found = read(definitions / "gold", "SELECT id, doubled FROM found")
+    assert found == Seen((i, 2 * (i + (i < 6))) for i in range(12))
     assert airflow.run(dag).tasks["start"] == "skipped"
 
 
 def _write(location: Path, amounts: dict[int, int]) -> None:
     table = pa.table({"id": pa.array(amounts.keys(), pa.int64()), "amount": pa.array(amounts.values(), pa.int64())})
     write_deltalake(str(location), table, mode="overwrite")
-
-
-def _rows(location: Path) -> dict[int, int]:
-    """What a reader sees, deletion vectors heeded."""
-    from deltalake import QueryBuilder
-
-    reader = QueryBuilder().register("gold", DeltaTable(str(location)))
-    rows = pa.table(reader.execute("SELECT id, doubled FROM gold").read_all())
-    return dict(zip(rows["id"].to_pylist(), rows["doubled"].to_pylist(), strict=True))

@@ -11,10 +11,11 @@ from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
-from deltalake import DeltaTable, QueryBuilder, write_deltalake
+from deltalake import write_deltalake
 
 from airflow_refresh_provider.spark.endpoint import Endpoint
 from tests.airflow.conftest import DAGS
+from tests.reading import Seen, read
 
 ROOT = Path(__file__).parents[2]
 TABLES = 100
@@ -59,7 +60,8 @@ def test_a_hundred_small_tables_are_loaded_and_then_left_alone(
     assert (first["state"], len(first["tasks"])) == ("success", TABLES)
     assert set(first["tasks"].values()) == {"success"}
     for n in range(TABLES):
-        assert _rows(tmp_path / "gold" / f"t{n}") == {1: 2 * n, 2: 2 * n + 2, 3: 2 * n + 4}
+        found = read(tmp_path / "gold" / f"t{n}", "SELECT id, doubled FROM found")
+        assert found == Seen([(1, 2 * n), (2, 2 * n + 2), (3, 2 * n + 4)])
     second = _run(dag_file, tmp_path, NOBODY)
     assert (second["state"], set(second["tasks"].values())) == ("success", {"skipped"})
     assert max(first["megabytes"]) < MEGABYTES
@@ -80,9 +82,3 @@ def _run(dag_file: Path, folder: Path, spark: str) -> dict[str, Any]:
     assert ended.returncode == 0, ended.stderr
     told: dict[str, Any] = json.loads(ended.stdout.splitlines()[-1])
     return told
-
-
-def _rows(location: Path) -> dict[int, int]:
-    reader = QueryBuilder().register("gold", DeltaTable(str(location)))
-    rows = pa.table(reader.execute("SELECT id, doubled FROM gold").read_all())
-    return dict(zip(rows["id"].to_pylist(), rows["doubled"].to_pylist(), strict=True))

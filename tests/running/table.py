@@ -9,7 +9,7 @@ from typing import Any
 
 import psutil
 import pyarrow as pa  # type: ignore[import-untyped]
-from deltalake import DeltaTable, QueryBuilder, write_deltalake
+from deltalake import write_deltalake
 
 from airflow_refresh_provider.compose import refreshes
 from airflow_refresh_provider.core.definition import Definition
@@ -18,6 +18,7 @@ from airflow_refresh_provider.places import Places
 from airflow_refresh_provider.runner.refreshes import Refreshes
 from examples.local_airflow import LocalAirflow
 from examples.rest import TaskSeen
+from tests.reading import Seen, read
 from tests.running.holding import FAIL, HOLD
 from tests.running.site import Acts, until
 
@@ -89,11 +90,9 @@ class Table:
 
     def fresh(self) -> bool:
         """Whether the target has what the query says, and a reader of whole refreshes is shown it."""
-        gold = DeltaTable(str(self.folder / "gold"))
-        found = pa.table(QueryBuilder().register("t", gold).execute("SELECT id, doubled FROM t").read_all())
-        rows = dict(zip(found["id"].to_pylist(), found["doubled"].to_pylist(), strict=True))
+        rows = read(self.folder / "gold", "SELECT id, doubled FROM found")
         resting = self.refreshes.show(self.name).run is None
-        return resting and rows == {i: 2 * amount for i, amount in zip(_IDS, self._amounts(), strict=True)}
+        return resting and rows == Seen((i, 2 * amount) for i, amount in zip(_IDS, self._amounts(), strict=True))
 
     def trigger(self, **conf: Any) -> str:
         answer = self.acts.trigger(self.dag_id, **conf)
