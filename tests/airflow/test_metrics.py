@@ -1,12 +1,17 @@
-"""What Airflow is told to count, by the names that the module of metrics documents."""
+"""What a statsd server hears of refreshes when Airflow's configuration names one: the lines as they arrive."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+import re
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import pytest
+from airflow.sdk import conf
 from airflow.sdk.observability import stats
+from airflow.sdk.observability.metrics import stats_utils
 
 from airflow_refresh_provider.operators import metrics
 from tests.airflow.conftest import Airflow
@@ -20,47 +25,93 @@ from airflow_refresh_provider.operators.refresh import RefreshOperator
 with DAG("counted", schedule=None, start_date=datetime(2024, 1, 1)):
     RefreshOperator(task_id="refresh", definition={definition!r})
 """
+PHASED = """
+from airflow_refresh_provider import Definition, refresh_dag
+refresh_dag(Definition.model_validate({definition!r}))
+"""
+LINE = re.compile(r"airflow\.(?P<name>refresh\.\w+),(?P<tags>[^:]*):(?P<value>[^|]*)\|(?P<kind>\w+)")
+ROW = re.compile(r"^\| `(?P<name>[\w.]+)` \| (?P<kind>\w+) \|", flags=re.MULTILINE)
+KINDS = {"counter": "c", "gauge": "g", "timer": "ms"}
+OVER = b"over"
 
 
-def test_commits_and_ends_are_counted(
-    airflow: Airflow, share: Callable[..., Shared], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    told: list[tuple[str, Any, dict[str, str]]] = []
-    monkeypatch.setattr(stats, "incr", lambda name, count=1, *, tags: told.append((name, count, tags)))
-    monkeypatch.setattr(stats, "timing", lambda name, took, *, tags: told.append((name, took, tags)))
-    monkeypatch.setattr(stats, "gauge", lambda name, value, *, tags: told.append((name, value, tags)))
+@contextmanager
+def _listening() -> Iterator[list[re.Match[str]]]:
+    """What Airflow sends of ours to a port of this machine; after the block all of it has been heard."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server:
+        server.bind(("127.0.0.1", 0))
+        heard: list[re.Match[str]] = []
+
+        def listen() -> None:
+            while (datagram := server.recv(65_536)) != OVER:
+                heard.extend(m for line in datagram.decode().splitlines() if (m := LINE.fullmatch(line)))
+
+        thread = threading.Thread(target=listen, daemon=True)
+        thread.start()
+        try:
+            with _configured(server.getsockname()[1]):
+                yield heard
+        finally:
+            server.sendto(OVER, server.getsockname())
+            thread.join(timeout=10)
+
+
+@contextmanager
+def _configured(port: int) -> Iterator[None]:
+    """Airflow sends its metrics to a port, tags in the style of InfluxDB."""
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("AIRFLOW__METRICS__STATSD_ON", "True")
+        environment.setenv("AIRFLOW__METRICS__STATSD_HOST", "127.0.0.1")
+        environment.setenv("AIRFLOW__METRICS__STATSD_PORT", str(port))
+        environment.setenv("AIRFLOW__METRICS__STATSD_INFLUXDB_ENABLED", "True")
+        _as_configured()
+        yield
+    _as_configured()
+
+
+def _as_configured() -> None:
+    """What each process of Airflow does when it starts."""
+    legacy = conf.getboolean("metrics", "legacy_names_on")
+    stats.initialize(factory=stats_utils.get_stats_factory(), export_legacy_names=legacy)
+
+
+def _tags(text: str) -> dict[str, str]:
+    return dict(tag.split("=", 1) for tag in text.split(","))
+
+
+def test_every_documented_metric_arrives_with_its_tags(airflow: Airflow, share: Callable[..., Shared]) -> None:
     shared = share()
     dag = airflow.dag(SINGLE.format(definition=shared.definition))
-    airflow.run(dag)
-    shared.world.become(row(0, "b"), *[row(i) for i in range(1, 9)])
-    airflow.run(dag)
-    airflow.run(dag)
+    with _listening() as found:
+        airflow.run(dag)
+        shared.world.become(row(0, "b"), *[row(i) for i in range(1, 9)])
+        airflow.run(dag)
+        airflow.run(dag)
 
+    counted = [(m["name"], int(m["value"]), _tags(m["tags"])) for m in found if m["kind"] == "c"]
     merged = {"definition": NAME, "stage": "merge"}
-    assert [(name, count) for name, count, tags in told if tags == merged] == [
-        ("refresh.chunks", 1),
-        ("refresh.rows", 9),
-        ("refresh.chunks", 1),
-        ("refresh.rows", 1),
+    assert counted == [
+        ("refresh.chunks", 1, merged),
+        ("refresh.rows", 9, merged),
+        ("refresh.ended", 1, {"definition": NAME, "state": "succeeded"}),
+        ("refresh.chunks", 1, merged),
+        ("refresh.rows", 1, merged),
+        ("refresh.ended", 1, {"definition": NAME, "state": "succeeded"}),
+        ("refresh.ended", 1, {"definition": NAME, "state": "nothing_to_do"}),
     ]
-    states = [tags["state"] for name, _, tags in told if name == "refresh.ended"]
-    assert states == ["succeeded", "succeeded", "nothing_to_do"]
-    assert sum(name == "refresh.seconds" for name, _, _ in told) == 3
-    assert [(name, value) for name, value, _ in told if name in ("refresh.lag", "refresh.late")] == [
-        ("refresh.lag", 0),
-        ("refresh.late", 0),
-    ] * 2
-    assert {tags["stage"] for _, _, tags in told if "stage" in tags} == {"merge"}
-    documented = {line.split("`")[1] for line in (metrics.__doc__ or "").splitlines() if line.startswith("| `")}
-    assert {name for name, _, _ in told} == documented
+    gauges = [(m["name"], float(m["value"])) for m in found if m["kind"] == "g"]
+    assert gauges == [("refresh.lag", 0), ("refresh.late", 0)] * 2
+    timed = [(m["name"], float(m["value"]) >= 0, _tags(m["tags"])) for m in found if m["kind"] == "ms"]
+    assert timed == [("refresh.seconds", True, {"definition": NAME})] * 3
+
+    documented = {(m["name"], KINDS[m["kind"]]) for m in ROW.finditer(metrics.__doc__ or "")}
+    assert {(m["name"], m["kind"]) for m in found} == documented
 
 
-def test_a_mapped_task_says_in_which_stage_it_is(
-    airflow: Airflow, share: Callable[..., Shared], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    told: list[dict[str, str]] = []
-    monkeypatch.setattr(stats, "incr", lambda _name, _count=1, *, tags: told.append(tags))
+def test_a_mapped_task_says_in_which_stage_it_is(airflow: Airflow, share: Callable[..., Shared]) -> None:
     shared = share(layout="vnode", vnodes=4, visibility="live", chunking={"one_commit_up_to": 1, "chunk_rows": 1})
-    body = "from airflow_refresh_provider import Definition, refresh_dag\n"
-    airflow.run(airflow.dag(f"{body}refresh_dag(Definition.model_validate({shared.definition!r}))"))
-    assert {tags["stage"] for tags in told if "stage" in tags} == {"merge"}
+    dag = airflow.dag(PHASED.format(definition=shared.definition))
+    with _listening() as found:
+        airflow.run(dag)
+    stages = {_tags(m["tags"]).get("stage") for m in found if m["name"] == "refresh.chunks"}
+    assert stages == {"merge"}
