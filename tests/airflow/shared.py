@@ -20,6 +20,8 @@ class Shared:
         self.world = World(*[row(i) for i in range(9)], **options)
         self.definition = definition(**options).model_dump(mode="json", exclude_unset=True)
         self.ports: list[Ports] = []
+        self.look: Callable[[], None] = lambda: None
+        """Called whenever somebody looks who does no task's work, as triggers do; by default nobody listens."""
 
     def refreshes(
         self,
@@ -28,6 +30,8 @@ class Shared:
         label: str | None = None,
         over: Callable[[str], bool | None] | None = None,
     ) -> Refreshes:
+        if label is None:
+            self.look()
         for earlier in self.ports:
             self.world.die(earlier)
         self.ports.append(replace(self.world.process(), watch=watch or Silent()))

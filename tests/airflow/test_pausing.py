@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 
 import pytest
 
 from airflow_refresh_provider.runner.refreshes import Refreshes
-from airflow_refresh_provider.triggers.refresh import RefreshTrigger
 from tests.airflow.conftest import Airflow
 from tests.airflow.shared import Shared
 from tests.unit.runner.world import NAME, row
@@ -44,14 +42,13 @@ def test_a_pause_holds_the_dag_run_and_its_end_lets_it_go_on(
     shared = share(**BY_VNODE)
     shared.world.run()
     shared.world.become(*[row(i, "b") for i in range(1, 9)])
-    waits: list[str] = []
     _pause_after_two_chunks(shared)
-    _resume_when_somebody_waits(shared, monkeypatch, waits)
+    looks = _resume_at_the_third_look(shared)
 
     seen = airflow.run(airflow.dag(body.format(definition=shared.definition)))
 
     assert (seen.state, seen.tasks[merging]) == ("success", "success")
-    assert waits
+    assert looks == [True, True, False]
     assert shared.world.fresh()
     assert shared.world.record.generation > 0
 
@@ -68,15 +65,15 @@ def _pause_after_two_chunks(shared: Shared) -> None:
     shared.world.lake.step = step
 
 
-def _resume_when_somebody_waits(shared: Shared, monkeypatch: pytest.MonkeyPatch, waits: list[str]) -> None:
-    """End the pause half a second after a real trigger began to look."""
-    real = RefreshTrigger.serialize
+def _resume_at_the_third_look(shared: Shared) -> list[bool]:
+    """End the pause when a trigger has found it twice; what each look finds."""
+    looks: list[bool] = []
 
-    def serialize(trigger: RefreshTrigger) -> tuple[str, dict[str, object]]:
-        if not waits:
-            resume = Refreshes(shared.world.process()).resume
-            threading.Timer(0.5, resume, [NAME]).start()
-        waits.append(trigger.name)
-        return real(trigger)
+    def look() -> None:
+        refreshes = Refreshes(shared.world.process())
+        if len(looks) == 2:
+            refreshes.resume(NAME)
+        looks.append(refreshes.show(NAME).paused)
 
-    monkeypatch.setattr(RefreshTrigger, "serialize", serialize)
+    shared.look = look
+    return looks
