@@ -157,7 +157,7 @@ class Definition(Stored):
     mode: Mode = Field(
         default=Mode.FULL,
         description="`full`: each refresh evaluates the whole query. `incremental`: it reads only what has changed in "
-        "the input; for a query that takes each row of one Delta table by itself. `auto`: incremental where possible.",
+        "the input; for a query that takes each row of one input by itself. `auto`: incremental where possible.",
     )
     refresh: Annotated[Schedule, BeforeValidator(from_text, json_schema_input_type=Literal["manual"] | Schedule)] = (
         Field(default=Schedule(), description="When it is refreshed by itself; `manual`, the default, means never.")
@@ -225,7 +225,7 @@ class Definition(Stored):
         except ValidationError as error:
             raise invalid(problems(error, _known_fields())) from None
         query = analyse(definition.query_text, tuple(definition.inputs))
-        check_mode(definition.mode, obstacle(query, definition.inputs, definition.latest_by))
+        check_mode(definition.mode, obstacle(query, definition.latest_by))
         return definition
 
     @property

@@ -6,23 +6,17 @@ told from the row as it was and as it is.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from airflow_refresh_provider.core.inputs import Format, Input
 from airflow_refresh_provider.core.mode import Mode
 from airflow_refresh_provider.core.query_facts import QueryFacts
 from airflow_refresh_provider.errors import Invalid
 
 
-def obstacle(query: QueryFacts, inputs: Mapping[str, Input], latest_by: str | None) -> str | None:
+def obstacle(query: QueryFacts, latest_by: str | None) -> str | None:
     """Why it cannot, in words for whoever wrote the definition; None when it can."""
     if query.obstacle:
         return query.obstacle
     if latest_by is not None:
         return "on_duplicate: latest has to see every row of a key"
-    for name, given in inputs.items():
-        if given.format is not Format.DELTA:
-            return f"inputs.{name}: {given.format.value} files do not tell what has changed"
     return None
 
 

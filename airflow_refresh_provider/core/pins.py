@@ -57,6 +57,11 @@ class FilesPin(Stored):
         """Size of all files together."""
         return sum(f.size for f in self.files)
 
+    def paths_beside(self, other: FilesPin) -> tuple[str, ...]:
+        """The files that another list does not have, or not as they are here."""
+        known = set(other.files)
+        return tuple(f.path for f in self.files if f not in known)
+
 
 Pin = Annotated[DeltaPin | FilesPin, Field(discriminator="kind")]
 
@@ -80,6 +85,13 @@ def table_ids(vector: VersionVector) -> dict[str, str]:
 def same_versions(a: VersionVector, b: VersionVector) -> bool:
     """Whether both vectors read exactly the same data, tables re-created under the same path told apart."""
     return a.keys() == b.keys() and all(_identity(a[name]) == _identity(b[name]) for name in a)
+
+
+def follows(newer: Pin, older: Pin) -> bool:
+    """Whether a state may have come out of another by changes: of the same table, and not older; or both lists."""
+    if isinstance(newer, DeltaPin) and isinstance(older, DeltaPin):
+        return newer.table_id == older.table_id and newer.version >= older.version
+    return newer.kind == older.kind
 
 
 def _identity(pin: DeltaPin | FilesPin) -> tuple[str, int | str]:

@@ -44,9 +44,9 @@ class ChunkCounts(Stored):
 class RunResult(Stored):
     """One refresh. `rows` and `chunks.done` count the whole run; `chunks.skipped`, times and stages this attempt.
 
-    `mode` is how it was done, and `mode_reason` why; `windows` are the versions (from, to] read of each input when that
-    was incremental; `lag_seconds` is how far the target was behind its inputs when it ended, `late` whether that was
-    more than its `target_lag`.
+    `mode` is how it was done, and `mode_reason` why; `windows` are the versions (from, to] read of each input, or the
+    digests of its lists of files, when that was incremental; `lag_seconds` is how far the target was behind its inputs
+    when it ended, `late` whether that was more than its `target_lag`.
     """
 
     run_id: str | None
@@ -59,7 +59,7 @@ class RunResult(Stored):
     rows: Rows = Rows()
     chunks: ChunkCounts = ChunkCounts()
     input_versions: Digests = {}
-    windows: dict[str, tuple[int, int]] = {}
+    windows: dict[str, tuple[int | str, int | str]] = {}
     target_version: int | None = None
     published_version: int | None = None
     lag_seconds: float | None = None

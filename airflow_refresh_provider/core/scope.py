@@ -12,7 +12,7 @@ from datetime import datetime
 
 from airflow_refresh_provider.core.history import InputHistory, Window, Windows
 from airflow_refresh_provider.core.mode import Mode
-from airflow_refresh_provider.core.pins import DeltaPin, FilesPin, Pin, VersionVector, same_versions
+from airflow_refresh_provider.core.pins import FilesPin, Pin, VersionVector, follows, same_versions
 from airflow_refresh_provider.core.record import Published
 from airflow_refresh_provider.core.stored import Stored
 
@@ -28,7 +28,7 @@ class Scope(Stored):
 
 @dataclass(frozen=True)
 class ScopeFacts:
-    """What the decision rests on. `histories`: input -> its history since `published`, None when its log has a gap.
+    """What the decision rests on. `histories`: input -> its history since `published`, None when it no longer tells it.
 
     `obstacle`: why the query cannot be maintained from changes alone, with the position; None when it can. `insist`:
     the caller wants everything compared although nothing seems to have changed.
@@ -60,7 +60,7 @@ def scope(facts: ScopeFacts) -> Scope:
     for name, history in known:
         if reason := _unusable(name, history, windows[name], facts):
             return Scope(reason=reason)
-    return Scope(windows=windows, reason=f"changes of {', '.join(_told(n, w) for n, w in windows.items())}")
+    return Scope(windows=windows, reason=f"changes of {', '.join(f'{n} in {w.told}' for n, w in windows.items())}")
 
 
 def _windows(facts: ScopeFacts) -> Windows | str:
@@ -84,31 +84,28 @@ def _windows(facts: ScopeFacts) -> Windows | str:
 
 
 def _window(name: str, applied: Pin | None, pin: Pin, facts: ScopeFacts) -> Window | str:
-    if not isinstance(pin, DeltaPin) or not isinstance(applied, DeltaPin):
-        return f"the input {name} is not a Delta table, which alone tells what has changed"
-    if applied.table_id != pin.table_id or pin.version < applied.version:
+    if applied is None or not follows(pin, applied):
         return f"the input {name} is another table than at the last refresh"
     if facts.histories.get(name) is None:
+        if isinstance(applied, FilesPin):
+            return f"files of the input {name} that were read before have changed or gone, and their rows with them"
         return f"the log of the input {name} no longer holds every version after {applied.version}"
-    return Window(after=applied.version, upto=pin.version)
+    return Window(after=applied.digest, upto=pin.digest)
 
 
 def _unusable(name: str, history: InputHistory, window: Window, facts: ScopeFacts) -> str | None:
     """Why the changes in a window cannot be read, or should not be."""
     if history.reshaped:
         return f"the columns of the input {name} have changed since version {window.after}"
-    if not history.feed:
+    if not history.tellings:
         return f"the input {name} has kept no change data feed since version {window.after}"
-    until = history.readable_until
-    if until is not None and facts.now >= until:
+    telling = history.telling(facts.now)
+    if telling is None:
+        until = history.readable_until
         return (
             f"the input {name} has kept its changes since version {window.after} only until {until:%Y-%m-%d %H:%M} UTC"
         )
     pin = facts.pins[name]
-    if facts.mode is Mode.AUTO and pin.bytes is not None and history.bytes > pin.bytes:
+    if facts.mode is Mode.AUTO and pin.bytes is not None and telling.bytes > pin.bytes:
         return f"the changes of the input {name} are larger than the input"
     return None
-
-
-def _told(name: str, window: Window) -> str:
-    return f"{name} in versions {window.first} to {window.upto}"

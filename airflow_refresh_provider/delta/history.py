@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from airflow_refresh_provider.core.changes import Means, Telling
 from airflow_refresh_provider.core.history import InputCommit, InputHistory
 from airflow_refresh_provider.core.pins import DeltaPin
-from airflow_refresh_provider.delta.commits import changing, grouped, info_of
-from airflow_refresh_provider.delta.log_files import Action, LogFiles, list_log
+from airflow_refresh_provider.delta.commits import ByKind, changing, grouped, info_of
+from airflow_refresh_provider.delta.log_files import LogFiles, list_log
 from airflow_refresh_provider.delta.tables import open_table
 from airflow_refresh_provider.ports.log import LogGap
 
@@ -40,10 +41,13 @@ def history(applied: DeltaPin, newest: DeltaPin) -> InputHistory | None:
     about = now.metadata()
     shapes = [_Shape(about.configuration, json.loads(now.schema().to_json()))]
     commits = []
+    feed_bytes = 0
     try:
         for version in range(applied.version + 1, newest.version + 1):
             actions = log.actions(version)
-            commits.append(_commit(log, version, actions))
+            by_kind = grouped(actions)
+            commits.append(_commit(log, version, by_kind))
+            feed_bytes += sum(int(f.get("size") or 0) for f in by_kind.get("cdc") or _moved(by_kind))
             shapes += (_shape_of(a["metaData"]) for a in actions if "metaData" in a)
     except LogGap:
         return None
@@ -52,12 +56,14 @@ def history(applied: DeltaPin, newest: DeltaPin) -> InputHistory | None:
         if before is None:
             return None
         shapes.append(_Shape(before.metadata().configuration, json.loads(before.schema().to_json())))
+    changed_at = next((c.at for c in commits if c.data_change), None)
+    kept_for = min(shape.kept_for for shape in shapes)
+    feed = Telling(means=Means.FEED, bytes=feed_bytes, until=changed_at + kept_for if changed_at else None)
     return InputHistory(
         commits=tuple(commits),
-        feed=all(shape.feed for shape in shapes),
+        tellings=(feed,) if all(shape.feed for shape in shapes) else (),
         reshaped=any(shape.columns != shapes[0].columns for shape in shapes),
-        kept_for=min(shape.kept_for for shape in shapes),
-        applied_at=_commit(log, applied.version, log.actions(applied.version)).at
+        applied_at=_commit(log, applied.version, grouped(log.actions(applied.version))).at
         if applied.version in log.commits
         else None,
     )
@@ -76,19 +82,20 @@ def _shape_of(metadata: Mapping[str, Any]) -> _Shape:
     return _Shape(metadata.get("configuration") or {}, json.loads(metadata["schemaString"]))
 
 
-def _commit(log: LogFiles, version: int, actions: Iterable[Action]) -> InputCommit:
-    by_kind = grouped(actions)
+def _commit(log: LogFiles, version: int, by_kind: ByKind) -> InputCommit:
     info = info_of(by_kind)
-    moved = [*changing(by_kind, "add"), *changing(by_kind, "remove")]
-    read = by_kind.get("cdc") or moved
     stamp = info.get("inCommitTimestamp") or info.get("timestamp")
     return InputCommit(
         version=version,
         at=datetime.fromtimestamp(stamp / 1000, UTC) if isinstance(stamp, int) else log.commits[version],
         operation=str(info.get("operation", "UNKNOWN")),
-        data_change=bool(moved or by_kind.get("cdc")),
-        bytes=sum(int(f.get("size") or 0) for f in read),
+        data_change=bool(_moved(by_kind) or by_kind.get("cdc")),
     )
+
+
+def _moved(by_kind: ByKind) -> list[Any]:
+    """The files that came and those that went."""
+    return [*changing(by_kind, "add"), *changing(by_kind, "remove")]
 
 
 def _duration(text: str | None, default: timedelta) -> timedelta:

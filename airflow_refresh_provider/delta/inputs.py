@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from airflow_refresh_provider.core.history import InputHistory
+from airflow_refresh_provider.core.changes import ChangedRows, FeedRows, Means, NewFiles
+from airflow_refresh_provider.core.history import InputHistory, of_files
 from airflow_refresh_provider.core.inputs import Format, Input
 from airflow_refresh_provider.core.pins import DeltaPin, FilesPin, Pin
 from airflow_refresh_provider.delta.files import count_rows, is_parquet, list_files, stamp
@@ -35,9 +36,19 @@ class DeltaInputProbe:
         with storage("reading an input", pin.location):
             return _lost_version(pin) if isinstance(pin, DeltaPin) else _changed_file(pin)
 
-    def history(self, applied: DeltaPin, newest: DeltaPin) -> InputHistory | None:
-        """What happened to a Delta input after one version; None when its log no longer tells all of it."""
+    def history(self, applied: Pin, newest: Pin) -> InputHistory | None:
+        """What happened to an input after a state; None when that can no longer all be told."""
+        if isinstance(applied, FilesPin) and isinstance(newest, FilesPin):
+            return of_files(applied, newest)
+        assert isinstance(applied, DeltaPin) and isinstance(newest, DeltaPin)
         return history(applied, newest)
+
+    def changes(self, applied: Pin, newest: Pin, means: Means, folder: str) -> ChangedRows:
+        """What is read of the changes in between."""
+        if isinstance(applied, FilesPin) and isinstance(newest, FilesPin):
+            return NewFiles(files=newest.paths_beside(applied), before=applied)
+        assert isinstance(applied, DeltaPin) and isinstance(newest, DeltaPin)
+        return FeedRows(first=applied.version + 1, upto=newest.version)
 
     def files(self, pin: Pin) -> tuple[tuple[str, int], ...] | None:
         """(path, size) of the plain files that make up exactly the pinned rows, None when no such list exists."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+from airflow_refresh_provider.core.changes import ChangedRows
 from airflow_refresh_provider.core.columns import Column, Columns
-from airflow_refresh_provider.core.history import Windows
 from airflow_refresh_provider.core.marker import Marker
 from airflow_refresh_provider.core.note import Note
 from airflow_refresh_provider.core.pins import VersionVector
@@ -113,14 +113,14 @@ class CompareTask(Stored):
 
 
 class WindowTask(Stored):
-    """Stage at `location` what the changes of inputs within `windows` change in the result of a row-wise query.
+    """Stage at `location` what the changes of the inputs change in the result of a row-wise query.
 
     `deletes` and `partitioned` are those of a comparison. A key without a value, or of which the windows leave more
     than one row, is staged as DOUBTFUL; then only a comparison can tell what is right.
     """
 
     source: Source
-    windows: Windows
+    changes: dict[str, ChangedRows]
     target: Target
     location: str
     stamp: Stamp
@@ -186,7 +186,7 @@ class EngineSession(Protocol):
     def compare(self, task: CompareTask) -> Comparison: ...
 
     def read_windows(self, task: WindowTask) -> StagedTable:
-        """Stage a change set from the change data feeds of the inputs."""
+        """Stage a change set from what the inputs tell."""
         ...
 
     def apply(self, task: ApplyTask) -> None:

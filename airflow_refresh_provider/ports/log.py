@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from airflow_refresh_provider.core.changes import ChangedRows, Means
 from airflow_refresh_provider.core.history import InputHistory
 from airflow_refresh_provider.core.inputs import Input
 from airflow_refresh_provider.core.log import Commit
-from airflow_refresh_provider.core.pins import DeltaPin, Pin
+from airflow_refresh_provider.core.pins import Pin
 from airflow_refresh_provider.core.plan import StagedTable
 from airflow_refresh_provider.core.stored import Stored
 
@@ -65,10 +66,14 @@ class InputProbe(Protocol):
         """Why the pinned state cannot be read any more, None when it can."""
         ...
 
-    def history(self, applied: DeltaPin, newest: DeltaPin) -> InputHistory | None:
-        """What happened to a Delta input after one version up to another of the same table; None when its log no longer
-        tells all of it.
+    def history(self, applied: Pin, newest: Pin) -> InputHistory | None:
+        """What happened to an input after one state up to another that follows it; None when that can no longer all be
+        told.
         """
+        ...
+
+    def changes(self, applied: Pin, newest: Pin, means: Means, folder: str) -> ChangedRows:
+        """What an engine reads to have the rows that changed in between, by means that the history has named."""
         ...
 
     def files(self, pin: Pin) -> tuple[tuple[str, int], ...] | None:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from airflow_refresh_provider.core.changes import ChangedRows, FeedRows, NewFiles
 from airflow_refresh_provider.core.columns import DOUBTFUL, OP, ROW_HASH, VNODE, Column, Columns, visible
-from airflow_refresh_provider.core.pins import DeltaPin
+from airflow_refresh_provider.core.pins import DeltaPin, FilesPin, Pin
 from airflow_refresh_provider.core.plan import Split, StagedTable, Target, Way
 from airflow_refresh_provider.errors import Invalid, Retry
 from airflow_refresh_provider.ports.engine import (
@@ -141,12 +142,11 @@ class MemorySession:
         )
 
     def read_windows(self, task: WindowTask) -> StagedTable:
-        """Stage how the query's result differs between the two ends of the windows."""
+        """Stage how the query's result over the rows that came differs from that over the rows that went."""
         self._alive()
-        keys, pins = task.source.keys, task.source.pins
-        begin = {n: pin.model_copy(update={"version": task.windows[n].after}) for n, pin in pins.items()}
-        before = self._evaluate(task.source.model_copy(update={"pins": begin}))
-        after = self._evaluate(task.source)
+        keys = task.source.keys
+        sides = {name: self._sides(pin, task.changes[name]) for name, pin in task.source.pins.items()}
+        before, after = (self._result(task.source, {n: both[side] for n, both in sides.items()}) for side in (0, 1))
         old, new = (tuple(with_hashes(r, task.target, keys) for r in rows) for rows in (before, after))
         report = key_report(after, keys)
         if report.null_keys or report.duplicate_keys:
@@ -219,13 +219,31 @@ class MemorySession:
 
     def _evaluate(self, source: Source, split: Split | None = None) -> Rows:
         """The query's rows at the pins, of one split's files when given; the newest of each key if so asked."""
-        inputs: dict[str, Rows] = {}
+        inputs = {name: self._read(pin, split.files if split else None) for name, pin in source.pins.items()}
+        return self._result(source, inputs)
+
+    def _read(self, pin: Pin, only: tuple[str, ...] | None = None) -> Rows:
+        """The rows of an input as it was pinned, or of some of its files."""
         with self._lake.lock:
-            for name, pin in source.pins.items():
+            table = self._lake.table(pin.location)
+            if isinstance(pin, FilesPin):
+                files = {f.path: table.newest.files[f.path] for f in pin.files}
+            else:
+                files = table.versions[pin.version].files
+            return tuple(row for name, rows in files.items() if only is None or name in only for row in rows)
+
+    def _sides(self, pin: Pin, changes: ChangedRows) -> tuple[Rows, Rows]:
+        """Rows that went and rows that came; those of a feed are all that there were and are."""
+        match changes:
+            case FeedRows():
                 assert isinstance(pin, DeltaPin)
-                files = self._lake.table(pin.location).versions[pin.version].files
-                read = [rows for file, rows in files.items() if split is None or file in split.files]
-                inputs[name] = tuple(shown(row) for rows in read for row in rows)
+                return self._read(pin.model_copy(update={"version": changes.first - 1})), self._read(pin)
+            case NewFiles():
+                return (), self._read(pin, changes.files)
+
+    def _result(self, source: Source, inputs: dict[str, Rows]) -> Rows:
+        """The query's rows over these; the newest of each key if so asked."""
+        inputs = {name: tuple(map(shown, rows)) for name, rows in inputs.items()}
         result = tuple(dict(row) for row in self._query(source).rows(inputs))
         return newest_of(result, source.keys, source.latest_by) if source.latest_by else result
 

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from datetime import timedelta
 
+from airflow_refresh_provider.core.changes import ChangedRows, FeedRows, Means, NewFiles, Telling
 from airflow_refresh_provider.core.columns import OP, VNODE
-from airflow_refresh_provider.core.history import InputCommit, InputHistory
+from airflow_refresh_provider.core.history import InputCommit, InputHistory, of_files
 from airflow_refresh_provider.core.inputs import Format, Input
 from airflow_refresh_provider.core.log import Commit
-from airflow_refresh_provider.core.pins import DeltaPin, Pin
+from airflow_refresh_provider.core.pins import DeltaPin, FilesPin, FileStamp, Pin
 from airflow_refresh_provider.core.plan import StagedTable
 from airflow_refresh_provider.errors import Invalid
 from airflow_refresh_provider.ports.log import LogGap, TableFacts
 from airflow_refresh_provider.ports.memory_lake import BEGINNING, MemoryLake
-from airflow_refresh_provider.ports.memory_table import ROW_BYTES
+from airflow_refresh_provider.ports.memory_table import ROW_BYTES, MemoryTable
+
+_KEPT_FOR = timedelta(days=7)
 
 
 class MemoryLog:
@@ -72,23 +75,25 @@ class MemoryLog:
 
 
 class MemoryProbe:
-    """The twin of `InputProbe`: every input is a table of the lake."""
+    """The twin of `InputProbe`: every input is a table of the lake, or the list of its files."""
 
     def __init__(self, lake: MemoryLake) -> None:
         self._lake = lake
 
     def pin(self, name: str, input: Input) -> Pin:
-        """The newest version of the table. Raises Invalid when it is missing."""
+        """The table at its newest version, or the list of its files. Raises Invalid when it is missing."""
         self._lake.step(f"read input {input.path}")
         with self._lake.lock:
             table = self._lake.tables.get(input.path)
-            if table is None or input.format is not Format.DELTA:
+            if table is None:
                 raise Invalid(
                     "input_missing",
                     f"the input {name} is not a table in memory: {input.path}",
                     next="Correct the path of the input, or create it.",
                 )
             newest = table.newest
+            if input.format is Format.PARQUET:
+                return FilesPin(location=input.path, files=tuple(self._stamp(table, name) for name in newest.files))
             return DeltaPin(
                 location=input.path,
                 table_id=table.table_id,
@@ -103,35 +108,62 @@ class MemoryProbe:
             table = self._lake.tables.get(pin.location)
             if table is None:
                 return f"{pin.location} is gone"
-            if not isinstance(pin, DeltaPin) or table.table_id != pin.table_id:
+            if isinstance(pin, FilesPin):
+                return next((f"{f.path} is gone" for f in pin.files if f.path not in table.newest.files), None)
+            if table.table_id != pin.table_id:
                 return f"{pin.location} is another table now"
             return f"version {pin.version} is gone" if pin.version < table.oldest else None
 
-    def history(self, applied: DeltaPin, newest: DeltaPin) -> InputHistory | None:
+    def history(self, applied: Pin, newest: Pin) -> InputHistory | None:
         """The commits between two versions; a feed is kept for a week unless the table's properties say none is."""
+        if isinstance(applied, FilesPin) and isinstance(newest, FilesPin):
+            return of_files(applied, newest)
+        assert isinstance(applied, DeltaPin) and isinstance(newest, DeltaPin)
         with self._lake.lock:
             table = self._lake.table(newest.location)
             if applied.version + 1 < table.oldest:
                 return None
             seen = table.versions[applied.version : newest.version + 1]
+            commits = tuple(self._input_commit(newest.location, v.commit) for v in seen[1:])
+            begun = next((c.at for c in commits if c.data_change), None)
+            feed = Telling(
+                means=Means.FEED,
+                bytes=sum(v.commit.bytes_added for v in seen[1:]),
+                until=begun + _KEPT_FOR if begun else None,
+            )
+            kept = all(v.properties.get("delta.enableChangeDataFeed", "true") == "true" for v in seen)
             return InputHistory(
-                commits=tuple(self._input_commit(newest.location, v.commit) for v in seen[1:]),
-                feed=all(v.properties.get("delta.enableChangeDataFeed", "true") == "true" for v in seen),
+                commits=commits,
+                tellings=(feed,) if kept else (),
                 reshaped=any(v.columns != seen[0].columns for v in seen),
-                kept_for=timedelta(days=7),
                 applied_at=self._input_commit(newest.location, seen[0].commit).at,
             )
 
+    def changes(self, applied: Pin, newest: Pin, means: Means, folder: str) -> ChangedRows:
+        """What is read of the changes in between."""
+        if isinstance(applied, FilesPin) and isinstance(newest, FilesPin):
+            return NewFiles(files=newest.paths_beside(applied), before=applied)
+        assert isinstance(applied, DeltaPin) and isinstance(newest, DeltaPin)
+        return FeedRows(first=applied.version + 1, upto=newest.version)
+
     def files(self, pin: Pin) -> tuple[tuple[str, int], ...] | None:
         """The files of the pinned version."""
-        assert isinstance(pin, DeltaPin)
+        if isinstance(pin, FilesPin):
+            return tuple((f.path, f.size) for f in pin.files)
         with self._lake.lock:
             files = self._lake.table(pin.location).versions[pin.version].files
             return tuple((name, ROW_BYTES * len(rows)) for name, rows in files.items())
 
     def rows(self, pin: Pin) -> int | None:
         """Rows of the pinned version."""
-        return pin.rows
+        return sum(f.size for f in pin.files) // ROW_BYTES if isinstance(pin, FilesPin) else pin.rows
+
+    def _stamp(self, table: MemoryTable, file: str) -> FileStamp:
+        """A file; it is as old as the first version that has it."""
+        first = next(v.commit for v in table.versions if file in v.files)
+        at = self._lake.times.get((table.location, first.version), BEGINNING)
+        size = ROW_BYTES * len(table.newest.files[file])
+        return FileStamp(path=file, size=size, modified=round(at.timestamp() * 1_000_000))
 
     def _input_commit(self, location: str, commit: Commit) -> InputCommit:
         return InputCommit(
@@ -139,7 +171,6 @@ class MemoryProbe:
             at=self._lake.times.get((location, commit.version), BEGINNING),
             operation=commit.operation,
             data_change=commit.data_change,
-            bytes=commit.bytes_added,
         )
 
 

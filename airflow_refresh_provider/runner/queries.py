@@ -47,6 +47,6 @@ def obstacle(definition: Definition, mode: Mode) -> str | None:
     from airflow_refresh_provider.core.query import analyse
 
     query = analyse(definition.query_text, tuple(definition.inputs))
-    reason = maintainable.obstacle(query, definition.inputs, definition.latest_by)
+    reason = maintainable.obstacle(query, definition.latest_by)
     maintainable.check_mode(mode, reason)
     return reason

@@ -8,15 +8,17 @@ after all, and the run says why.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
+from airflow_refresh_provider.core.changes import Telling
 from airflow_refresh_provider.core.columns import DOUBTFUL
 from airflow_refresh_provider.core.definition import Deletes
 from airflow_refresh_provider.core.history import InputHistory
 from airflow_refresh_provider.core.mode import Mode
-from airflow_refresh_provider.core.pins import DeltaPin, VersionVector
+from airflow_refresh_provider.core.pins import DeltaPin, Pin, VersionVector, follows
 from airflow_refresh_provider.core.plan import ChangeCounts, Frozen, Round, StagedTable
 from airflow_refresh_provider.core.policy import check_deletes
-from airflow_refresh_provider.core.record import Record, Run
+from airflow_refresh_provider.core.record import Published, Record, Run
 from airflow_refresh_provider.core.request import Request
 from airflow_refresh_provider.core.scope import Scope, ScopeFacts, scope
 from airflow_refresh_provider.errors import Failed
@@ -30,6 +32,20 @@ _COUNTED = {"I": "inserted", "U": "updated", "D": "deleted"}
 
 Loaded = tuple[Frozen | None, str | None]
 """What was frozen from windows; or nothing, and why not."""
+
+
+@dataclass(frozen=True)
+class _Told:
+    """By what an input tells what has changed between two of its states."""
+
+    applied: Pin
+    newest: Pin
+    by: Telling
+
+    @property
+    def rows(self) -> int:
+        """About how many rows that is, as far as sizes tell."""
+        return round((self.newest.rows or 0) * self.by.bytes / self.newest.bytes) if self.newest.bytes else 0
 
 
 def scope_of(ports: Ports, record: Record, pins: VersionVector, request: Request) -> Scope:
@@ -51,15 +67,12 @@ def scope_of(ports: Ports, record: Record, pins: VersionVector, request: Request
 
 
 def histories(ports: Ports, applied: VersionVector, pins: VersionVector) -> dict[str, InputHistory | None]:
-    """What happened to each input since it was applied, where that is the same Delta table."""
-    found = {}
-    for name, newest in pins.items():
-        before = applied.get(name)
-        if not isinstance(newest, DeltaPin) or not isinstance(before, DeltaPin):
-            continue
-        if before.table_id == newest.table_id and before.version <= newest.version:
-            found[name] = ports.inputs.history(before, newest)
-    return found
+    """What happened to each input since it was applied, where it still is the same one."""
+    return {
+        name: ports.inputs.history(applied[name], newest)
+        for name, newest in pins.items()
+        if name in applied and follows(newest, applied[name])
+    }
 
 
 def load(tenure: Tenure, session: EngineSession, source: Source, ready: Ready) -> Loaded:
@@ -71,19 +84,22 @@ def load(tenure: Tenure, session: EngineSession, source: Source, ready: Ready) -
         return None, f"others have written the target {ready.target.location} since the last refresh"
     if ready.rows is None:
         return None, f"the log of the target {ready.target.location} does not tell how many rows it has"
-    known = _complete(tenure.ports, run)
+    known = _known(tenure.ports, run, published)
     if known is None:
-        return None, "the log of an input no longer holds its window"
+        return None, "an input no longer tells what has changed in its window"
     if not any(history.moved for history in known.values()):
         nothing = Round(base=ready.version, changes=None, units=())
         return Frozen(rounds=(nothing,), source_rows=ready.rows, unchanged=ready.rows), None
+    by_input = _told(tenure.ports, run, published, known)
+    if by_input is None:
+        return None, "an input has not kept the changes in its window"
     tenure.ports.watch.stage("changes")
     try:
-        staged_table = session.read_windows(_task(tenure, run, source, ready, known))
+        staged_table = session.read_windows(_task(tenure, run, source, ready, by_input))
     except Failed as error:
         return None, f"the changes of the inputs cannot be read: {error.message}"
     # Spark passes over a first commit that is cleaned out while it reads.
-    if _complete(tenure.ports, run) is None:
+    if _known(tenure.ports, run, published) is None:
         return None, "the log of an input was cleaned out while its window was read"
     rows = tenure.ports.staging.changes(staged_table)
     if any(op == DOUBTFUL for _, op in rows):
@@ -118,37 +134,47 @@ def _frozen(run: Run, ready: Ready, read: Comparison) -> Frozen:
     )
 
 
-def _task(tenure: Tenure, run: Run, source: Source, ready: Ready, known: dict[str, InputHistory]) -> WindowTask:
+def _task(tenure: Tenure, run: Run, source: Source, ready: Ready, told: dict[str, _Told]) -> WindowTask:
     location, stamp = staged.changes_of(run, tenure.generation, "window")
+    inputs = tenure.ports.inputs
     return WindowTask(
         source=source,
-        windows={name: window.within(known[name].changes) for name, window in run.plan.windows.items()},
+        changes={n: inputs.changes(t.applied, t.newest, t.by.means, f"{location}-{n}") for n, t in told.items()},
         target=ready.target,
         location=location,
         stamp=stamp,
         deletes=run.definition.deletes is Deletes.APPLY,
-        partitioned=rounds.laid_out_by_vnode(run, _changed_rows(run, known)),
+        partitioned=rounds.laid_out_by_vnode(run, sum(t.rows for t in told.values())),
     )
 
 
-def _complete(ports: Ports, run: Run) -> dict[str, InputHistory] | None:
+def _known(ports: Ports, run: Run, published: Published) -> dict[str, InputHistory] | None:
     """The histories of the plan's windows, None when one of them can no longer be told."""
     found = {}
-    for name, window in run.plan.windows.items():
-        newest = run.plan.pins[name]
-        assert isinstance(newest, DeltaPin)
-        history = ports.inputs.history(newest.model_copy(update={"version": window.after}), newest)
+    for name in run.plan.windows:
+        history = ports.inputs.history(_applied(run, published, name), run.plan.pins[name])
         if history is None:
             return None
         found[name] = history
     return found
 
 
-def _changed_rows(run: Run, known: dict[str, InputHistory]) -> int:
-    """About how many rows the windows have, as far as sizes tell."""
-    return sum(_rows_within(run, name, history) for name, history in known.items())
+def _told(ports: Ports, run: Run, published: Published, known: dict[str, InputHistory]) -> dict[str, _Told] | None:
+    """How each input tells its changes, None when one of them can only have forgotten them meanwhile."""
+    found = {}
+    for name, history in known.items():
+        by = history.telling(ports.clock.now())
+        if by is None:
+            return None
+        applied = _applied(run, published, name)
+        if isinstance(applied, DeltaPin) and history.moved:
+            # What was before the first change need not be kept by anybody.
+            applied = applied.model_copy(update={"version": history.changes[0].version - 1})
+        found[name] = _Told(applied, run.plan.pins[name], by)
+    return found
 
 
-def _rows_within(run: Run, name: str, history: InputHistory) -> int:
-    pin = run.plan.pins[name]
-    return round((pin.rows or 0) * history.bytes / pin.bytes) if pin.bytes else 0
+def _applied(run: Run, published: Published, name: str) -> Pin:
+    """The state at which the plan's window of an input begins."""
+    pin = published.pins[name]
+    return pin.model_copy(update={"version": run.plan.windows[name].after}) if isinstance(pin, DeltaPin) else pin

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as F
 
 from airflow_refresh_provider.core.columns import HIDDEN, OP, ROW_HASH, VNODE, visible
-from airflow_refresh_provider.core.pins import DeltaPin, FilesPin
+from airflow_refresh_provider.core.pins import DeltaPin, FilesPin, Pin
 from airflow_refresh_provider.core.plan import Split, StagedTable, Target
 from airflow_refresh_provider.errors import Failed
 from airflow_refresh_provider.ports.engine import Source
@@ -28,7 +28,7 @@ def result(spark: SparkSession, source: Source, split: Split | None = None) -> D
     reads = {}
     for name, pin in source.pins.items():
         options = source.options.get(name, {})
-        reads[name] = _part(spark, split.files, pin, options) if split else _pinned(spark, pin, options)
+        reads[name] = part(spark, split.files, pin, options) if split else pinned(spark, pin, options)
     return over(spark, source, reads)
 
 
@@ -93,19 +93,20 @@ def blamed(error: Failed, source: Source) -> Failed:
     return Failed(error.code, f"the input {name}: {error.message}", left=error.left, next=error.next)
 
 
-def _pinned(spark: SparkSession, pin: DeltaPin | FilesPin, options: dict[str, str]) -> DataFrame:
+def pinned(spark: SparkSession, pin: Pin, options: dict[str, str]) -> DataFrame:
+    """An input as it was pinned."""
     if isinstance(pin, DeltaPin):
         return spark.read.format("delta").options(**options).option("versionAsOf", pin.version).load(pin.location)
     return _parquet(spark, pin, options).parquet(*(_literally(f.path) for f in pin.files))
 
 
-def _part(spark: SparkSession, files: tuple[str, ...], pin: DeltaPin | FilesPin, options: dict[str, str]) -> DataFrame:
+def part(spark: SparkSession, files: tuple[str, ...], pin: Pin, options: dict[str, str]) -> DataFrame:
     """Some of the pinned files, with the schema of all of them."""
-    schema = _pinned(spark, pin, options).schema
+    schema = pinned(spark, pin, options).schema
     return _parquet(spark, pin, options).schema(schema).parquet(*map(_literally, files))
 
 
-def _parquet(spark: SparkSession, pin: DeltaPin | FilesPin, options: dict[str, str]) -> DataFrameReader:
+def _parquet(spark: SparkSession, pin: Pin, options: dict[str, str]) -> DataFrameReader:
     """A reader that knows where the folder begins, whose subfolders may stand for columns (`day=1/`)."""
     reader = spark.read.options(**options)
     one_file = isinstance(pin, FilesPin) and [f.path for f in pin.files] == [pin.location]

@@ -1,11 +1,13 @@
 """Windows: what the changes of an input make of the result of a row-wise query.
 
-The feed tells which rows have gone and which have come; an update is one of each. The query is run over both, and of
+The input tells which rows have gone and which have come; an update is one of each. The query is run over both, and of
 what it gives, rows that went and came again cancel each other. What is left of a key says what becomes of it, in
 whatever order things have happened: a row that only came is new, one that only went is gone, one of each is an update.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -13,11 +15,8 @@ from pyspark.sql import functions as F
 from airflow_refresh_provider.core.columns import DOUBTFUL, OP, ROW_HASH, VNODE, visible
 from airflow_refresh_provider.core.plan import StagedTable
 from airflow_refresh_provider.ports.engine import WindowTask
-from airflow_refresh_provider.spark import content, ddl, sql, writing
+from airflow_refresh_provider.spark import changed_rows, content, ddl, sql, writing
 
-_GONE = ("delete", "update_preimage")
-_COME = ("insert", "update_postimage")
-_OF_FEED = ("_change_type", "_commit_version", "_commit_timestamp")
 _PARTITIONS = 4
 
 
@@ -33,26 +32,20 @@ def read(spark: SparkSession, task: WindowTask) -> StagedTable:
 
 def _signed(spark: SparkSession, task: WindowTask) -> DataFrame:
     """What the query makes of the rows that went (-1) and of those that came (1)."""
+    source = task.source
+    sides = {
+        name: changed_rows.sides(spark, pin, source.options.get(name, {}), task.changes[name])
+        for name, pin in source.pins.items()
+    }
     # Its view keeps the plan it was made of; over the rows that came, the inputs' views are made anew.
-    _result(spark, task, _GONE, -1).createOrReplaceTempView(OP)
-    came = _result(spark, task, _COME, 1)
+    _result(spark, task, {name: went for name, (went, _) in sides.items()}, -1).createOrReplaceTempView(OP)
+    came = _result(spark, task, {name: came for name, (_, came) in sides.items()}, 1)
     return spark.table(OP).unionByName(came)
 
 
-def _result(spark: SparkSession, task: WindowTask, kinds: tuple[str, ...], sign: int) -> DataFrame:
-    source = task.source
-    reads = {
-        name: _feed(spark, task, name).where(F.col(_OF_FEED[0]).isin(*kinds)).drop(*_OF_FEED) for name in source.pins
-    }
-    rows = content.shaped(content.over(spark, source, reads), task.target)
-    return content.with_hidden(rows, source, task.target).selectExpr("*", f"{sign} AS {OP}")
-
-
-def _feed(spark: SparkSession, task: WindowTask, name: str) -> DataFrame:
-    window, options = task.windows[name], task.source.options.get(name, {})
-    reader = spark.read.format("delta").options(**options).option("readChangeFeed", "true")
-    reader = reader.option("startingVersion", window.first).option("endingVersion", window.upto)
-    return reader.load(task.source.pins[name].location)
+def _result(spark: SparkSession, task: WindowTask, reads: Mapping[str, DataFrame], sign: int) -> DataFrame:
+    rows = content.shaped(content.over(spark, task.source, reads), task.target)
+    return content.with_hidden(rows, task.source, task.target).selectExpr("*", f"{sign} AS {OP}")
 
 
 def _ends(signed: DataFrame, task: WindowTask) -> DataFrame:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import pytest
 from deltalake import DeltaTable
 
+from airflow_refresh_provider.core.changes import Means
 from airflow_refresh_provider.core.columns import DOUBTFUL
-from airflow_refresh_provider.core.history import InputHistory, Window
+from airflow_refresh_provider.core.history import InputHistory
 from airflow_refresh_provider.core.pins import DeltaPin
 from airflow_refresh_provider.core.plan import ChangeCounts, StagedTable, Target, Way
 from airflow_refresh_provider.delta.history import history
+from airflow_refresh_provider.delta.inputs import DeltaInputProbe
 from airflow_refresh_provider.delta.staging import StagingFolders
 from airflow_refresh_provider.ports.engine import Comparison, Source, WindowTask
 from airflow_refresh_provider.runner.windows import told
@@ -50,6 +52,11 @@ class Input:
         return source(QUERY, *KEYS, pins={"x": pin or self.pin})
 
     @property
+    def means(self) -> dict[Means, int]:
+        """By what it tells its changes, with the bytes to be read."""
+        return {t.means: t.bytes for t in self.history.tellings}
+
+    @property
     def history(self) -> InputHistory:
         found = history(self.applied, self.pin)
         assert found is not None
@@ -76,7 +83,7 @@ def read(given: Input, target: Target, *, deletes: bool = True) -> Comparison:
 def staged(given: Input, target: Target, *, deletes: bool = True) -> StagedTable:
     task = WindowTask(
         source=given.source(),
-        windows={"x": Window(after=given.applied.version, upto=given.pin.version)},
+        changes={"x": DeltaInputProbe().changes(given.applied, given.pin, Means.FEED, given.lake.place("files"))},
         target=target,
         location=given.lake.place("changes"),
         stamp=given.lake.stamp(target),
@@ -183,7 +190,7 @@ def test_an_input_that_is_only_tidied_up_has_not_moved(lake: Lake) -> None:
     given.applied = given.pin
     given.do("OPTIMIZE {t}", "ALTER TABLE {t} SET TBLPROPERTIES ('x' = 'y')")
     assert [c.operation for c in given.history.commits] == ["OPTIMIZE", "SET TBLPROPERTIES"]
-    assert (given.history.moved, given.history.feed, given.history.bytes) == (False, True, 0)
+    assert (given.history.moved, given.means[Means.FEED]) == (False, 0)
 
 
 @pytest.mark.parametrize(
@@ -205,7 +212,7 @@ def test_an_input_that_is_only_tidied_up_has_not_moved(lake: Lake) -> None:
 def test_what_makes_a_feed_unusable_is_seen(lake: Lake, statements: list[str], feed: bool, reshaped: bool) -> None:
     given = Input(lake, vectors=True)
     given.do(*statements)
-    assert (given.history.feed, given.history.reshaped) == (feed, reshaped)
+    assert (Means.FEED in given.means, given.history.reshaped) == (feed, reshaped)
 
 
 def test_rows_written_by_delta_rs_are_followed_too(lake: Lake) -> None:

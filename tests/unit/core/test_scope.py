@@ -5,7 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from airflow_refresh_provider.core.history import InputCommit, InputHistory, Window
+from airflow_refresh_provider.core.changes import Means, Telling
+from airflow_refresh_provider.core.history import InputCommit, InputHistory, Window, of_files
 from airflow_refresh_provider.core.mode import Mode
 from airflow_refresh_provider.core.pins import DeltaPin, FilesPin, FileStamp
 from airflow_refresh_provider.core.record import Published
@@ -19,15 +20,21 @@ def pin(version: int, table_id: str = "t", bytes: int = 1000) -> DeltaPin:
     return DeltaPin(location="/in/x", table_id=table_id, version=version, bytes=bytes)
 
 
-def files(size: int = 1) -> FilesPin:
-    return FilesPin(location="/in/f", files=(FileStamp(path="/in/f/1", size=size, modified=1),))
+def files(*names: str, size: int = 1) -> FilesPin:
+    return FilesPin(
+        location="/in/f", files=tuple(FileStamp(path=f"/in/f/{n}", size=size, modified=1) for n in ("1", *names))
+    )
 
 
-def commit(version: int, *, data_change: bool = True, bytes: int = 10) -> InputCommit:
-    return InputCommit(version=version, at=NOW - DAY, operation="WRITE", data_change=data_change, bytes=bytes)
+def commit(version: int, *, data_change: bool = True) -> InputCommit:
+    return InputCommit(version=version, at=NOW - DAY, operation="WRITE", data_change=data_change)
 
 
-HISTORY = InputHistory(commits=(commit(4), commit(5)), feed=True, reshaped=False, kept_for=7 * DAY)
+def telling(bytes: int = 20, until: datetime | None = NOW + DAY) -> Telling:
+    return Telling(means=Means.FEED, bytes=bytes, until=until)
+
+
+HISTORY = InputHistory(commits=(commit(4), commit(5)), tellings=(telling(),))
 TIDIED = HISTORY.model_copy(update={"commits": (commit(4, data_change=False), commit(5, data_change=False))})
 PUBLISHED = Published(
     run_id="r", target_id="g", version=3, seal_version=4, pins={"x": pin(3)}, definition_hash="h", clocked=False, at=NOW
@@ -64,12 +71,12 @@ def test_only_what_has_not_been_applied_is_read(mode: Mode) -> None:
         ({"obstacle": "query, line 1, column 8: sum looks at many rows"}, "line 1, column 8"),
         ({"pins": {"x": pin(5, "other")}}, "another table"),
         ({"pins": {"x": pin(2)}}, "another table"),
-        ({"pins": {"x": files()}}, "not a Delta table"),
+        ({"pins": {"x": files()}}, "another table"),
         ({"histories": {"x": None}}, "no longer holds every version after 3"),
-        ({"histories": history(feed=False)}, "no change data feed"),
+        ({"histories": history(tellings=())}, "no change data feed"),
         ({"histories": history(reshaped=True)}, "columns of the input x"),
-        ({"histories": history(kept_for=DAY)}, "only until 2024-01-10 00:00 UTC"),
-        ({"histories": history(commits=(commit(4, bytes=1001),))}, "larger than the input"),
+        ({"histories": history(tellings=(telling(until=NOW),))}, "only until 2024-01-10 00:00 UTC"),
+        ({"histories": history(tellings=(telling(bytes=1001),))}, "larger than the input"),
     ],
 )
 def test_whatever_casts_doubt_on_a_window_has_everything_compared(changes: dict[str, object], reason: str) -> None:
@@ -79,7 +86,7 @@ def test_whatever_casts_doubt_on_a_window_has_everything_compared(changes: dict[
 
 
 def test_strictly_incremental_reads_windows_of_any_size() -> None:
-    large = history(commits=(commit(4, bytes=1001),))
+    large = history(tellings=(telling(bytes=1001),))
     assert scope(replace(FACTS, mode=Mode.INCREMENTAL, histories=large)).windows
 
 
@@ -95,4 +102,30 @@ def test_files_that_have_not_changed_need_no_window() -> None:
     published = PUBLISHED.model_copy(update={"pins": {"x": pin(3), "f": files()}})
     both = replace(FACTS, published=published, pins={"x": pin(5), "f": files()}, histories={"x": TIDIED})
     assert scope(both).reason == UNCHANGED
-    assert "input f is not a Delta table" in scope(replace(both, pins={"x": pin(5), "f": files(2)})).reason
+
+
+def listed(after: FilesPin, upto: FilesPin) -> ScopeFacts:
+    """A refresh of one input of files."""
+    published = PUBLISHED.model_copy(update={"pins": {"f": after}})
+    return replace(FACTS, published=published, pins={"f": upto}, histories={"f": of_files(after, upto)})
+
+
+def test_files_that_came_are_a_window_between_two_lists() -> None:
+    found = scope(listed(files("2"), files("3", "2", size=1)))
+    assert found.windows == {"f": Window(after=files("2").digest, upto=files("2", "3").digest)}
+    assert found.reason == "changes of f in new files"
+
+
+@pytest.mark.parametrize("newer", [files("3"), files("2", "3", size=2), files()], ids=["another", "changed", "gone"])
+def test_files_that_changed_or_went_take_their_rows_with_them(newer: FilesPin) -> None:
+    found = scope(listed(files("2"), newer))
+    assert not found.windows
+    assert found.reason == "files of the input f that were read before have changed or gone, and their rows with them"
+
+
+def test_files_that_came_are_weighed_too() -> None:
+    known = of_files(files("2"), files("2", "3"))
+    assert known is not None
+    (told,) = known.tellings
+    assert (told.bytes, told.until, known.readable_until) == (1, None, None)
+    assert [c.version for c in known.commits] == [1]

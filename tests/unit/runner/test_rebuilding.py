@@ -48,7 +48,7 @@ def rebuilt(world: World) -> Rebuilt:
     return world.refreshes.rebuild_progress(NAME)
 
 
-def windows(world: World) -> list[tuple[int, int]]:
+def windows(world: World) -> list[tuple[int | str, int]]:
     """What each sealed refresh has read, in order; the first one everything."""
     notes = [seal.note for seal in seals(world.commits, world.lake.table(TARGET).table_id)]
     return [(n.windows["x"].after if n.windows else 0, int(n.inputs["x"])) for n in notes]

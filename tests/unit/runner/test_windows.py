@@ -28,7 +28,7 @@ def incremental(*rows: dict[str, object], **changes: object) -> World:
     return world
 
 
-def windows_in_the_log(world: World) -> list[tuple[int, int]]:
+def windows_in_the_log(world: World) -> list[tuple[int | str, int | str]]:
     notes = [s.note for s in seals(world.commits, world.lake.table(TARGET).table_id)]
     return [(n.windows["x"].after, n.windows["x"].upto) for n in notes if n.windows]
 
