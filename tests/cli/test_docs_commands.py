@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from airflow_refresh_provider.spark.launch import MEMORY_VARIABLE
 from tests.cli.conftest import ROOT
 from tests.cli.lake import write_open_orders
+from tests.frugal import FRUGAL
 
 BLOCK = re.compile(r"^```console\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
 YAML = re.compile(r"^```yaml\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
@@ -43,9 +45,10 @@ def folder(tmp_path: Path) -> Iterator[Path]:
 
 
 def surroundings(folder: Path) -> dict[str, str]:
-    """The environment of a reader's shell."""
+    """The environment of a reader's shell, in which Java knows that it does not live long."""
     path = f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
-    return {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "AIRFLOW_REFRESH_SPARK_MEMORY": "2g"}
+    java = {MEMORY_VARIABLE: "2g", "JDK_JAVA_OPTIONS": FRUGAL}
+    return {**os.environ, **java, "PATH": path, "PYTHONPATH": str(ROOT)}
 
 
 @pytest.mark.parametrize("page", [p for p in PAGES if shown(p)], ids=lambda page: page.name)
