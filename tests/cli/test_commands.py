@@ -10,6 +10,7 @@ from airflow_refresh_provider.core.results import (
     Differences,
     HistoryEntry,
     ProgressReport,
+    Rebuilt,
     Recovery,
     RunResult,
 )
@@ -135,11 +136,16 @@ def test_ended_runs_are_history_newest_first(registered: World, here: Program) -
 
 
 @pytest.mark.usefixtures("registered")
-@pytest.mark.parametrize("words", [("progress",), ("progress", "--follow"), ("rebuild-progress",)])
-def test_progress_of_an_ended_run_is_there_at_once(words: tuple[str, ...], here: Program) -> None:
+@pytest.mark.parametrize(
+    ("words", "model"),
+    [(("progress",), ProgressReport), (("progress", "--follow"), ProgressReport), (("rebuild-progress",), Rebuilt)],
+)
+def test_progress_of_an_ended_run_is_there_at_once(
+    words: tuple[str, ...], model: type[ProgressReport], here: Program
+) -> None:
     here("run", "people_copy")
     ended = here(words[0], "people_copy", *words[1:], "--output", "json")
-    report = ProgressReport.model_validate(ended.json)
+    report = model.model_validate(ended.json)
     assert (ended.code, report.stage, report.chunks_done) == (0, "idle", 1)
 
 
