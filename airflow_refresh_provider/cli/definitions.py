@@ -37,9 +37,9 @@ def show(call: Call, name: str) -> DefinitionStatus:
     return call.refreshes().show(name)
 
 
-def drop(call: Call, name: str, delete_target: bool) -> Dropped:
+def drop(call: Call, name: str, delete_target: bool, stop: bool) -> Dropped:
     """Forget a definition."""
-    return call.refreshes().drop(name, delete_target=delete_target)
+    return call.refreshes().drop(name, delete_target=delete_target, stop=stop)
 
 
 def _read_all(paths: list[str]) -> list[tuple[str, Definition]]:

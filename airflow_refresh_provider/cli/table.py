@@ -145,7 +145,11 @@ COMMANDS = (
         ("drop",),
         "forget a definition; its target stays unless asked",
         f"{_DEFINITIONS}:drop",
-        (_NAME, Option("--delete-target", "delete the target's data too", Kind.FLAG)),
+        (
+            _NAME,
+            Option("--delete-target", "delete the target's data too", Kind.FLAG),
+            Option("--stop", "stop a refresh that is at work; without it such a definition is not dropped", Kind.FLAG),
+        ),
     ),
     Command(("spark", "start"), "start the embedded Spark server, or find it running", f"{_SERVER}:start"),
     Command(("spark", "stop"), "stop the embedded Spark server", f"{_SERVER}:stop"),

@@ -62,6 +62,7 @@ class Run(Stored):
 
     `definition` is the one it was started with; a newer one may have been registered since. `origin` names what the
     run is made for, such as a DAG run whose tasks carry it on one after the other. `scheduled`: nobody stands by.
+    `left_over`: sessions of those whom a drop has shut out, until it is known that they are ended.
     """
 
     run_id: str
@@ -77,6 +78,7 @@ class Run(Stored):
     frozen: Frozen | None = None
     counts: ChangeCounts = ChangeCounts()
     published: bool = False
+    left_over: tuple[str, ...] = ()
 
     @property
     def generation(self) -> int:

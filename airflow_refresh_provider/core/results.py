@@ -210,8 +210,8 @@ class HistoryEntry(Stored):
 
 
 class Recovery(Stored):
-    """What `recover` did with one definition: "resumed", "abandoned", "published", "cleaned_up", "live", "paused" or
-    "clean"."""
+    """What `recover` did with one definition: "resumed", "abandoned", "published", "cleaned_up", "live", "paused",
+    "resetting" or "clean"."""
 
     name: str
     run_id: str | None

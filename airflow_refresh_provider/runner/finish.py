@@ -176,7 +176,7 @@ def _seal(tenure: Tenure, session: EngineSession, version: int) -> int:
                 raise
         match standing(tenure.ports.log.markers(target.location).get(app_id), marker):
             case Standing.YOUNGER:
-                raise lost(tenure.name, tenure.run_id)
+                raise lost(tenure.ports, tenure.name, tenure.run_id)
             case Standing.MINE:
                 since = tenure.ports.log.commits(target.location, after=version)
                 return next(c.version for c in since if c.txns.get(app_id) == marker.version)

@@ -149,7 +149,7 @@ def _committed(held: UnitTenure, run: Run, stamp: Stamp) -> Commit | None:
         case Standing.OLDER:
             return None
         case Standing.YOUNGER:
-            raise lost(held.whole.name, held.whole.run_id)
+            raise lost(ports, held.whole.name, held.whole.run_id)
         case Standing.MINE:
             since = ports.log.commits(target.location, after=_current(run).base)
             return next(c for c in reversed(since) if c.txns.get(stamp.app_id) == stamp.marker.version)

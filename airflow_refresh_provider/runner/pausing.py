@@ -2,33 +2,35 @@
 
 A pause is a wish for the moment and stops a refresh before its next chunk. A suspension has a reason, and only keeps
 refreshes from beginning.
+
+All raise Invalid for an unknown name, Refused for a definition that is being dropped.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from airflow_refresh_provider.core.lifecycle import Event
+from airflow_refresh_provider.core.lifecycle import Event, State
 from airflow_refresh_provider.core.results import DefinitionStatus
 from airflow_refresh_provider.errors import StaleSnapshot
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.runner.registry import status
-from airflow_refresh_provider.runner.start import known
+from airflow_refresh_provider.runner.start import known, resetting
 from airflow_refresh_provider.runner.tenure import WRITE_TRIES, commit, contended
 
 
 def pause(ports: Ports, name: str) -> DefinitionStatus:
-    """Let the definition rest from its next chunk on. Raises Invalid for an unknown name."""
+    """Let the definition rest from its next chunk on."""
     return _change(ports, name, Event.PAUSE, {"paused": True})
 
 
 def suspend(ports: Ports, name: str, why: str) -> DefinitionStatus:
-    """Keep refreshes of the definition from beginning. Raises Invalid for an unknown name."""
+    """Keep refreshes of the definition from beginning."""
     return _change(ports, name, Event.SUSPEND, {"suspended": why})
 
 
 def resume(ports: Ports, name: str) -> DefinitionStatus:
-    """Let the definition be refreshed again, whatever kept it. Raises Invalid for an unknown name."""
+    """Let the definition be refreshed again, whatever kept it."""
     return _change(ports, name, Event.RESUME, {"paused": False, "suspended": None, "failures": 0})
 
 
@@ -38,6 +40,8 @@ def _change(ports: Ports, name: str, event: Event, fields: dict[str, Any]) -> De
         record = known(name, snapshot.record)
         if record == record.model_copy(update=fields):
             return status(ports, record)
+        if record.state is State.RESETTING:
+            raise resetting(name)
         changed = record.after(event, **fields)
         try:
             commit(ports, snapshot, changed, event)

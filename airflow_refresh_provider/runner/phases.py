@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from dataclasses import replace
 
+from airflow_refresh_provider.core.lifecycle import State
 from airflow_refresh_provider.core.pausing import check_not_paused
 from airflow_refresh_provider.core.record import Run
 from airflow_refresh_provider.core.recovery import Decision
@@ -56,7 +57,7 @@ def merge_unit(ports: Ports, name: str, request: Request, slot: int) -> int:
     run = _own_run(ports, name, request)
     unit = next((u for u in _units(run) if u.unit == slot), None) if run.frozen else None
     if unit is None or run.lease.parked_until is None:
-        raise lost(name, run.run_id)
+        raise lost(ports, name, run.run_id)
     ports.watch.stage("merge", unit.rows, unit.chunks)
     session_id = ports.processes.new_id()
     [held] = Tenure(ports, name, run.run_id, run.generation).claim((slot,), (session_id,))
@@ -65,6 +66,10 @@ def merge_unit(ports: Ports, name: str, request: Request, slot: int) -> int:
         try:
             merge.shut_out(held, session)
             return merge.merge_unit(held, session, threading.Event())
+        except Retry:
+            # To one who was shut out, that is what went wrong, whatever Spark has told him.
+            held.must_be_held()
+            raise
         except Interrupted:
             ports.engine.release(session_id)
             raise
@@ -88,9 +93,14 @@ def finish(ports: Ports, name: str, request: Request) -> RunResult:
 
 
 def interrupt(ports: Ports, name: str, request: Request) -> bool:
-    """Shut out whoever still works for this origin and leave the run to anyone; False when no run of it is left."""
+    """Shut out whoever still works for this origin and leave the run to anyone; False when no run of it is left.
+
+    Raises Lost when the definition was dropped.
+    """
     snapshot = ports.store.read(name)
-    record = known(name, snapshot.record)
+    record = snapshot.record or known(name, None)
+    if record.dropped or record.state is State.RESETTING:
+        raise lost(ports, name, request.origin or "")
     if record.run is None or record.run.origin != request.origin:
         return False
     if taken := takeover.take_over(ports, snapshot, record, request):
@@ -104,14 +114,14 @@ def _attached(ports: Ports, name: str, request: Request) -> Taken:
     _own_run(ports, name, request)
     begun = begin(ports, name, request)
     if isinstance(begun, NothingToDo):
-        raise lost(name, request.origin or "")
+        raise lost(ports, name, request.origin or "")
     return begun
 
 
 def _own_run(ports: Ports, name: str, request: Request) -> Run:
-    record = known(name, ports.store.read(name).record)
+    record = ports.store.read(name).record or known(name, None)
     if record.run is None or record.run.origin != request.origin:
-        raise lost(name, request.origin or "")
+        raise lost(ports, name, request.origin or "")
     check_not_paused(record)
     return record.run
 

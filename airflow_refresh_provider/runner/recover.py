@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from airflow_refresh_provider.core.lifecycle import State
 from airflow_refresh_provider.core.owner import Liveness
 from airflow_refresh_provider.core.record import Record
 from airflow_refresh_provider.core.recovery import Admission, Step, admit
@@ -26,6 +27,7 @@ def recover(ports: Ports, name: str | None) -> list[Recovery]:
     """One entry for each definition looked at. Raises the first error that is not about a single definition."""
     if name is not None:
         return [_recover(ports, name)]
+    staged.drop_left_by_dropped(ports)
     return [_recover(ports, record.name) for record in ports.store.records()]
 
 
@@ -34,6 +36,9 @@ def _recover(ports: Ports, name: str) -> Recovery:
     snapshot = ports.store.read(name)
     record = known(name, snapshot.record)
     run = record.run
+    if record.state is State.RESETTING:
+        reason = f"it is being dropped; if nobody is at it, finish with `airflow-refresh drop {name}`"
+        return Recovery(name=name, run_id=run.run_id if run else None, action="resetting", reason=reason)
     if run is None:
         return Recovery(name=record.name, run_id=None, action="clean", reason="no run is in progress")
     if record.paused:

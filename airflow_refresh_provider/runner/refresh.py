@@ -118,7 +118,7 @@ def kept_or_given_up(tenure: Tenure) -> Iterator[None]:
             ending.abandon(tenure, error.message, Outcome.REFUSED if refused else Outcome.FAILED)
         raise
     except LogGap:
-        ending.let_go(tenure)
+        ending.let_go_or_lose(tenure)
         raise _log_gap(tenure) from None
     except Retry:
         ending.let_go_or_lose(tenure)

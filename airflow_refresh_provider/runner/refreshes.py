@@ -21,7 +21,16 @@ from airflow_refresh_provider.core.results import (
     RunResult,
 )
 from airflow_refresh_provider.ports.bundle import Ports
-from airflow_refresh_provider.runner import comparing, freshness, pausing, rebuilding, recover, registry, reports
+from airflow_refresh_provider.runner import (
+    comparing,
+    dropping,
+    freshness,
+    pausing,
+    rebuilding,
+    recover,
+    registry,
+    reports,
+)
 from airflow_refresh_provider.runner.refresh import nothing, refresh
 from airflow_refresh_provider.runner.start import at_rest, known
 from airflow_refresh_provider.runner.stopwatch import Stopwatch
@@ -96,6 +105,9 @@ class Refreshes:
         """Restore from the target's log where the last refresh ended, and the progress of the newest run."""
         return rebuilding.rebuild(self.ports, name)
 
-    def drop(self, name: str, delete_target: bool = False) -> Dropped:
-        """Remove a definition; the target stays unless its deletion is asked for."""
-        return registry.drop(self.ports, name, delete_target)
+    def drop(self, name: str, *, delete_target: bool = False, stop: bool = False) -> Dropped:
+        """Remove a definition; the target stays unless its deletion is asked for.
+
+        A refresh that is at work is stopped if that is asked for.
+        """
+        return dropping.drop(self.ports, name, delete_target=delete_target, stop=stop)

@@ -1,24 +1,20 @@
-"""Definitions: registered, changed, listed, dropped."""
+"""Definitions: registered, changed, shown."""
 
 from __future__ import annotations
-
-from contextlib import suppress
 
 from airflow_refresh_provider.core.definition import Definition
 from airflow_refresh_provider.core.lifecycle import Event, State
 from airflow_refresh_provider.core.owner import Liveness
-from airflow_refresh_provider.core.ownership import CONTROL, DEFINITION, check_storage
+from airflow_refresh_provider.core.ownership import check_storage
 from airflow_refresh_provider.core.phase import phase, told
 from airflow_refresh_provider.core.pins import digests
 from airflow_refresh_provider.core.record import Record, Run
-from airflow_refresh_provider.core.recovery import Admission, admit
-from airflow_refresh_provider.core.results import DefinitionStatus, Dropped, Outcome, Registration, RunStatus
+from airflow_refresh_provider.core.results import DefinitionStatus, Registration, RunStatus
 from airflow_refresh_provider.errors import Refused, StaleSnapshot
 from airflow_refresh_provider.ports.bundle import Ports
-from airflow_refresh_provider.runner import ending, inputs, queries
-from airflow_refresh_provider.runner.start import judge, known
-from airflow_refresh_provider.runner.takeover import close, held_anew, shut_out
-from airflow_refresh_provider.runner.tenure import WRITE_TRIES, Tenure, commit, contended
+from airflow_refresh_provider.runner import inputs, queries
+from airflow_refresh_provider.runner.start import judge, resetting
+from airflow_refresh_provider.runner.tenure import WRITE_TRIES, commit, contended
 
 
 def register(ports: Ports, definition: Definition) -> Registration:
@@ -45,11 +41,7 @@ def register(ports: Ports, definition: Definition) -> Registration:
             return _registration(definition, "unchanged")
         base = old or Record(name=definition.name, definition=definition)
         if old and old.state is State.RESETTING:
-            raise Refused(
-                "resetting",
-                f"{definition.name} is being dropped",
-                next=f"Finish with `airflow-refresh drop {definition.name}`, then register it again.",
-            )
+            raise resetting(definition.name)
         fresh = base.after(Event.REGISTER, definition=definition, dropped=False, suspended=None, failures=0)
         try:
             commit(ports, snapshot, fresh, Event.REGISTER)
@@ -62,37 +54,6 @@ def register(ports: Ports, definition: Definition) -> Registration:
 def _is_stored(record: Record | None, definition: Definition) -> bool:
     """Whether registering would change nothing."""
     return record is not None and record.definition == definition and not record.dropped
-
-
-def drop(ports: Ports, name: str, delete_target: bool) -> Dropped:
-    """Remove a definition: its run is fenced and given up, staging removed; history and counter stay.
-
-    The target stays unless its deletion is asked for, and is only deleted when it is this definition's own.
-    Raises Refused while a live owner holds a run.
-    """
-    for _ in range(WRITE_TRIES):
-        snapshot = ports.store.read(name)
-        record = known(name, snapshot.record)
-        run = record.run
-        if admit(record, judge(ports, record), ports.clock.now()) is Admission.BUSY:
-            raise _running(record)
-        generation = record.generation + 1
-        fresh = held_anew(ports, run, generation) if run else None
-        try:
-            commit(ports, snapshot, record.after(Event.DROP, generation=generation, run=fresh), Event.DROP)
-        except StaleSnapshot:
-            continue
-        if run:
-            _give_up(Tenure(ports, name, run.run_id, generation), run)
-        deleted = delete_target and _delete_target(ports, record)
-        _forget(ports, name)
-        return Dropped(
-            name=name,
-            target=record.definition.target,
-            target_deleted=deleted,
-            run_abandoned=run.run_id if run else None,
-        )
-    raise contended(name)
 
 
 def status(ports: Ports, record: Record) -> DefinitionStatus:
@@ -133,51 +94,5 @@ def _run_status(ports: Ports, record: Record, run: Run) -> RunStatus:
     )
 
 
-def _give_up(tenure: Tenure, old: Run) -> None:
-    """Fence an unfinished run, drop its staging and say so in the history."""
-    close(shut_out(tenure, old))
-    tenure.ports.staging.drop(old.plan.staging)
-    ending.ended(
-        tenure.ports,
-        tenure.name,
-        old.run_id,
-        tenure.generation,
-        Outcome.ABANDONED,
-        "the definition was dropped",
-    )
-
-
-def _forget(ports: Ports, name: str) -> None:
-    for _ in range(WRITE_TRIES):
-        snapshot = ports.store.read(name)
-        assert snapshot.record is not None
-        forgotten = snapshot.record.after(Event.FORGET, run=None, published=None, dropped=True, paused=False)
-        with suppress(StaleSnapshot):
-            commit(ports, snapshot, forgotten, Event.FORGET)
-            return
-    raise contended(name)
-
-
-def _delete_target(ports: Ports, record: Record) -> bool:
-    """Delete the target if it says that it belongs to this definition."""
-    facts = ports.log.facts(record.definition.target)
-    if facts is None or facts.properties.get(CONTROL) != ports.store.control_id:
-        return False
-    if facts.properties.get(DEFINITION) != record.name:
-        return False
-    ports.staging.drop(record.definition.target)
-    return True
-
-
 def _registration(definition: Definition, action: str) -> Registration:
     return Registration(name=definition.name, target=definition.target, action=action, definition_hash=definition.hash)
-
-
-def _running(record: Record) -> Refused:
-    assert record.run is not None
-    owner = record.run.lease.owner.label if record.run.lease.owner else "its own next task"
-    return Refused(
-        "already_running",
-        f"{record.name} is being refreshed by {owner}: run {record.run.run_id}",
-        next="Wait for it or stop it (Ctrl-C), then drop the definition.",
-    )

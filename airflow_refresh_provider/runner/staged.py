@@ -70,6 +70,15 @@ def drop_orphans(ports: Ports, name: str) -> None:
             ports.staging.drop(folder)
 
 
+def drop_left_by_dropped(ports: Ports) -> None:
+    """Drop what late statements have staged for definitions that were dropped meanwhile, and nobody starts again."""
+    for folder in ports.staging.runs(ports.staging_root):
+        name = folder.rpartition("/")[2]
+        record = ports.store.read(name).record
+        if record is not None and record.dropped:
+            drop_orphans(ports, name)
+
+
 def _folder(ports: Ports, name: str) -> str:
     return f"{ports.staging_root}/{name}"
 

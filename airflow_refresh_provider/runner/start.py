@@ -51,7 +51,7 @@ def begin(ports: Ports, name: str, request: Request) -> Begun:
         check_not_paused(record)
         match admit(record, judge(ports, record), ports.clock.now(), request.origin):
             case Admission.RESETTING:
-                raise _resetting(name)
+                raise resetting(name)
             case Admission.BUSY:
                 if not _may_expire(ports, record) or ports.clock.now() >= give_up_at:
                     return _busy(record, request)
@@ -89,6 +89,16 @@ def known(name: str, record: Record | None) -> Record:
             next="See the names with `airflow-refresh list`, or register the definition's file.",
         )
     return record
+
+
+def resetting(name: str) -> Refused:
+    """The error of whoever wants something of a definition that is being dropped."""
+    return Refused(
+        "resetting",
+        f"{name} is being dropped",
+        left="The target is kept unless its deletion was asked for.",
+        next=f"Finish with `airflow-refresh drop {name}`, or wait until it is done.",
+    )
 
 
 def judge(ports: Ports, record: Record) -> Liveness:
@@ -208,13 +218,4 @@ def _busy(record: Record, request: Request) -> NothingToDo:
         f"{record.name} is being refreshed by {owner}: run {run.run_id}, generation {run.generation}, "
         f"{record.state.value}, {how_far}",
         next=f"Wait for it (`airflow-refresh progress {record.name} --follow`), or use --if-running skip.",
-    )
-
-
-def _resetting(name: str) -> Refused:
-    return Refused(
-        "resetting",
-        f"{name} is being dropped",
-        left="The target is kept unless its deletion was asked for.",
-        next=f"Finish with `airflow-refresh drop {name}`, or wait until it is done.",
     )

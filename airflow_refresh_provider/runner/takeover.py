@@ -6,7 +6,7 @@ or skipped by Delta itself. Releasing his sessions merely saves work.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
@@ -138,7 +138,7 @@ def shut_out(tenure: Tenure, old: Run) -> EngineSession | None:
 
     Returns the run's own session when one had to be opened. Raises Lost when a younger owner is there.
     """
-    for left_over in _sessions(old):
+    for left_over in sessions(old):
         tenure.ports.engine.release(left_over)
     target = old.plan.target
     if target is None or old.frozen is None or old.published or targets.replaced(tenure.ports, target):
@@ -151,6 +151,12 @@ def shut_out(tenure: Tenure, old: Run) -> EngineSession | None:
             fence(tenure, session, target, old.frozen, slot, tenure.generation)
         _fence_seal(tenure, session, target)
     return session
+
+
+def sessions(run: Run) -> tuple[str, ...]:
+    """The Spark sessions that may be at work for a run."""
+    held = {run.lease.session, *(claim.session for claim in run.claims.values()), *run.left_over}
+    return tuple(sorted(s for s in held if s))
 
 
 def close(session: EngineSession | None) -> None:
@@ -243,7 +249,7 @@ def _mark_until(tenure: Tenure, session: EngineSession, target: Target, wanted: 
             case Standing.MINE:
                 return
             case Standing.YOUNGER:
-                raise lost(tenure.name, tenure.run_id)
+                raise lost(tenure.ports, tenure.name, tenure.run_id)
             case Standing.OLDER:
                 _mark(tenure, session, target, wanted, marker)
     raise _fence_failed(tenure, wanted.app_id)
@@ -266,11 +272,6 @@ def _mark(tenure: Tenure, session: EngineSession, target: Target, wanted: _Fence
 
 def _since(tenure: Tenure, target: Target, frozen: Frozen) -> tuple[Commit, ...]:
     return tenure.ports.log.commits(target.location, after=frozen.first_base)
-
-
-def _sessions(run: Run) -> Iterable[str]:
-    held = {run.lease.session, *(claim.session for claim in run.claims.values())}
-    return sorted(s for s in held if s)
 
 
 def _fence_failed(tenure: Tenure, app_id: str) -> Retry:

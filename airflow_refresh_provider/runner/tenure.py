@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from airflow_refresh_provider.core.lifecycle import Event
+from airflow_refresh_provider.core.lifecycle import Event, State
 from airflow_refresh_provider.core.pausing import check_not_paused
 from airflow_refresh_provider.core.record import Claim, Record, Run
 from airflow_refresh_provider.errors import Lost, Retry, StaleSnapshot
@@ -90,7 +90,7 @@ class Tenure:
         snapshot = self.ports.store.read(self.name)
         run = snapshot.record.run if snapshot.record else None
         if run is None or run.run_id != self.run_id or run.generation != self.generation:
-            raise lost(self.name, self.run_id)
+            raise lost(self.ports, self.name, self.run_id)
         return snapshot, run
 
 
@@ -105,14 +105,22 @@ class UnitTenure:
 
     def check(self) -> Run:
         """The run as stored now. Raises Lost when the run or the unit has another owner, Paused when it is to rest."""
+        record, run = self._held()
+        check_not_paused(record)
+        return run
+
+    def must_be_held(self) -> None:
+        """Raises Lost when the run or the unit has another owner."""
+        self._held()
+
+    def _held(self) -> tuple[Record, Run]:
         record = self.whole.ports.store.read(self.whole.name).record
         run = record.run if record else None
         claim = run.claims.get(self.slot) if run else None
         if run is None or run.run_id != self.whole.run_id or claim is None or claim.generation != self.claim.generation:
-            raise lost(self.whole.name, self.whole.run_id)
+            raise lost(self.whole.ports, self.whole.name, self.whole.run_id)
         assert record is not None
-        check_not_paused(record)
-        return run
+        return record, run
 
 
 def commit(ports: Ports, snapshot: Snapshot, record: Record, event: Event) -> Snapshot:
@@ -120,8 +128,16 @@ def commit(ports: Ports, snapshot: Snapshot, record: Record, event: Event) -> Sn
     return ports.store.commit(snapshot, record, event, ports.clock.now())
 
 
-def lost(name: str, run_id: str) -> Lost:
-    """The error of an owner who has been replaced."""
+def lost(ports: Ports, name: str, run_id: str) -> Lost:
+    """The error of an owner who has been replaced, or whose definition was dropped under him."""
+    record = ports.store.read(name).record
+    if record is not None and (record.dropped or record.state is State.RESETTING):
+        return Lost(
+            "dropped",
+            f"run {run_id} of {name} was stopped: the definition has been dropped",
+            left="Everything committed so far stays in the target, unless that was deleted; nothing more is written.",
+            next=f"Nothing goes on with it. To refresh {name} again, register it again.",
+        )
     return Lost(
         "lost_lease",
         f"run {run_id} of {name} is no longer held here: another owner took it over",

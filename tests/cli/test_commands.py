@@ -157,7 +157,7 @@ def test_recovering_looks_at_every_definition(registered: World, here: Program) 
     assert [r["name"] for r in here("recover", "other", "--output", "json").json] == ["other"]
 
 
-@pytest.mark.parametrize(("options", "deleted"), [((), False), (("--delete-target",), True)])
+@pytest.mark.parametrize(("options", "deleted"), [((), False), (("--stop",), False), (("--delete-target",), True)])
 def test_a_dropped_definition_leaves_its_target_unless_asked(
     options: tuple[str, ...], deleted: bool, registered: World, here: Program
 ) -> None:

@@ -173,6 +173,15 @@ def recovered() -> Direction:
     return act
 
 
+def dropped() -> Direction:
+    """Somebody drops the definition, and with it whatever is at work for it."""
+
+    def act(stage: Stage) -> None:
+        stage.refreshes().drop(NAME, stop=True)
+
+    return act
+
+
 def lost_control() -> Direction:
     """The control root is gone, staging and all."""
     return lambda stage: shutil.rmtree(stage.control)

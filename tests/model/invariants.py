@@ -37,6 +37,7 @@ def violations(world: ModelWorld, actors: list[Actor]) -> list[str]:
         *_applied_twice(world),
         *_abandoned_and_sealed(world),
         *_published_unsealed(world),
+        *_after_the_drop(world),
         *_progress_ahead(world),
     ]
 
@@ -158,6 +159,19 @@ def _published_unsealed(world: ModelWorld) -> Iterator[str]:
             yield f"run {published.run_id} was published without a seal"
         elif seal.published != published.version:
             yield f"run {published.run_id} sealed {seal.published} and published {published.version}"
+
+
+def _after_the_drop(world: ModelWorld) -> Iterator[str]:
+    """Nothing of a run comes into the target once its definition is forgotten."""
+    runs: set[str] = set()
+    for written in world.store.written:
+        if written.record.run:
+            runs.add(written.record.run.run_id)
+        if written.event is Event.FORGET:
+            for commit in _commits(world)[written.versions :]:
+                note = read_note(commit.note)
+                if note and note.run in runs:
+                    yield f"run {note.run} was dropped, but version {commit.version} is a {note.kind.value} of it"
 
 
 def _progress_ahead(world: ModelWorld) -> Iterator[str]:

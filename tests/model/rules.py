@@ -21,6 +21,7 @@ from airflow_refresh_provider.ports.engine import CompareTask, Comparison, Engin
 from airflow_refresh_provider.ports.memory_control import MemoryControlStore
 from airflow_refresh_provider.ports.memory_engine import MemorySession
 from airflow_refresh_provider.runner import (
+    dropping,
     finish,
     inputs,
     journal,
@@ -231,7 +232,7 @@ def _losers_go_on(patch: pytest.MonkeyPatch) -> None:
     def held(tenure: Tenure) -> Any:
         snapshot = tenure.ports.store.read(tenure.name)
         if snapshot.record is None or snapshot.record.run is None:
-            raise lost(tenure.name, tenure.run_id)
+            raise lost(tenure.ports, tenure.name, tenure.run_id)
         return snapshot, snapshot.record.run
 
     patch.setattr(Tenure, "_held", held)
@@ -308,6 +309,20 @@ def _windows_from_control(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(windows, "scope_of", late)
 
 
+def _dropped_without_a_fence(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(dropping, "shut_out", lambda *_: None)
+
+
+def _drops_go_on(patch: pytest.MonkeyPatch) -> None:
+    """Who drops does not notice that another drop has gone on in his place."""
+
+    def view(reset: Any) -> Any:
+        snapshot = reset.ports.store.read(reset.name)
+        return snapshot, snapshot.record
+
+    patch.setattr(dropping._Reset, "view", view)
+
+
 RULES = [
     Rule("a take-over fences the slots", "first load", _no_fence),
     Rule("a take-over fences every slot", "changes by vnode", _fence_first_slot_only),
@@ -338,5 +353,7 @@ RULES = [
     Rule("orphans are listed before control is read", "recover first", _orphans_from_an_old_view, every_read=True),
     Rule("a window is used only on what the last refresh left", "foreign update, incremental", _windows_on_anything),
     Rule("a window begins where the last one ended", "changes, incremental", _windows_from_control),
+    Rule("a drop fences", "dropped twice", _dropped_without_a_fence),
+    Rule("a drop that was overtaken touches nothing more", "dropped twice", _drops_go_on),
     Rule("a run keeps the definition it began with", "other keys", _newest_definition),
 ]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from airflow_refresh_provider.core.lifecycle import State
 from airflow_refresh_provider.core.recovery import OnInterrupted
 from airflow_refresh_provider.core.results import Outcome
 from airflow_refresh_provider.ports.memory_lake import MemoryQuery
@@ -50,8 +51,12 @@ class Scenario:
 
 
 def _settle(world: ModelWorld) -> None:
-    """Refresh until there is nothing to do; an interrupted run is finished at its own pins first."""
+    """Refresh until there is nothing to do; an interrupted run is finished at its own pins first, and a drop too."""
     last = world.owner("last")
+    if world.record.state is State.RESETTING:
+        last.drop(NAME)
+    if world.record.dropped:
+        world.register("last")
     for _ in range(3):
         if last.run(NAME, ONE).state is Outcome.NOTHING_TO_DO:
             break
@@ -146,6 +151,23 @@ def _restarting(world: ModelWorld) -> list[Actor]:
     return [owner(world, "A"), Actor("B", lambda: world.owner("B").run(NAME, again))]
 
 
+def _dropping(world: ModelWorld) -> list[Actor]:
+    """The definition is dropped while somebody is at work, registered with another query, and refreshed."""
+
+    def drop_and_run() -> object:
+        other = world.owner("B")
+        other.drop(NAME, stop=True)
+        world.register("B", query=CHANGED)
+        return other.run(NAME, ONE)
+
+    return [owner(world, "A"), Actor("B", drop_and_run)]
+
+
+def _dropping_twice(world: ModelWorld) -> list[Actor]:
+    """Two drop at once."""
+    return [owner(world, "A"), *(Actor(n, partial(world.owner(n).drop, NAME, stop=True)) for n in ("B", "C"))]
+
+
 INCREMENTAL = {"mode": "incremental"}
 VNODES = CHUNKED | {"layout": "vnode", "vnodes": 4}
 
@@ -176,5 +198,9 @@ SCENARIOS = [
     Scenario("one chunk, restore", changes, _with(RESTORES)),
     Scenario("one chunk, redefined by the next owner", changes, _redefining),
     Scenario("one chunk, restarted, incremental", changes, _restarting, INCREMENTAL),
+    Scenario("dropped", changes, _dropping, CHUNKED),
+    Scenario("dropped by vnode", changes, _dropping, VNODES),
+    Scenario("dropped, incremental", changes, _dropping, CHUNKED | INCREMENTAL),
+    Scenario("dropped twice", changes, _dropping_twice, CHUNKED),
     Scenario("other keys", changes, _with(REKEYS), CHUNKED),
 ]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from airflow_refresh_provider.core.lifecycle import Event
+from airflow_refresh_provider.core.lifecycle import Event, State
 from airflow_refresh_provider.core.owner import Beat, Owner
 from airflow_refresh_provider.core.record import Record
 from airflow_refresh_provider.ports.bundle import Ports
@@ -22,7 +22,7 @@ from airflow_refresh_provider.ports.memory_lake import MemoryLake
 from airflow_refresh_provider.ports.twins import memory_ports
 from airflow_refresh_provider.runner.refreshes import Refreshes
 from tests.model.actors import Stage
-from tests.unit.runner.world import COLUMNS, INPUT, definition
+from tests.unit.runner.world import COLUMNS, INPUT, NAME, TARGET, definition
 
 WRITES_OF_OWNERS = frozenset(Event) - {Event.REGISTER, Event.START, Event.TAKE_OVER, Event.ADOPT, Event.DROP}
 """Transitions that only the owner of the run may store."""
@@ -30,12 +30,13 @@ WRITES_OF_OWNERS = frozenset(Event) - {Event.REGISTER, Event.START, Event.TAKE_O
 
 @dataclass(frozen=True)
 class Written:
-    """One transition as stored, and by whom."""
+    """One transition as stored, by whom, and how many versions the target had then."""
 
     by: str
     event: Event
     before: Record | None
     record: Record
+    versions: int
 
 
 class SteppedStore(MemoryControlStore):
@@ -54,7 +55,9 @@ class SteppedStore(MemoryControlStore):
         self.world.step(f"control {event.value}")
         before = super().read(record.name).record
         after = super().commit(snapshot, record, event, at)
-        self.written.append(Written(self.world.acting, event, before, record))
+        target = self.world.lake.tables.get(TARGET)
+        versions = len(target.versions) if target else 0
+        self.written.append(Written(self.world.acting, event, before, record, versions))
         return after
 
     def beat(self, name: str, run_id: str, unit: int | None, beat: Beat) -> None:
@@ -137,6 +140,13 @@ class ModelWorld:
         ports = memory_ports(self.lake, self.store)
         return replace(ports, engine=HeedlessEngine(self.lake), processes=Loner(name))
 
+    @property
+    def record(self) -> Record:
+        """The definition's record now."""
+        record = MemoryControlStore.read(self.store, NAME).record
+        assert record is not None
+        return record
+
     def register(self, by: str = "nobody", **changes: Any) -> None:
         given = definition(**(self.changes | changes))
         self.owner(by).register(given)
@@ -145,5 +155,5 @@ class ModelWorld:
         """Staging may only go once its run is published or over."""
         for record in self.store.records():
             run = record.run
-            if run and run.plan.staging == location and not run.published:
+            if run and run.plan.staging == location and not run.published and record.state is not State.RESETTING:
                 self.dropped_in_use.append(f"{self.acting} dropped the staging of run {run.run_id}, which needs it")

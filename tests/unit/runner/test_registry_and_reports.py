@@ -2,13 +2,12 @@
 
 import pytest
 
-from airflow_refresh_provider.core.lifecycle import State
 from airflow_refresh_provider.core.results import Outcome
 from airflow_refresh_provider.errors import Invalid, Refused
 from airflow_refresh_provider.runner import staged
 from airflow_refresh_provider.runner.refreshes import Refreshes
 from tests.unit.runner.faults import Killed, at
-from tests.unit.runner.world import COLUMNS, INPUT, NAME, ONE, TARGET, World, definition, row
+from tests.unit.runner.world import COLUMNS, INPUT, NAME, ONE, World, definition, row
 
 LIVE = {"visibility": "live", "chunking": {"one_commit_up_to": 1, "chunk_rows": 1}}
 
@@ -50,55 +49,6 @@ def test_a_definition_whose_input_is_missing_is_not_registered() -> None:
     with pytest.raises(Invalid, match="the input x is not"):
         world.refreshes.register(definition(name="other", target="/o", inputs={"x": {"path": "/nowhere"}}))
     assert [s.name for s in world.refreshes.statuses()] == [NAME]
-
-
-@pytest.mark.parametrize("point", [None, "begin memory://staging", "begin /gold", "answer /gold", "drop memory"])
-def test_a_definition_is_dropped_in_any_state_and_its_target_stays(point: str | None) -> None:
-    world = interrupted(point, 1) if point else World(row(1))
-    before = world.store.read(NAME).record
-    dropped = Refreshes(world.process()).drop(NAME)
-    assert (dropped.target_deleted, dropped.run_abandoned is not None) == (False, point is not None)
-    assert not world.staged()
-    with pytest.raises(Invalid, match="no definition named"):
-        world.run()
-    world.refreshes.register(definition())
-    assert before is not None and world.record.generation > before.generation
-    if point:
-        assert Outcome.ABANDONED in {h.outcome for h in world.refreshes.history(NAME)}
-        world.run()
-        assert world.fresh()
-
-
-def test_dropping_deletes_the_target_only_when_asked_and_only_ones_own() -> None:
-    world = World(row(1))
-    world.run()
-    assert world.refreshes.drop(NAME, delete_target=True).target_deleted
-    assert TARGET not in world.lake.tables
-    other = World(row(1))
-    other.lake.create(TARGET, COLUMNS)
-    assert not other.refreshes.drop(NAME, delete_target=True).target_deleted
-    assert TARGET in other.lake.tables
-
-
-def test_a_live_run_is_not_dropped() -> None:
-    world = interrupted()
-    world.dead.clear()
-    with pytest.raises(Refused, match="is being refreshed"):
-        Refreshes(world.process()).drop(NAME)
-
-
-def test_a_drop_that_was_cut_off_is_finished_by_the_next_drop() -> None:
-    world = interrupted()
-    process = world.process()
-    with at(world.lake, "drop memory"), pytest.raises(Killed):
-        Refreshes(process).drop(NAME)
-    assert world.record.state is State.RESETTING
-    with pytest.raises(Refused, match="being dropped"):
-        world.another()
-    with pytest.raises(Refused, match="being dropped"):
-        world.refreshes.register(definition())
-    assert Refreshes(world.process()).drop(NAME).run_abandoned
-    assert not world.staged()
 
 
 @pytest.mark.parametrize(
