@@ -21,6 +21,11 @@ class RefreshError(Exception):
         self.left = left
         self.next = next
 
+    @property
+    def told(self) -> dict[str, str]:
+        """The parts by name, as they go into results."""
+        return {"code": self.code, "message": self.message, "left": self.left, "next": self.next}
+
     def __str__(self) -> str:
         return self.message
 

@@ -31,8 +31,7 @@ def show(answer: Answer, *, as_json: bool) -> int:
 def report(error: RefreshError, *, as_json: bool) -> int:
     """Print an error; returns its exit code."""
     if as_json:
-        parts = {"code": error.code, "message": error.message, "left": error.left, "next": error.next}
-        _write(json.dumps({"error": parts}, ensure_ascii=False))
+        _write(json.dumps({"error": error.told}, ensure_ascii=False))
     else:
         sys.stderr.write(f"error: {error.message} [{error.code}]\n left: {error.left}\n next: {error.next}\n")
     return error.exit_code

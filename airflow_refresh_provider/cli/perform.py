@@ -20,8 +20,8 @@ from airflow_refresh_provider.cli.call import Call, Composition, composed
 from airflow_refresh_provider.cli.output import report, show
 from airflow_refresh_provider.cli.signals import Interruptions
 from airflow_refresh_provider.cli.table import Command
-from airflow_refresh_provider.core.results import DueReport
-from airflow_refresh_provider.errors import Defect, Interrupted, RefreshError
+from airflow_refresh_provider.core.results import CascadeResult, CascadeState, DueReport
+from airflow_refresh_provider.errors import Defect, Interrupted, RefreshError, Refused
 
 _NOT_DUE = 4
 
@@ -71,7 +71,20 @@ def tell(ended: Any, code: int, *, as_json: bool) -> int:
     if isinstance(ended, RefreshError):
         report(ended, as_json=as_json)
         return code
-    return show(ended, as_json=as_json) or (_NOT_DUE if isinstance(ended, DueReport) and not ended.due else code)
+    return show(ended, as_json=as_json) or _code_of(ended) or code
+
+
+def _code_of(ended: Any) -> int:
+    """The exit code of an answer that is no error."""
+    match ended:
+        case DueReport(due=False):
+            return _NOT_DUE
+        case CascadeResult(state=CascadeState.FAILED):
+            return RefreshError.exit_code
+        case CascadeResult(state=CascadeState.REFUSED):
+            return Refused.exit_code
+        case _:
+            return 0
 
 
 def _function(command: Command) -> Callable[..., Any]:

@@ -9,6 +9,7 @@ from airflow_refresh_provider.core.mode import asked_for
 from airflow_refresh_provider.core.recovery import OnInterrupted
 from airflow_refresh_provider.core.request import IfRunning, Request
 from airflow_refresh_provider.core.results import (
+    CascadeResult,
     DefinitionStatus,
     Differences,
     HistoryEntry,
@@ -32,21 +33,21 @@ def run(
     on_interrupted: str,
     if_running: str,
     force: bool,
-    compare_only: bool,
     workers: int,
+    compare_only: bool,
 ) -> RunResult | Differences:
     """One refresh, or only the comparison."""
     refreshes = call.refreshes()
     if compare_only:
         return refreshes.compare_only(name)
-    request = Request(
-        on_interrupted=OnInterrupted(on_interrupted),
-        if_running=IfRunning(if_running),
-        mode=asked_for(mode),
-        force=force,
-        workers=workers,
-    )
-    return refreshes.run(name, request)
+    return refreshes.run(name, _request(mode, on_interrupted, if_running, force, workers))
+
+
+def cascade(
+    call: Call, name: list[str], mode: str, on_interrupted: str, if_running: str, force: bool, workers: int
+) -> CascadeResult:
+    """Refreshes of definitions that feed each other."""
+    return call.refreshes().cascade(name, _request(mode, on_interrupted, if_running, force, workers))
 
 
 def progress(call: Call, name: str, follow: bool) -> ProgressReport:
@@ -97,6 +98,16 @@ def _tell(watch: Watch, before: ProgressReport | None, now: ProgressReport) -> N
         watch.advance(now.rows_done, now.chunks_done)
     else:
         watch.advance(now.rows_done - before.rows_done, now.chunks_done - before.chunks_done)
+
+
+def _request(mode: str, on_interrupted: str, if_running: str, force: bool, workers: int) -> Request:
+    return Request(
+        on_interrupted=OnInterrupted(on_interrupted),
+        if_running=IfRunning(if_running),
+        mode=asked_for(mode),
+        force=force,
+        workers=workers,
+    )
 
 
 def _live(refreshes: Refreshes, name: str) -> bool:

@@ -10,6 +10,8 @@ from functools import singledispatch
 from airflow_refresh_provider.cli.models import ServerReport, Validated
 from airflow_refresh_provider.core.pins import Digests
 from airflow_refresh_provider.core.results import (
+    CascadeResult,
+    CascadeStep,
     DefinitionStatus,
     Differences,
     Dropped,
@@ -140,6 +142,28 @@ def _(value: RunResult) -> dict[str, Cell]:
         "stages": ", ".join(f"{name} {seconds:.1f} s" for name, seconds in value.stages.items()) or None,
         "run": value.run_id,
     }
+
+
+@line.register
+def _(value: CascadeStep) -> dict[str, Cell]:
+    result = value.result
+    return {
+        "name": value.name,
+        "state": value.state.value,
+        "rows": None if result is None else _rows(result.rows),
+        "published": None if result is None or result.published_version is None else str(result.published_version),
+        "seconds": None if result is None else f"{result.seconds:.1f}",
+        "reason": value.reason,
+    }
+
+
+@facts.register
+def _(value: CascadeResult) -> Sheet:
+    """A line for each definition, and what to do about those that failed below them."""
+    found = sheet(list(value.refreshes))
+    errors = ((step.name, step.error) for step in value.refreshes if step.error)
+    notes = (f"{name}: {error.message} [{error.code}] {error.left} {error.next}" for name, error in errors)
+    return Sheet(found.columns, found.rows, tuple(notes))
 
 
 @facts.register

@@ -70,6 +70,7 @@ GLOBAL_OPTIONS = (
 
 _NAME = Option("NAME", "a registered definition")
 _SOME_NAME = Option("NAME", "a registered definition (default: all)", optional=True)
+_SOME_NAMES = Option("NAME", "registered definitions; those that feed them come along", many=True)
 _FILES = Option("FILE", "YAML files of definitions, or folders of them", many=True)
 
 _DEFINITIONS = "airflow_refresh_provider.cli.definitions"
@@ -97,8 +98,10 @@ _RUN_OPTIONS = (
         default="refuse",
     ),
     Option("--force", "run although nothing moved, and accept a mass delete", Kind.FLAG),
-    Option("--compare-only", "count and show differences between target and query; write nothing", Kind.FLAG),
     Option("--workers", "units merged side by side", Kind.COUNT, value="N", default=2),
+)
+_COMPARE_ONLY = Option(
+    "--compare-only", "count and show differences between target and query; write nothing", Kind.FLAG
 )
 
 COMMANDS = (
@@ -110,7 +113,13 @@ COMMANDS = (
         ("run",),
         "refresh a target once, or go on with an unfinished run",
         f"{_REFRESH}:run",
-        (_NAME, *_RUN_OPTIONS),
+        (_NAME, *_RUN_OPTIONS, _COMPARE_ONLY),
+    ),
+    Command(
+        ("cascade",),
+        "refresh targets after those that feed them, all from one state of their inputs",
+        f"{_REFRESH}:cascade",
+        (_SOME_NAMES, *_RUN_OPTIONS),
     ),
     Command(
         ("progress",),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from airflow_refresh_provider import errors
-from airflow_refresh_provider.core.results import Differences, RunResult
+from airflow_refresh_provider.core.results import Complaint, Differences, RunResult
 from airflow_refresh_provider.core.stored import Stored
 
 _KINDS: dict[str, type[errors.RefreshError]] = {
@@ -13,14 +13,10 @@ _KINDS: dict[str, type[errors.RefreshError]] = {
 }
 
 
-class Complaint(Stored):
-    """An error as it is told to another process."""
+class TypedComplaint(Complaint):
+    """An error as it is told to another process, which makes it its own."""
 
     kind: str
-    code: str
-    message: str
-    left: str
-    next: str
 
     def error(self) -> errors.RefreshError:
         """The error itself, of its own class; one that is not known here is none that trying again would mend."""
@@ -32,7 +28,7 @@ class Answer(Stored):
 
     result: RunResult | None = None
     differences: Differences | None = None
-    complaint: Complaint | None = None
+    complaint: TypedComplaint | None = None
 
     @classmethod
     def of(cls, ended: object) -> Answer:
@@ -43,7 +39,6 @@ class Answer(Stored):
             case Differences():
                 return cls(differences=ended)
             case errors.RefreshError():
-                told = {"code": ended.code, "message": ended.message, "left": ended.left, "next": ended.next}
-                return cls(complaint=Complaint.model_validate({"kind": type(ended).__name__, **told}))
+                return cls(complaint=TypedComplaint(kind=type(ended).__name__, **ended.told))
             case _:
                 raise TypeError(f"{type(ended).__name__} is not an answer")

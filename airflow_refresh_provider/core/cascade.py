@@ -6,12 +6,23 @@ same version, so that whatever is joined again further down agrees.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from airflow_refresh_provider.core.definition import Definition
 from airflow_refresh_provider.core.inputs import Input
+from airflow_refresh_provider.core.results import CascadeResult, CascadeState, CascadeStep
 from airflow_refresh_provider.core.stored import Stored
 from airflow_refresh_provider.errors import Invalid
+
+_BAD = frozenset({CascadeState.FAILED, CascadeState.REFUSED, CascadeState.SKIPPED})
+_MATTERS = (
+    CascadeState.FAILED,
+    CascadeState.REFUSED,
+    CascadeState.SKIPPED,
+    CascadeState.SUCCEEDED,
+    CascadeState.NOTHING_TO_DO,
+)
+"""Which state of several says most about all."""
 
 
 class Link(Stored):
@@ -48,6 +59,32 @@ def bases(links: Iterable[Link]) -> dict[str, Input]:
     made = {link.definition.target for link in links}
     read = (given for link in links for given in link.definition.inputs.values())
     return {given.path: given for given in read if given.path not in made}
+
+
+def with_feeders(names: Collection[str], definitions: Sequence[Definition]) -> list[Definition]:
+    """The named ones of some definitions and those that feed them, whether directly or not."""
+    makers = {definition.target: definition for definition in definitions}
+    waiting = [definition for definition in definitions if definition.name in names]
+    found: dict[str, Definition] = {}
+    while waiting:
+        definition = waiting.pop()
+        if definition.name not in found:
+            found[definition.name] = definition
+            waiting += [makers[read.path] for read in definition.inputs.values() if read.path in makers]
+    return [definition for definition in definitions if definition.name in found]
+
+
+def held_up(link: Link, before: Iterable[CascadeStep]) -> tuple[str, ...]:
+    """Those that feed a definition and were not refreshed: it has to wait for them."""
+    bad = {step.name for step in before if step.state in _BAD}
+    return tuple(parent for parent in link.parents if parent in bad)
+
+
+def summed_up(steps: Iterable[CascadeStep]) -> CascadeResult:
+    """The steps with the state of the whole."""
+    done = tuple(steps)
+    states = {step.state for step in done}
+    return CascadeResult(state=next(state for state in _MATTERS if state in states), refreshes=done)
 
 
 def _parents(definition: Definition, makers: Mapping[str, str]) -> tuple[str, ...]:

@@ -69,6 +69,47 @@ class RunResult(Stored):
     reason: str | None = None
 
 
+class Complaint(Stored):
+    """An error: what failed, how the data was left, what to do next."""
+
+    code: str
+    message: str
+    left: str
+    next: str
+
+
+class CascadeState(StrEnum):
+    """How one definition of a cascade ended, or the cascade as a whole."""
+
+    SUCCEEDED = "succeeded"
+    NOTHING_TO_DO = "nothing_to_do"
+    SKIPPED = "skipped"
+    REFUSED = "refused"
+    FAILED = "failed"
+
+
+class CascadeStep(Stored):
+    """What became of one definition of a cascade: the `result` that `run` gives, or the `error`.
+
+    Skipped is one that reads the target of another which was not refreshed; `reason` names that.
+    """
+
+    name: str
+    state: CascadeState
+    reason: str | None = None
+    result: RunResult | None = None
+    error: Complaint | None = None
+
+
+class CascadeResult(Stored):
+    """Every definition of a cascade in the order of its refreshes; `state` is the worst of them, or succeeded when
+    any was.
+    """
+
+    state: CascadeState
+    refreshes: tuple[CascadeStep, ...]
+
+
 class RunStatus(Stored):
     """A run in progress, or interrupted. `live`: its owner gave a sign of life lately."""
 

@@ -33,10 +33,9 @@ class RefreshPinOperator(BaseOperator):
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Look at each of them once. A task that is tried again returns what is there then."""
+        from airflow_refresh_provider.runner.cascade import pinned
+
+        reads = [(name, Input.model_validate(read)) for name, read in self.reads.items()]
         with binding.as_airflow_errors():
-            ports = binding.ports(context, self.refresh_conn_id, "", self.log)
-            found = (
-                ports.inputs.pin(name, Input.model_validate(read).expanded(ports.environment))
-                for name, read in self.reads.items()
-            )
-            return {pin.location: pin.model_dump(mode="json") for pin in found}
+            found = pinned(binding.ports(context, self.refresh_conn_id, "", self.log), reads)
+            return {place: pin.model_dump(mode="json") for place, pin in found.items()}

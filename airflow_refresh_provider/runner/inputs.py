@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from airflow_refresh_provider.core.definition import Definition
+from airflow_refresh_provider.core.inputs import Input
 from airflow_refresh_provider.core.ownership import CONTROL, DEFINITION
 from airflow_refresh_provider.core.pins import DeltaPin, Pin, VersionVector
 from airflow_refresh_provider.core.plan import Plan
@@ -18,10 +19,12 @@ def pin(ports: Ports, definition: Definition) -> VersionVector:
     An input that is itself a target of this control root is read at its published version. Raises Refused when it has
     none yet.
     """
-    return {
-        name: _whole(ports, name, ports.inputs.pin(name, read.expanded(ports.environment)))
-        for name, read in definition.inputs.items()
-    }
+    return {name: newest(ports, name, read) for name, read in definition.inputs.items()}
+
+
+def newest(ports: Ports, name: str, read: Input) -> Pin:
+    """What one input is now; see `pin`."""
+    return _whole(ports, name, ports.inputs.pin(name, read.expanded(ports.environment)))
 
 
 def as_asked(ports: Ports, pins: VersionVector, asked: VersionVector, applied: VersionVector) -> VersionVector:

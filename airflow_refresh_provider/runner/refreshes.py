@@ -5,9 +5,12 @@ Each method raises errors.* and leaves nothing half made; what it returns is a m
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from airflow_refresh_provider.core.definition import Definition
 from airflow_refresh_provider.core.request import Request
 from airflow_refresh_provider.core.results import (
+    CascadeResult,
     DefinitionStatus,
     Differences,
     Dropped,
@@ -22,6 +25,7 @@ from airflow_refresh_provider.core.results import (
 )
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.runner import (
+    cascade,
     comparing,
     dropping,
     freshness,
@@ -57,6 +61,10 @@ class Refreshes:
     def run(self, name: str, request: Request) -> RunResult:
         """One refresh; an interrupted one is finished first, or instead."""
         return refresh(self.ports, name, request)
+
+    def cascade(self, names: Sequence[str], request: Request) -> CascadeResult:
+        """Definitions and those that feed them refreshed in order, from one state of what none of them makes."""
+        return cascade.cascade(self.ports, names, request)
 
     def not_needed(self, name: str, request: Request) -> RunResult | None:
         """The result of a refresh that would do nothing now, None when it may have something to do. Needs no Spark."""

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_refresh_provider.core.cascade import bases, ordered
+from airflow_refresh_provider.core.cascade import bases, held_up, ordered, summed_up, with_feeders
 from airflow_refresh_provider.core.definition import Definition
+from airflow_refresh_provider.core.results import CascadeState, CascadeStep
 from airflow_refresh_provider.errors import Invalid
 
 
@@ -53,3 +54,35 @@ def test_any_order_of_a_graph_without_circles_is_put_right(order: list[int], edg
     assert len(place) == 6
     assert all(place[parent] < place[link.definition.name] for link in links for parent in link.parents)
     assert set(bases(links)) == {"/base"}
+
+
+def test_with_those_that_feed_them_come_all_that_are_needed_and_no_other() -> None:
+    given = [
+        made("top", "left", "right"),
+        made("left", "low"),
+        made("right", "low"),
+        made("low", "base"),
+        made("x", "base"),
+    ]
+    assert [d.name for d in with_feeders(["left"], given)] == ["left", "low"]
+    assert [d.name for d in with_feeders(["top", "x"], given)] == ["top", "left", "right", "low", "x"]
+    circle = [made("a", "b"), made("b", "a")]
+    assert [d.name for d in with_feeders(["a"], circle)] == ["a", "b"]
+
+
+def test_the_worst_of_the_states_is_that_of_all() -> None:
+    def of(*states: str) -> str:
+        return summed_up(CascadeStep(name=s, state=CascadeState(s)) for s in states).state.value
+
+    assert of("nothing_to_do", "succeeded") == "succeeded"
+    assert of("nothing_to_do", "nothing_to_do") == "nothing_to_do"
+    assert of("succeeded", "skipped", "refused") == "refused"
+    assert of("refused", "failed", "succeeded") == "failed"
+
+
+def test_one_is_held_up_by_those_that_feed_it_and_were_not_refreshed() -> None:
+    links = {link.definition.name: link for link in ordered([made("top", "left", "right"), made("left", "b")])}
+    states = {"left": "skipped", "other": "failed"}
+    before = [CascadeStep(name=name, state=CascadeState(state)) for name, state in states.items()]
+    assert held_up(links["top"], before) == ("left",)
+    assert held_up(links["left"], before) == ()

@@ -1,0 +1,71 @@
+"""`cascade` on a lake in memory: what it prints of each definition, and how it exits."""
+
+from __future__ import annotations
+
+import pytest
+
+from airflow_refresh_provider.core.results import CascadeResult
+from tests.cli.conftest import DEFINITION, Program, World
+
+READS_COPY = """
+name: {name}
+target: gold/{name}
+from: people
+inputs:
+  people: {{path: gold/people_copy}}
+keys: [id]
+"""
+
+
+@pytest.fixture
+def chain(world: World, here: Program) -> World:
+    """people -> people_copy -> again, and one apart."""
+    assert here("register", world.write()).code == 0
+    assert here("run", "people_copy").code == 0
+    assert here("register", world.write("again", READS_COPY), world.write("apart", DEFINITION)).code == 0
+    return world
+
+
+def steps(found: CascadeResult) -> list[tuple[str, str]]:
+    return [(step.name, step.state.value) for step in found.refreshes]
+
+
+def test_each_definition_is_told_as_run_tells_it(chain: World, here: Program) -> None:
+    chain.lake.append(chain.people, [{"id": 3, "name": "Grace"}])
+    ended = here("cascade", "again", "--output", "json")
+    found = CascadeResult.model_validate(ended.json)
+    assert (ended.code, found.state) == (0, "succeeded")
+    assert steps(found) == [("people_copy", "succeeded"), ("again", "succeeded")]
+    assert all(step.result and step.result.rows.inserted for step in found.refreshes)
+    assert here("run", "again", "--output", "json").json.keys() == ended.json["refreshes"][1]["result"].keys()
+
+
+@pytest.mark.usefixtures("chain")
+def test_people_see_a_line_for_each(here: Program) -> None:
+    header, *lines = here("cascade", "again", "apart").out.splitlines()
+    assert header.split() == ["name", "state", "rows", "published", "seconds", "reason"]
+    assert [line.split()[0] for line in lines] == ["apart", "people_copy", "again"]
+
+
+def test_one_that_fails_stops_those_it_feeds_and_says_what_to_do(chain: World, here: Program) -> None:
+    chain.lake.append(chain.people, [{"id": 1, "name": "twice"}])
+    ended = here("cascade", "again", "--output", "json")
+    found = CascadeResult.model_validate(ended.json)
+    assert (ended.code, steps(found)) == (1, [("people_copy", "failed"), ("again", "skipped")])
+    assert ended.json["refreshes"][0]["error"] == here("run", "people_copy", "--output", "json").json["error"]
+    shown = here("cascade", "again")
+    assert (shown.code, "[duplicate_key]" in shown.out) == (1, True)
+
+
+def test_one_that_is_refused_exits_3(chain: World, here: Program) -> None:
+    chain.lake.append(chain.people, [{"id": 3, "name": "Grace"}])
+    here("suspend", "again")
+    ended = here("cascade", "again", "--output", "json")
+    assert (ended.code, ended.json["state"]) == (3, "refused")
+    assert [step["state"] for step in ended.json["refreshes"]] == ["succeeded", "refused"]
+
+
+@pytest.mark.usefixtures("chain")
+def test_an_unknown_name_exits_2(here: Program) -> None:
+    ended = here("cascade", "again", "absent", "--output", "json")
+    assert (ended.code, ended.json["error"]["code"]) == (2, "unknown_name")

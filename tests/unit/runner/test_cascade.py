@@ -1,0 +1,146 @@
+"""Definitions that feed each other refreshed in one go: a diamond that agrees, and what a failure stops."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from airflow_refresh_provider.core.inputs import Input
+from airflow_refresh_provider.core.ownership import CONTROL, DEFINITION
+from airflow_refresh_provider.core.pins import DeltaPin
+from airflow_refresh_provider.core.results import CascadeResult, CascadeState
+from airflow_refresh_provider.errors import Interrupted, Invalid, Refused
+from airflow_refresh_provider.ports.memory_lake import MemoryQuery
+from airflow_refresh_provider.ports.memory_rows import shown
+from airflow_refresh_provider.runner.cascade import pinned
+from airflow_refresh_provider.runner.refreshes import Refreshes
+from tests.unit.runner.faults import Killed, at, disconnected
+from tests.unit.runner.world import COLUMNS, INPUT, NAME, ONE, TARGET, World, definition, ordered, row
+
+LEFT, RIGHT, TOP, APART = "left", "right", "top", "apart"
+JOINED = "SELECT x.* FROM x JOIN y USING (k)"
+DONE, NOTHING = CascadeState.SUCCEEDED, CascadeState.NOTHING_TO_DO
+FAILED, REFUSED, SKIPPED = CascadeState.FAILED, CascadeState.REFUSED, CascadeState.SKIPPED
+
+
+def diamond() -> World:
+    """The input -> orders -> left, right -> top, and one apart that reads the input too; each refreshed once."""
+    world = World(row(1), row(2))
+    world.lake.queries[JOINED] = MemoryQuery(COLUMNS, lambda inputs: [r for r in inputs["x"] if r in inputs["y"]])
+    world.run()
+    for name, *reads in ((LEFT, TARGET), (RIGHT, TARGET), (TOP, "/gold/left", "/gold/right"), (APART, INPUT)):
+        changes: dict[str, Any] = {"name": name, "target": f"/gold/{name}"}
+        changes["inputs"] = {key: {"path": place} for key, place in zip("xy", reads, strict=False)}
+        world.refreshes.register(definition(**changes, **({"query": JOINED} if len(reads) > 1 else {})))
+        world.refreshes.run(name, ONE)
+    return world
+
+
+def states(result: CascadeResult) -> dict[str, CascadeState]:
+    return {step.name: step.state for step in result.refreshes}
+
+
+def rows(world: World, name: str) -> list[dict[str, Any]]:
+    return ordered(map(shown, world.lake.rows(f"/gold/{name}")))
+
+
+def test_those_that_feed_come_along_and_before() -> None:
+    world = diamond()
+    world.lake.append(INPUT, [row(3)])
+    result = world.refreshes.cascade([TOP], ONE)
+    assert [step.name for step in result.refreshes] == [NAME, LEFT, RIGHT, TOP]
+    assert (result.state, set(states(result).values())) == (DONE, {DONE})
+    assert row(3) in rows(world, TOP)
+    assert row(3) not in rows(world, APART)
+
+
+def test_all_read_one_state_of_what_none_of_them_makes() -> None:
+    world = diamond()
+    world.lake.append(INPUT, [row(3)])
+    once = iter([True])
+
+    def moving(what: str) -> None:
+        if what == "begin /gold/orders" and next(once, False):
+            world.lake.append(INPUT, [row(50)])
+
+    world.lake.step = moving
+    result = world.refreshes.cascade([APART, TOP], ONE)
+    assert set(states(result)) == {NAME, LEFT, RIGHT, TOP, APART}
+    assert all(row(3) in rows(world, name) and row(50) not in rows(world, name) for name in states(result))
+    assert set(states(world.refreshes.cascade([APART, TOP], ONE)).values()) == {DONE}
+    assert all(row(50) in rows(world, name) for name in states(result))
+    again = world.refreshes.cascade([APART, TOP], ONE)
+    assert (again.state, set(states(again).values())) == (NOTHING, {NOTHING})
+
+
+def test_one_that_fails_stops_those_it_feeds_and_no_other() -> None:
+    world = diamond()
+    world.lake.append(INPUT, [row(3)])
+    with at(world.lake, "begin /gold/left", disconnected):
+        result = world.refreshes.cascade([APART, TOP], ONE)
+    assert states(result) == {NAME: DONE, LEFT: FAILED, RIGHT: DONE, TOP: SKIPPED, APART: DONE}
+    assert result.state is FAILED
+    told = {step.name: (step.reason, step.error and step.error.code) for step in result.refreshes}
+    assert told[LEFT] == ("the connection to Spark broke", "connection_lost")
+    assert told[TOP] == ("it reads left, and that was not refreshed", None)
+    assert row(3) not in rows(world, TOP)
+    assert states(world.refreshes.cascade([TOP], ONE)) == {NAME: NOTHING, LEFT: DONE, RIGHT: NOTHING, TOP: DONE}
+
+
+def test_one_that_is_refused_stops_those_it_feeds() -> None:
+    world = diamond()
+    world.lake.append(INPUT, [row(3)])
+    world.refreshes.suspend(LEFT, "somebody looks at it")
+    result = world.refreshes.cascade([TOP], ONE)
+    assert (result.state, states(result)) == (REFUSED, {NAME: DONE, LEFT: REFUSED, RIGHT: DONE, TOP: SKIPPED})
+
+
+def test_an_unfinished_run_is_finished_and_then_brought_to_the_pins_of_all() -> None:
+    world = diamond()
+    world.lake.append(INPUT, [row(3)])
+    with at(world.lake, "commit /gold"), pytest.raises(Killed):
+        world.run()
+    world.die(world.ports)
+    world.lake.append(INPUT, [row(4)])
+    result = Refreshes(world.process()).cascade([APART, TOP], ONE)
+    assert set(states(result).values()) == {DONE}
+    assert all(row(4) in rows(world, name) for name in states(result))
+
+
+def test_a_wish_to_stop_ends_all_and_the_next_goes_on() -> None:
+    world = diamond()
+    world.lake.append(INPUT, [row(3)])
+
+    def stopped() -> BaseException:
+        return Interrupted("interrupted", "stopped", left="", next="")
+
+    with at(world.lake, "begin /gold/left", stopped), pytest.raises(Interrupted):
+        world.refreshes.cascade([TOP], ONE)
+    assert states(world.refreshes.cascade([TOP], ONE)) == {NAME: NOTHING, LEFT: DONE, RIGHT: DONE, TOP: DONE}
+
+
+def test_an_unknown_name_is_refused_before_anything_begins() -> None:
+    world = diamond()
+    before = len(world.commits)
+    world.lake.append(INPUT, [row(3)])
+    with pytest.raises(Invalid, match="no definition named 'nobody'"):
+        world.refreshes.cascade([TOP, "nobody"], ONE)
+    assert len(world.commits) == before
+
+
+def test_a_base_that_is_a_target_is_pinned_at_its_published_version() -> None:
+    """Its newest may be half a refresh."""
+    world = diamond()
+    published = world.record.published
+    world.lake.append(TARGET, [row(9, "half")])
+    pin = pinned(world.ports, [(TARGET, Input(path=TARGET))])[TARGET]
+    assert published and isinstance(pin, DeltaPin) and pin.version == published.version
+
+
+def test_a_base_that_was_never_published_is_refused() -> None:
+    world = World(row(1))
+    world.lake.create(TARGET, COLUMNS)
+    world.lake.reshape(TARGET, properties={CONTROL: world.store.control_id, DEFINITION: NAME})
+    with pytest.raises(Refused, match="has not been refreshed yet"):
+        pinned(world.ports, [(TARGET, Input(path=TARGET))])
