@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 Stored = dict[str, Any] | str
 
 _ENDED = frozenset({"success", "failed"})
+_BROKEN = frozenset({"failed", "upstream_failed"})
 _IDLE = frozenset({Cause.NOTHING_NEW, Cause.SUSPENDED})
 
 
@@ -142,6 +143,14 @@ def unfinished(name: str) -> AirflowFailException:
         f"the refresh of {name} did not get to its end. It is left to be gone on with: "
         "clear the failed tasks, trigger the DAG again, or wait for its next run."
     )
+
+
+def check_succeeded(context: Context, task_ids: Iterable[str], name: str) -> None:
+    """Fail with the tasks that come before: a teardown that fails DAG runs is all that Airflow judges them by."""
+    ti, run_id = context["ti"], context["run_id"]
+    states = ti.get_task_states(dag_id=ti.dag_id, task_ids=sorted(task_ids), run_ids=[run_id]).get(run_id, {})
+    if _BROKEN.intersection(states.values()):
+        raise AirflowFailException(f"the refresh of {name} failed: the task that failed first says why")
 
 
 def assets(definition: Stored) -> list[Asset]:

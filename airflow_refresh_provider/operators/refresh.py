@@ -175,11 +175,12 @@ class RefreshReleaseOperator(_RefreshTask):
     """The teardown: leaves a run that did not get to its end for anyone to go on with, at once. Publishes nothing."""
 
     def perform(self, context: Context, ports: Ports) -> None:
-        """Shut out whoever is left of the run's tasks; fails if there was something to release."""
+        """Shut out whoever is left of the run's tasks; fails if there was something to release, or if they failed."""
         from airflow_refresh_provider.runner import phases
 
         if phases.interrupt(ports, self.definition_name, binding.request(context)):
             raise binding.unfinished(self.definition_name)
+        binding.check_succeeded(context, self.upstream_task_ids, self.definition_name)
 
 
 class RefreshOperator(_RefreshTask):

@@ -13,7 +13,7 @@ from airflow_refresh_provider.runner import phases
 from tests.airflow.conftest import Airflow, DagRunSeen
 from tests.airflow.shared import Shared
 from tests.unit.runner.faults import at, disconnected
-from tests.unit.runner.world import NAME, row
+from tests.unit.runner.world import INPUT, NAME, row
 
 PHASED = """
 from airflow_refresh_provider import Definition
@@ -92,6 +92,17 @@ def test_a_unit_that_fails_leaves_a_run_that_the_next_dag_run_finishes(
     assert again.returned["finish"]["resumed"]
     assert sum(again.returned[f"merge[{i}]"]["skipped"] for i in range(4)) >= 3
     assert shared.world.fresh()
+
+
+def test_data_that_are_wrong_fail_the_dag_run_although_nothing_is_left_to_release(
+    airflow: Airflow, share: Callable[..., Shared]
+) -> None:
+    shared = share()
+    shared.world.run()
+    shared.world.lake.append(INPUT, [row(1, "again")])
+    seen = airflow.run(airflow.dag(PHASED.format(definition=shared.definition)))
+    assert shared.world.record.run is None
+    assert (seen.tasks["load"], seen.tasks["release"], seen.state) == ("failed", "failed", "failed")
 
 
 @pytest.mark.parametrize("ended", [True, False])
