@@ -69,7 +69,7 @@ def compare(
         partitioned=rounds.laid_out_by_vnode(run, inputs.expected_rows(tenure.ports, run)),
         stored_hashes=stored_hashes,
         row_wise=queries.row_wise(run.definition),
-        target_rows=target_rows if stored_hashes else None,
+        target_rows=target_rows if stored_hashes or target_rows == 0 else None,
         expected_rows=max(inputs.expected_rows(tenure.ports, run), target_rows or 0),
         rewrite_from=_rewritten_from(run.definition, target_rows) if rows is None else None,
     )

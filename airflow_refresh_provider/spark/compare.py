@@ -13,11 +13,13 @@ from airflow_refresh_provider.core.plan import ChangeCounts, StagedTable, Target
 from airflow_refresh_provider.errors import Failed
 from airflow_refresh_provider.ports.engine import CompareTask, Comparison, KeyReport, Sample
 from airflow_refresh_provider.spark import content, ddl, differences, keycheck, sql, writing
+from airflow_refresh_provider.spark.faults import SPARK_ERRORS, fault_of
 
 _PARTITION_ROWS = 750_000
 _FEWEST_PARTITIONS = 4
 _SENT_KEYS = 1_000_000
 """So many keys that differ are sent to every task that looks their rows up."""
+_NOTHING_TO_TELL = "assertion failed"
 
 
 def compare(spark: SparkSession, task: CompareTask) -> Comparison:
@@ -62,7 +64,7 @@ def _changes(task: CompareTask) -> StagedTable:
 def _checked(spark: SparkSession, task: CompareTask, counted: differences.Counted, found: DataFrame) -> Comparison:
     """Counts of what was found, and whether the keys of both sides are sound."""
     counts, keys = _summary(task, found)
-    joined = counted.joined.get
+    joined = _seen(counted.joined)
     pairs, new, gone = joined.get("pairs", 0), joined.get("new", 0), joined.get("gone", 0)
     source_rows, target_rows = pairs + new, task.target_rows
     if target_rows is None:
@@ -79,7 +81,17 @@ def _checked(spark: SparkSession, task: CompareTask, counted: differences.Counte
 
 
 def _rows(side: Observation) -> int:
-    return int(side.get.get("rows", 0))
+    return _seen(side).get("rows", 0)
+
+
+def _seen(observed: Observation) -> dict[str, int]:
+    """What was counted: nothing where Spark knew that no row would pass, which a classic session cannot tell."""
+    try:
+        return observed.get
+    except SPARK_ERRORS as error:
+        if fault_of(error).first_line != _NOTHING_TO_TELL:
+            raise
+        return {}
 
 
 def _check_target(spark: SparkSession, task: CompareTask) -> None:
@@ -110,7 +122,7 @@ def _bad_target(code: str, message: str) -> Failed:
 
 def _check_places(task: CompareTask, target: Observation) -> None:
     """Refuse rows that lie in another vnode than their key's: no chunk would find them there."""
-    if misplaced := target.get.get("misplaced", 0):
+    if misplaced := _seen(target).get("misplaced", 0):
         table = sql.table(task.target.location)
         raise Failed(
             "misplaced_target_rows",

@@ -58,12 +58,22 @@ def _acts(lake: Lake) -> dict[str, object]:
         lake.session.mark(target.location, lake.stamp(target))
         for way, content in zip(ways, (_UPSERTED, _THEN), strict=True):
             told[way] = lake.refresh(target, content, way).model_dump()
+    told["from nothing"] = _to_and_from_nothing(lake)
     told["duplicates"] = lake.session.check_keys(source("SELECT 1 AS k FROM range(2)", "k")).duplicate_keys
     try:
         lake.session.describe(source("SELECT nope", "k"))
     except Invalid as error:
         told["refusal"] = error.message
     return told
+
+
+def _to_and_from_nothing(lake: Lake) -> list[object]:
+    """Comparisons of which a side is known to have no rows: the target, the query, both."""
+    empty, full = lake.target(_FIRST), lake.target(_FIRST)
+    lake.load(full, _FIRST)
+    none = source(_QUERY.format("id", "0, 0"), "k")
+    compared = [lake.compare(*sides) for sides in ((empty, _FIRST), (full, none), (empty, none))]
+    return [[c.source_rows, c.target_rows, c.total.inserted, c.total.deleted] for c in compared]
 
 
 def _released(spark: SparkSession) -> str:
