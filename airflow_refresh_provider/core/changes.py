@@ -37,7 +37,7 @@ class Telling(Stored):
 class FeedRows(Stored):
     """The change data feed of the pinned table, from one version to another, both included."""
 
-    means: Literal[Means.FEED] = Means.FEED
+    kind: Literal["feed"] = "feed"
     first: int
     upto: int
 
@@ -45,10 +45,18 @@ class FeedRows(Stored):
 class NewFiles(Stored):
     """Files of the pinned list that are not among those that were read `before`. Nothing went."""
 
-    means: Literal[Means.FILES] = Means.FILES
+    kind: Literal["new_files"] = "new_files"
     files: tuple[str, ...]
     before: FilesPin
 
 
-ChangedRows = Annotated[FeedRows | NewFiles, Field(discriminator="means")]
+class FileTables(Stored):
+    """The files of a table that went, and those that came, each as a table of their own; None where there are none."""
+
+    kind: Literal["file_tables"] = "file_tables"
+    went: str | None
+    came: str | None
+
+
+ChangedRows = Annotated[FeedRows | NewFiles | FileTables, Field(discriminator="kind")]
 """What an engine reads to have the rows that went and those that came."""

@@ -98,7 +98,7 @@ def _unusable(name: str, history: InputHistory, window: Window, facts: ScopeFact
     if history.reshaped:
         return f"the columns of the input {name} have changed since version {window.after}"
     if not history.tellings:
-        return f"the input {name} has kept no change data feed since version {window.after}"
+        return f"the log of the input {name} does not tell which rows have changed since version {window.after}"
     telling = history.telling(facts.now)
     if telling is None:
         until = history.readable_until

@@ -1,16 +1,19 @@
-"""The history of a Delta input, from the files of its log: what each commit did, and whether the feed was kept."""
+"""The history of a Delta input, from the files of its log: what each commit did, and how its rows can still be told."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
+
+from deltalake import DeltaTable
 
 from airflow_refresh_provider.core.changes import Means, Telling
 from airflow_refresh_provider.core.history import InputCommit, InputHistory
 from airflow_refresh_provider.core.pins import DeltaPin
+from airflow_refresh_provider.delta.changed_files import ChangedFiles, FileSum
 from airflow_refresh_provider.delta.commits import ByKind, changing, grouped, info_of
 from airflow_refresh_provider.delta.log_files import LogFiles, list_log
 from airflow_refresh_provider.delta.tables import open_table
@@ -18,7 +21,7 @@ from airflow_refresh_provider.ports.log import LogGap
 
 _FEED = "delta.enableChangeDataFeed"
 _KEPT = {"delta.deletedFileRetentionDuration": timedelta(days=7), "delta.logRetentionDuration": timedelta(days=30)}
-"""How long a table keeps removed files and its log, by default."""
+"""How long a table keeps removed files, and its log, by default."""
 
 _UNITS = {
     "microsecond": timedelta(microseconds=1),
@@ -38,30 +41,27 @@ def history(applied: DeltaPin, newest: DeltaPin) -> InputHistory | None:
     now = open_table(newest.location, newest.version)
     if log is None or now is None:
         return None
-    about = now.metadata()
-    shapes = [_Shape(about.configuration, json.loads(now.schema().to_json()))]
+    shapes = [_Shape.of(now)]
     commits = []
     feed_bytes = 0
+    files = FileSum()
     try:
         for version in range(applied.version + 1, newest.version + 1):
-            actions = log.actions(version)
-            by_kind = grouped(actions)
+            by_kind = grouped(log.actions(version))
             commits.append(_commit(log, version, by_kind))
             feed_bytes += sum(int(f.get("size") or 0) for f in by_kind.get("cdc") or _moved(by_kind))
-            shapes += (_shape_of(a["metaData"]) for a in actions if "metaData" in a)
+            files.add(by_kind, commits[-1].at)
+            shapes += (_Shape.written(metadata) for metadata in by_kind.get("metaData", ()))
     except LogGap:
         return None
     if len(shapes) > 1:
         before = open_table(applied.location, applied.version)
         if before is None:
             return None
-        shapes.append(_Shape(before.metadata().configuration, json.loads(before.schema().to_json())))
-    changed_at = next((c.at for c in commits if c.data_change), None)
-    kept_for = min(shape.kept_for for shape in shapes)
-    feed = Telling(means=Means.FEED, bytes=feed_bytes, until=changed_at + kept_for if changed_at else None)
+        shapes.append(_Shape.of(before))
     return InputHistory(
         commits=tuple(commits),
-        tellings=(feed,) if all(shape.feed for shape in shapes) else (),
+        tellings=tuple(_tellings(commits, shapes, feed_bytes, files.total())),
         reshaped=any(shape.columns != shapes[0].columns for shape in shapes),
         applied_at=_commit(log, applied.version, grouped(log.actions(applied.version))).at
         if applied.version in log.commits
@@ -69,17 +69,56 @@ def history(applied: DeltaPin, newest: DeltaPin) -> InputHistory | None:
     )
 
 
+def changed_files(applied: DeltaPin, newest: DeltaPin) -> ChangedFiles:
+    """The files that came and went after one version up to another. Raises LogGap."""
+    log = list_log(newest.location)
+    if log is None:
+        raise LogGap(newest.location)
+    files = FileSum()
+    for version in range(applied.version + 1, newest.version + 1):
+        by_kind = grouped(log.actions(version))
+        files.add(by_kind, _commit(log, version, by_kind).at)
+    return files.total()
+
+
 class _Shape:
     """What a table's metadata says about columns, feed and retention."""
 
-    def __init__(self, properties: Mapping[str, str], schema: Any) -> None:
+    def __init__(self, properties: Mapping[str, str], schema: Any, partitioned_by: Iterable[str]) -> None:
         self.feed = str(properties.get(_FEED, "false")).lower() == "true"
-        self.kept_for = min(_duration(properties.get(name), default) for name, default in _KEPT.items())
-        self.columns = schema["fields"]
+        self.files_kept, self.log_kept = (_duration(properties.get(name), default) for name, default in _KEPT.items())
+        self.columns = (schema["fields"], list(partitioned_by))
+
+    @staticmethod
+    def of(table: DeltaTable) -> _Shape:
+        """That of a table as it was opened."""
+        about = table.metadata()
+        return _Shape(about.configuration, json.loads(table.schema().to_json()), about.partition_columns)
+
+    @staticmethod
+    def written(metadata: Mapping[str, Any]) -> _Shape:
+        """That which a commit gave to a table."""
+        partitioned_by = metadata.get("partitionColumns") or ()
+        return _Shape(metadata.get("configuration") or {}, json.loads(metadata["schemaString"]), partitioned_by)
 
 
-def _shape_of(metadata: Mapping[str, Any]) -> _Shape:
-    return _Shape(metadata.get("configuration") or {}, json.loads(metadata["schemaString"]))
+def _tellings(
+    commits: Sequence[InputCommit], shapes: Sequence[_Shape], feed_bytes: int, files: ChangedFiles
+) -> Iterator[Telling]:
+    """The feed is read first: it has only the rows that changed. Files have all rows that lie beside them.
+
+    The feed can be read while no file that was removed in its window may be gone. Files that came and are still in the
+    table stay; then only the log runs out.
+    """
+    files_kept, log_kept = min(s.files_kept for s in shapes), min(s.log_kept for s in shapes)
+    changed_at = next((c.at for c in commits if c.data_change), None)
+    if all(shape.feed for shape in shapes):
+        until = changed_at + min(files_kept, log_kept) if changed_at else None
+        yield Telling(means=Means.FEED, bytes=feed_bytes, until=until)
+    if files.told:
+        ends = [commits[0].at + log_kept] if commits else []
+        ends += [files.removed_at + files_kept] if files.removed_at else []
+        yield Telling(means=Means.FILES, bytes=files.bytes, until=min(ends, default=None))
 
 
 def _commit(log: LogFiles, version: int, by_kind: ByKind) -> InputCommit:

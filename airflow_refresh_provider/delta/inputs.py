@@ -5,16 +5,18 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from airflow_refresh_provider.core.changes import ChangedRows, FeedRows, Means, NewFiles
+from airflow_refresh_provider.core.changes import ChangedRows, FeedRows, FileTables, Means, NewFiles
 from airflow_refresh_provider.core.history import InputHistory, of_files
 from airflow_refresh_provider.core.inputs import Format, Input
 from airflow_refresh_provider.core.pins import DeltaPin, FilesPin, Pin
+from airflow_refresh_provider.delta.file_tables import lay_out
 from airflow_refresh_provider.delta.files import count_rows, is_parquet, list_files, stamp
-from airflow_refresh_provider.delta.history import history
+from airflow_refresh_provider.delta.history import changed_files, history
 from airflow_refresh_provider.delta.log_files import list_log
 from airflow_refresh_provider.delta.storage import is_local, storage
 from airflow_refresh_provider.delta.tables import features, hidden_rows, open_table, size_of
-from airflow_refresh_provider.errors import Invalid, RefreshError
+from airflow_refresh_provider.errors import Failed, Invalid, RefreshError
+from airflow_refresh_provider.ports.log import LogGap
 
 _PLAIN_PATH = re.compile(r"[A-Za-z0-9._=/-]+")  # the log escapes others, and names files elsewhere by URI
 _NOT_PLAIN = frozenset({"columnMapping", "typeWidening", "typeWidening-preview"})
@@ -48,7 +50,11 @@ class DeltaInputProbe:
         if isinstance(applied, FilesPin) and isinstance(newest, FilesPin):
             return NewFiles(files=newest.paths_beside(applied), before=applied)
         assert isinstance(applied, DeltaPin) and isinstance(newest, DeltaPin)
-        return FeedRows(first=applied.version + 1, upto=newest.version)
+        match means:
+            case Means.FEED:
+                return FeedRows(first=applied.version + 1, upto=newest.version)
+            case Means.FILES:
+                return _file_tables(applied, newest, folder)
 
     def files(self, pin: Pin) -> tuple[tuple[str, int], ...] | None:
         """(path, size) of the plain files that make up exactly the pinned rows, None when no such list exists."""
@@ -71,6 +77,31 @@ class DeltaInputProbe:
             return pin.rows
         with storage("reading an input", pin.location):
             return count_rows(pin.files)
+
+
+def _file_tables(applied: DeltaPin, newest: DeltaPin, folder: str) -> FileTables:
+    """The files that came and went, laid out below a folder."""
+    location = newest.location
+    table = open_table(location, newest.version)
+    try:
+        files = changed_files(applied, newest)
+    except LogGap as gap:
+        raise _forgotten(str(gap)) from None
+    if table is None:
+        raise _forgotten(f"{location} has no version {newest.version}")
+    places = {name: f"{folder}/{name}" for name, some in (("went", files.went), ("came", files.came)) if some}
+    for name, place in places.items():
+        lay_out(table, location, files.went if name == "went" else files.came, place)
+    return FileTables(went=places.get("went"), came=places.get("came"))
+
+
+def _forgotten(what: str) -> Failed:
+    return Failed(
+        "input_missing",
+        f"an input no longer tells what has changed: {what}",
+        left="The target was not changed.",
+        next="Run again with mode full.",
+    )
 
 
 def _pin_delta(name: str, path: str) -> DeltaPin:

@@ -116,7 +116,7 @@ class WindowTask(Stored):
     """Stage at `location` what the changes of the inputs change in the result of a row-wise query.
 
     `deletes` and `partitioned` are those of a comparison. A key without a value, or of which the windows leave more
-    than one row, is staged as DOUBTFUL; then only a comparison can tell what is right.
+    than one row, is staged as DOUBTFUL; then only a comparison can tell what is right. `bytes` are about what is read.
     """
 
     source: Source
@@ -126,6 +126,7 @@ class WindowTask(Stored):
     stamp: Stamp
     deletes: bool
     partitioned: bool
+    bytes: int = 0
 
 
 class ApplyTask(Stored):

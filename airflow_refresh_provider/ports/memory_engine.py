@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from airflow_refresh_provider.core.changes import ChangedRows, FeedRows, NewFiles
+from airflow_refresh_provider.core.changes import ChangedRows, FeedRows, FileTables, NewFiles
 from airflow_refresh_provider.core.columns import DOUBTFUL, OP, ROW_HASH, VNODE, Column, Columns, visible
 from airflow_refresh_provider.core.pins import DeltaPin, FilesPin, Pin
 from airflow_refresh_provider.core.plan import Split, StagedTable, Target, Way
@@ -32,6 +32,7 @@ from airflow_refresh_provider.ports.memory_rows import (
     counts_of,
     differences,
     key_report,
+    left_over,
     newest_of,
     of_chunk,
     shown,
@@ -147,9 +148,9 @@ class MemorySession:
         keys = task.source.keys
         sides = {name: self._sides(pin, task.changes[name]) for name, pin in task.source.pins.items()}
         before, after = (self._result(task.source, {n: both[side] for n, both in sides.items()}) for side in (0, 1))
-        old, new = (tuple(with_hashes(r, task.target, keys) for r in rows) for rows in (before, after))
-        report = key_report(after, keys)
-        if report.null_keys or report.duplicate_keys:
+        old, new = left_over(*(tuple(with_hashes(r, task.target, keys) for r in rows) for rows in (before, after)))
+        reports = [key_report(rows, keys) for rows in (old, new)]
+        if any(report.null_keys or report.duplicate_keys for report in reports):
             changes: Rows = tuple({**r, OP: DOUBTFUL, WAS: None} for r in new)
         else:
             changes = differences(new, old, keys, deletes=task.deletes)
@@ -240,6 +241,9 @@ class MemorySession:
                 return self._read(pin.model_copy(update={"version": changes.first - 1})), self._read(pin)
             case NewFiles():
                 return (), self._read(pin, changes.files)
+            case FileTables():
+                assert changes.went and changes.came
+                return self._lake.rows(changes.went), self._lake.rows(changes.came)
 
     def _result(self, source: Source, inputs: dict[str, Rows]) -> Rows:
         """The query's rows over these; the newest of each key if so asked."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from datetime import timedelta
 
-from airflow_refresh_provider.core.changes import ChangedRows, FeedRows, Means, NewFiles, Telling
+from airflow_refresh_provider.core.changes import ChangedRows, FeedRows, FileTables, Means, NewFiles, Telling
 from airflow_refresh_provider.core.columns import OP, VNODE
 from airflow_refresh_provider.core.history import InputCommit, InputHistory, of_files
 from airflow_refresh_provider.core.inputs import Format, Input
@@ -15,9 +15,10 @@ from airflow_refresh_provider.core.plan import StagedTable
 from airflow_refresh_provider.errors import Invalid
 from airflow_refresh_provider.ports.log import LogGap, TableFacts
 from airflow_refresh_provider.ports.memory_lake import BEGINNING, MemoryLake
-from airflow_refresh_provider.ports.memory_table import ROW_BYTES, MemoryTable
+from airflow_refresh_provider.ports.memory_table import ROW_BYTES, MemoryTable, changed_files
 
 _KEPT_FOR = timedelta(days=7)
+_LOG_KEPT_FOR = timedelta(days=30)
 
 
 class MemoryLog:
@@ -132,9 +133,13 @@ class MemoryProbe:
                 until=begun + _KEPT_FOR if begun else None,
             )
             kept = all(v.properties.get("delta.enableChangeDataFeed", "true") == "true" for v in seen)
+            went, came = changed_files(seen)
+            size = ROW_BYTES * sum(len(rows) for rows in (*went.values(), *came.values()))
+            kept_for = _KEPT_FOR if went else _LOG_KEPT_FOR
+            files = Telling(means=Means.FILES, bytes=size, until=begun + kept_for if begun else None)
             return InputHistory(
                 commits=commits,
-                tellings=(feed,) if kept else (),
+                tellings=(feed, files) if kept else (files,),
                 reshaped=any(v.columns != seen[0].columns for v in seen),
                 applied_at=self._input_commit(newest.location, seen[0].commit).at,
             )
@@ -144,7 +149,16 @@ class MemoryProbe:
         if isinstance(applied, FilesPin) and isinstance(newest, FilesPin):
             return NewFiles(files=newest.paths_beside(applied), before=applied)
         assert isinstance(applied, DeltaPin) and isinstance(newest, DeltaPin)
-        return FeedRows(first=applied.version + 1, upto=newest.version)
+        if means is Means.FEED:
+            return FeedRows(first=applied.version + 1, upto=newest.version)
+        self._lake.step(f"create {folder}")
+        with self._lake.lock:
+            table = self._lake.table(newest.location)
+            went, came = changed_files(table.versions[applied.version : newest.version + 1])
+        for name, files in (("went", went), ("came", came)):
+            rows = (row for group in files.values() for row in group)
+            self._lake.create(f"{folder}/{name}", table.newest.columns, rows)
+        return FileTables(went=f"{folder}/went", came=f"{folder}/came")
 
     def files(self, pin: Pin) -> tuple[tuple[str, int], ...] | None:
         """The files of the pinned version."""

@@ -65,6 +65,15 @@ def key_report(rows: Rows, keys: Keys) -> KeyReport:
     )
 
 
+def left_over(went: Rows, came: Rows) -> tuple[Rows, Rows]:
+    """Both without the rows that went and came again."""
+    rows = {repr(row): row for row in (*went, *came)}
+    net = Counter(map(repr, came))
+    net.subtract(map(repr, went))
+    old = tuple(rows[text] for text, count in net.items() for _ in range(-count))
+    return old, tuple(rows[text] for text, count in net.items() for _ in range(count))
+
+
 def differences(desired: Rows, found: Rows, keys: Keys, *, deletes: bool) -> Rows:
     """The staged change set that makes `found` equal to `desired`. Raises Failed when a key stands in `found` twice."""
     old = {key_of(r, keys): r for r in found}

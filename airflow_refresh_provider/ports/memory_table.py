@@ -7,8 +7,9 @@ the same appId, or touched rows it read. Blind appends read nothing, so they los
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any
 
 from airflow_refresh_provider.core.columns import VNODE, Columns
@@ -138,6 +139,21 @@ def created(table: MemoryTable, columns: Columns, properties: Mapping[str, str])
     """The table with its first, empty version."""
     commit = Commit(version=0, operation="CREATE TABLE", data_change=False, reshaped=True, net_rows=0)
     return replace(table, versions=[Version(commit, {}, columns, dict(properties), {})])
+
+
+def changed_files(versions: Sequence[Version]) -> tuple[Files, Files]:
+    """The files that went and those that came from the first of some versions to the last; tidying up counts not."""
+    went: Files = {}
+    came: Files = {}
+    for before, after in pairwise(versions):
+        if after.commit.data_change:
+            for name in before.files.keys() - after.files.keys():
+                if came.pop(name, None) is None:
+                    went[name] = before.files[name]
+            for name in after.files.keys() - before.files.keys():
+                if went.pop(name, None) is None:
+                    came[name] = after.files[name]
+    return went, came
 
 
 def _reshapes(before: Version, change: Change) -> bool:

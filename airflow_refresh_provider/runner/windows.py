@@ -145,6 +145,7 @@ def _task(tenure: Tenure, run: Run, source: Source, ready: Ready, told: dict[str
         stamp=stamp,
         deletes=run.definition.deletes is Deletes.APPLY,
         partitioned=rounds.laid_out_by_vnode(run, sum(t.rows for t in told.values())),
+        bytes=sum(t.by.bytes for t in told.values()),
     )
 
 
@@ -160,7 +161,7 @@ def _known(ports: Ports, run: Run, published: Published) -> dict[str, InputHisto
 
 
 def _told(ports: Ports, run: Run, published: Published, known: dict[str, InputHistory]) -> dict[str, _Told] | None:
-    """How each input tells its changes, None when one of them can only have forgotten them meanwhile."""
+    """By what each input tells its changes, None when one of them may have forgotten them meanwhile."""
     found = {}
     for name, history in known.items():
         by = history.telling(ports.clock.now())

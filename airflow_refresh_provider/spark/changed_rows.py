@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from airflow_refresh_provider.core.changes import ChangedRows, FeedRows, NewFiles
+from airflow_refresh_provider.core.changes import ChangedRows, FeedRows, FileTables, NewFiles
 from airflow_refresh_provider.core.pins import FilesPin, Pin
 from airflow_refresh_provider.errors import Failed
 from airflow_refresh_provider.spark import content
@@ -28,12 +28,21 @@ def sides(spark: SparkSession, pin: Pin, options: dict[str, str], changes: Chang
             _check_columns(spark, pin, options, changes)
             came = content.part(spark, changes.files, pin, options)
             return came.where(F.lit(False)), came
+        case FileTables(went=gone, came=here):
+            nothing = content.pinned(spark, pin, options).where(F.lit(False))
+            tables = [_table(spark, place, options) for place in (gone, here)]
+            went, came = (nothing if table is None else table for table in tables)
+            return went, came
 
 
 def _feed(spark: SparkSession, pin: Pin, options: dict[str, str], changes: FeedRows) -> DataFrame:
     reader = spark.read.format("delta").options(**options).option("readChangeFeed", "true")
     reader = reader.option("startingVersion", changes.first).option("endingVersion", changes.upto)
     return reader.load(pin.location)
+
+
+def _table(spark: SparkSession, place: str | None, options: dict[str, str]) -> DataFrame | None:
+    return None if place is None else spark.read.format("delta").options(**options).load(place)
 
 
 def _of_kind(feed: DataFrame, kinds: tuple[str, ...]) -> DataFrame:

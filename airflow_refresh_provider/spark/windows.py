@@ -18,11 +18,13 @@ from airflow_refresh_provider.ports.engine import WindowTask
 from airflow_refresh_provider.spark import changed_rows, content, ddl, sql, writing
 
 _PARTITIONS = 4
+_BYTES_OF_PARTITION = 32 << 20  # of compressed files; rows take several times as much
 
 
 def read(spark: SparkSession, task: WindowTask) -> StagedTable:
     """Stage the changes."""
-    with writing.setting(spark, {"spark.sql.shuffle.partitions": str(_PARTITIONS)}):
+    partitions = _PARTITIONS + task.bytes // _BYTES_OF_PARTITION
+    with writing.setting(spark, {"spark.sql.shuffle.partitions": str(partitions)}):
         changes = _ends(_signed(spark, task), task)
         changes = changes.repartition(VNODE) if task.partitioned else changes
         writer = writing.stamped(changes.write, task.stamp).mode("overwrite").options(**ddl.naming(task.target.columns))

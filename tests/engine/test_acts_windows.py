@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import random
+from datetime import timedelta
+
 import pytest
 from deltalake import DeltaTable
 
@@ -27,13 +30,23 @@ KEYS = ("key", "part 2")
 
 
 class Input:
-    """A Delta table with a feed, changed by statements; `t` in them stands for it."""
+    """A Delta table, changed by statements; `t` in them stands for it.
 
-    def __init__(self, lake: Lake, *, vectors: bool, ids: str = "0, 30") -> None:
+    One that tells its changes by files has no feed, but partitions, and columns that are named otherwise in its files.
+    """
+
+    def __init__(self, lake: Lake, *, vectors: bool, ids: str = "0, 30", by: Means = Means.FEED) -> None:
         self.lake = lake
+        self.by = by
         self.location = lake.place("input")
-        looks = f"'delta.enableChangeDataFeed' = 'true', 'delta.enableDeletionVectors' = '{str(vectors).lower()}'"
-        self.do(f"CREATE TABLE {{t}} USING delta TBLPROPERTIES ({looks}) AS {ROWS.format(ids=ids)}")
+        looks, how = f"'delta.enableDeletionVectors' = '{str(vectors).lower()}', ", ""
+        match by:
+            case Means.FEED:
+                looks += "'delta.enableChangeDataFeed' = 'true'"
+            case Means.FILES:
+                looks += "'delta.columnMapping.mode' = 'name'"
+                how = "PARTITIONED BY (p)"
+        self.do(f"CREATE TABLE {{t}} USING delta {how} TBLPROPERTIES ({looks}) AS {ROWS.format(ids=ids)}")
         self.applied = self.pin
 
     @property
@@ -83,7 +96,7 @@ def read(given: Input, target: Target, *, deletes: bool = True) -> Comparison:
 def staged(given: Input, target: Target, *, deletes: bool = True) -> StagedTable:
     task = WindowTask(
         source=given.source(),
-        changes={"x": DeltaInputProbe().changes(given.applied, given.pin, Means.FEED, given.lake.place("files"))},
+        changes={"x": DeltaInputProbe().changes(given.applied, given.pin, given.by, given.lake.place("files"))},
         target=target,
         location=given.lake.place("changes"),
         stamp=given.lake.stamp(target),
@@ -127,6 +140,12 @@ DONE = {
     "overwrite": [f"INSERT OVERWRITE {{t}} {ROWS.format(ids='10, 50')}"],
     "truncate": ["TRUNCATE TABLE {t}"],
     "restore": ["DELETE FROM {t} WHERE k < 10", "OPTIMIZE {t}", "RESTORE TABLE {t} TO VERSION AS OF 0"],
+    "vectors of one file twice": [
+        "DELETE FROM {t} WHERE k < 5",
+        "OPTIMIZE {t}",
+        "RESTORE TABLE {t} TO VERSION AS OF 0",
+        "DELETE FROM {t} WHERE k < 10",
+    ],
     "optimize between": [
         "DELETE FROM {t} WHERE k < 10",
         f"INSERT INTO {{t}} {ROWS.format(ids='30, 40')}",
@@ -136,11 +155,24 @@ DONE = {
 }
 
 
+ANYTHING = [
+    f"MERGE INTO {{t}} t USING ({ROWS.format(ids='{n}, {n} + 9')}) s ON t.k = s.k "
+    "WHEN MATCHED AND s.k % 2 = 0 THEN DELETE WHEN MATCHED THEN UPDATE SET v = -s.v WHEN NOT MATCHED THEN INSERT *",
+    "DELETE FROM {t} WHERE k BETWEEN {n} AND {n} + 3",
+    "UPDATE {t} SET v = v + 1, p = concat(p, '/%') WHERE k > {n}",
+    "UPDATE {t} SET a = array({n}) WHERE k % 5 = 0",
+    "OPTIMIZE {t}",
+    "RESTORE TABLE {t} TO VERSION AS OF 0",
+    f"INSERT OVERWRITE {{t}} {ROWS.format(ids='{n}, {n} + 20')}",
+]
+
+
 @pytest.mark.slow
+@pytest.mark.parametrize("by", list(Means))
 @pytest.mark.parametrize("vectors", [True, False], ids=["vectors", "copies"])
 @pytest.mark.parametrize("what", DONE)
-def test_whatever_is_done_to_the_input_the_target_follows(lake: Lake, what: str, vectors: bool) -> None:
-    given = Input(lake, vectors=vectors)
+def test_whatever_is_done_to_the_input_the_target_follows(lake: Lake, what: str, vectors: bool, by: Means) -> None:
+    given = Input(lake, vectors=vectors, by=by)
     target = refreshed(given)
     given.do(*DONE[what])
     if not given.history.moved:
@@ -151,6 +183,18 @@ def test_whatever_is_done_to_the_input_the_target_follows(lake: Lake, what: str,
     assert found.counts == compared.counts
     assert (found.source_rows, found.target_rows) == (compared.source_rows, compared.target_rows)
     apply(given, target, found)
+
+
+@pytest.mark.parametrize("seed", [pytest.param(1), *(pytest.param(n, marks=pytest.mark.slow) for n in range(2, 6))])
+@pytest.mark.parametrize("by", list(Means))
+def test_windows_of_anything_follow_each_other(lake: Lake, by: Means, seed: int) -> None:
+    chance = random.Random(seed)
+    given = Input(lake, vectors=bool(seed % 2), by=by)
+    target = refreshed(given)
+    for _ in range(2):
+        given.do(*(chance.choice(ANYTHING).format(n=chance.randrange(40), t="{t}") for _ in range(4)))
+        if given.history.moved:
+            apply(given, target, read(given, target))
 
 
 def test_windows_follow_each_other_in_layout_vnode(lake: Lake) -> None:
@@ -193,6 +237,20 @@ def test_an_input_that_is_only_tidied_up_has_not_moved(lake: Lake) -> None:
     assert (given.history.moved, given.means[Means.FEED]) == (False, 0)
 
 
+def test_a_feedless_input_says_how_much_is_to_be_read(lake: Lake) -> None:
+    given = Input(lake, vectors=True, by=Means.FILES)
+    size = given.pin.bytes
+    assert size and given.means == {Means.FILES: 0}
+    given.do(f"INSERT INTO {{t}} {ROWS.format(ids='30, 31')}")
+    assert 0 < given.means[Means.FILES] == (given.pin.bytes or 0) - size < size
+    first = given.history.commits[0].at
+    assert given.history.readable_until == first + timedelta(days=30)  # of the log: new files stay
+    given.do("OPTIMIZE {t}")
+    assert given.history.readable_until == given.history.commits[1].at + timedelta(days=7)
+    given.do("UPDATE {t} SET v = 0")
+    assert given.means[Means.FILES] > size
+
+
 @pytest.mark.parametrize(
     ("statements", "feed", "reshaped"),
     [
@@ -215,8 +273,9 @@ def test_what_makes_a_feed_unusable_is_seen(lake: Lake, statements: list[str], f
     assert (Means.FEED in given.means, given.history.reshaped) == (feed, reshaped)
 
 
-def test_rows_written_by_delta_rs_are_followed_too(lake: Lake) -> None:
-    given = Input(lake, vectors=False)
+@pytest.mark.parametrize("by", list(Means))
+def test_rows_written_by_delta_rs_are_followed_too(lake: Lake, by: Means) -> None:
+    given = Input(lake, vectors=False, by=by)
     target = refreshed(given)
     table = DeltaTable(given.location)
     table.delete("k < 5")

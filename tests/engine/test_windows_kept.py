@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
 from airflow_refresh_provider.core.results import RunResult
@@ -90,3 +91,33 @@ def test_a_table_made_anew_in_its_place_has_everything_compared(kept: Kept) -> N
     mode, reason = told(kept.run())
     assert mode == "full"
     assert "is another table" in reason or "columns" in reason or "no change data feed" in reason
+
+
+def without_feed(kept: Kept) -> None:
+    kept.do("ALTER TABLE {t} SET TBLPROPERTIES ('delta.enableChangeDataFeed' = 'false')")
+    kept.change()
+
+
+def test_files_that_came_and_went_are_read_where_no_feed_was_kept(kept: Kept) -> None:
+    without_feed(kept)
+    kept.do("OPTIMIZE {t}", "DELETE FROM {t} WHERE k = 4", "INSERT INTO {t} VALUES (50, 1)")
+    assert told(kept.run()) == ("incremental", "changes of x in versions 1 to 5")
+
+
+def test_files_that_are_gone_have_everything_compared_in_the_same_run(kept: Kept) -> None:
+    without_feed(kept)
+    live = {Path(uri).name for uri in DeltaTable(kept.input).file_uris()}
+    for file in kept.input.glob("*.parquet"):
+        if file.name not in live:
+            file.unlink()
+    mode, reason = told(kept.run())
+    assert (mode, reason.startswith("the changes of the inputs cannot be read: ")) == ("full", True)
+    kept.change()
+    assert told(kept.run())[0] == "incremental"
+
+
+@pytest.mark.slow
+def test_files_that_only_came_are_read_however_long_ago(kept: Kept) -> None:
+    kept.do("INSERT INTO {t} VALUES (50, 1)", "INSERT INTO {t} VALUES (51, 1)")
+    kept.age(1, days=8)
+    assert told(kept.run())[0] == "incremental"

@@ -73,7 +73,7 @@ def test_only_what_has_not_been_applied_is_read(mode: Mode) -> None:
         ({"pins": {"x": pin(2)}}, "another table"),
         ({"pins": {"x": files()}}, "another table"),
         ({"histories": {"x": None}}, "no longer holds every version after 3"),
-        ({"histories": history(tellings=())}, "no change data feed"),
+        ({"histories": history(tellings=())}, "does not tell which rows have changed since version 3"),
         ({"histories": history(reshaped=True)}, "columns of the input x"),
         ({"histories": history(tellings=(telling(until=NOW),))}, "only until 2024-01-10 00:00 UTC"),
         ({"histories": history(tellings=(telling(bytes=1001),))}, "larger than the input"),
@@ -83,6 +83,14 @@ def test_whatever_casts_doubt_on_a_window_has_everything_compared(changes: dict[
     found = scope(replace(FACTS, **changes))  # type: ignore[arg-type]
     assert not found.windows
     assert reason in found.reason
+
+
+def test_what_one_means_has_forgotten_another_may_still_tell() -> None:
+    files = Telling(means=Means.FILES, bytes=1001)
+    both = history(tellings=(telling(until=NOW), files))
+    assert scope(replace(FACTS, mode=Mode.INCREMENTAL, histories=both)).windows
+    assert "larger than the input" in scope(replace(FACTS, histories=both)).reason
+    assert scope(replace(FACTS, histories=history(tellings=(telling(), files)))).windows
 
 
 def test_strictly_incremental_reads_windows_of_any_size() -> None:

@@ -44,6 +44,11 @@ def killed(world: World, point: str, nth: int = 1) -> None:
     world.die(world.ports)
 
 
+def without_feed(world: World) -> None:
+    """From now on the input has none."""
+    world.lake.reshape(INPUT, properties={"delta.enableChangeDataFeed": "false"})
+
+
 def change(world: World) -> None:
     """Update a row, delete one, and add one, in two versions."""
     first, second = sorted(r["k"] for r in world.source())[:2]
@@ -114,18 +119,34 @@ def test_a_stranger_who_writes_meanwhile_is_noticed() -> None:
     assert world.fresh()
 
 
-@pytest.mark.parametrize(
-    ("cut_off", "reason"),
-    [
-        (lambda w: setattr(w.lake.table(INPUT), "oldest", 3), "no longer holds every version after 1"),
-        (lambda w: w.lake.reshape(INPUT, properties={"delta.enableChangeDataFeed": "false"}), "no change data feed"),
-    ],
-)
-def test_a_window_that_cannot_be_read_has_everything_compared(cut_off: object, reason: str) -> None:
+def test_a_window_that_cannot_be_read_has_everything_compared() -> None:
     world = incremental()
     change(world)
-    cut_off(world)  # type: ignore[operator]
-    assert compared_in_full(world, world.run(), reason)
+    world.lake.table(INPUT).oldest = 3
+    assert compared_in_full(world, world.run(), "no longer holds every version after 1")
+
+
+@pytest.mark.parametrize("options", [{}, LIVE, LIVE | {"layout": "vnode", "vnodes": 8}])
+def test_files_that_came_and_went_tell_what_no_feed_does(options: dict[str, object]) -> None:
+    world = incremental(**options)
+    without_feed(world)
+    for _ in range(3):
+        change(world)
+        world.lake.tidy(INPUT)
+        change(world)
+        assert (world.run().mode, world.fresh()) == ("incremental", True)
+    world.lake.restore(INPUT, 1)
+    assert (world.run().mode, world.fresh()) == ("incremental", True)
+
+
+def test_auto_does_not_read_files_that_are_larger_than_the_input() -> None:
+    world = World(*(row(i) for i in range(6)), mode="auto")
+    world.run()
+    without_feed(world)
+    world.lake.append(INPUT, [row(9)])
+    assert world.run().mode == "incremental"
+    world.lake.rewrite(INPUT, lambda r: r | {"v": "c"} if r["k"] == 1 else r)
+    assert compared_in_full(world, world.run(), "larger than the input")
 
 
 def test_a_log_that_is_cleaned_while_it_is_read_has_everything_compared() -> None:
@@ -218,8 +239,13 @@ def test_a_query_that_looks_at_many_rows_is_refused_or_compared_in_full() -> Non
 @pytest.mark.parametrize("options", [{}, LIVE, LIVE | {"layout": "vnode", "vnodes": 8}])
 @pytest.mark.parametrize("point", POINTS)
 @pytest.mark.parametrize("nth", [1, 2])
-def test_a_run_killed_anywhere_is_finished_by_the_next_owner(options: dict[str, object], point: str, nth: int) -> None:
+@pytest.mark.parametrize("feed", [True, False])
+def test_a_run_killed_anywhere_is_finished_by_the_next_owner(
+    options: dict[str, object], point: str, nth: int, *, feed: bool
+) -> None:
     world = incremental(**options)
+    if not feed:
+        without_feed(world)
     change(world)
     killed(world, point, nth)
     world.another()
