@@ -9,7 +9,7 @@ from airflow_refresh_provider.core.lifecycle import Event
 from airflow_refresh_provider.core.log import Commit
 from airflow_refresh_provider.core.marker import Marker
 from airflow_refresh_provider.core.note import NoteKind, read_note
-from airflow_refresh_provider.core.pins import DeltaPin
+from airflow_refresh_provider.core.pins import DeltaPin, Pin
 from airflow_refresh_provider.core.plan import Plan
 from airflow_refresh_provider.core.record import Record, Run
 from airflow_refresh_provider.core.seal import Seal, seals
@@ -82,10 +82,17 @@ def _seals(world: ModelWorld) -> Iterator[str]:
 
 def _wrong_version(world: ModelWorld, version: int, run: Run, how: str) -> Iterator[str]:
     (pin,) = run.plan.pins.values()
-    assert isinstance(pin, DeltaPin)
-    wanted = _expected(world, run.plan.query, pin.version)
+    wanted = _expected(world, run.plan.query, _input_version(world, pin))
     if (found := _target(world, version)) != wanted:
         yield f"{how} by run {run.run_id}: version {version} is {found}, its query gave {wanted}"
+
+
+def _input_version(world: ModelWorld, pin: Pin) -> int:
+    """The version of the input that a pin stands for; of a list of files the one that has just these."""
+    if isinstance(pin, DeltaPin):
+        return pin.version
+    files = {f.path for f in pin.files}
+    return next(n for n, version in enumerate(world.lake.table(pin.location).versions) if version.files.keys() == files)
 
 
 def _generations(world: ModelWorld) -> Iterator[str]:

@@ -100,6 +100,20 @@ def changes(world: ModelWorld) -> None:
     world.lake.append(INPUT, [row(4)])
 
 
+def feedless(world: ModelWorld) -> None:
+    """As changes, but the input keeps no feed."""
+    world.lake.reshape(INPUT, properties={"delta.enableChangeDataFeed": "false"})
+    changes(world)
+
+
+def landed(world: ModelWorld) -> None:
+    """A published target, and a new file."""
+    world.lake.append(INPUT, [row(1), row(2)])
+    world.register()
+    world.owner("earlier").run(NAME, ONE)
+    world.lake.append(INPUT, [row(3), row(4)])
+
+
 def lost_root(world: ModelWorld) -> None:
     """A target full of another control root's markers, adopted by this one."""
     changes(world)
@@ -169,6 +183,7 @@ def _dropping_twice(world: ModelWorld) -> list[Actor]:
 
 
 INCREMENTAL = {"mode": "incremental"}
+FILES = {"inputs": {"x": {"path": INPUT, "format": "parquet"}}}
 VNODES = CHUNKED | {"layout": "vnode", "vnodes": 4}
 
 SCENARIOS = [
@@ -202,5 +217,7 @@ SCENARIOS = [
     Scenario("dropped by vnode", changes, _dropping, VNODES),
     Scenario("dropped, incremental", changes, _dropping, CHUNKED | INCREMENTAL),
     Scenario("dropped twice", changes, _dropping_twice, CHUNKED),
+    Scenario("input moves, told by files", feedless, _with(INPUT_MOVES), CHUNKED | INCREMENTAL),
+    Scenario("files come", landed, _with(INPUT_MOVES), CHUNKED | INCREMENTAL | FILES),
     Scenario("other keys", changes, _with(REKEYS), CHUNKED),
 ]
