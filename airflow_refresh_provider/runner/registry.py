@@ -12,7 +12,7 @@ from airflow_refresh_provider.core.record import Record, Run
 from airflow_refresh_provider.core.results import DefinitionStatus, Registration, RunStatus
 from airflow_refresh_provider.errors import Refused, StaleSnapshot
 from airflow_refresh_provider.ports.bundle import Ports
-from airflow_refresh_provider.runner import inputs, queries
+from airflow_refresh_provider.runner import inputs, queries, reports
 from airflow_refresh_provider.runner.start import judge, resetting
 from airflow_refresh_provider.runner.tenure import WRITE_TRIES, commit, contended
 
@@ -79,18 +79,17 @@ def status(ports: Ports, record: Record) -> DefinitionStatus:
 
 
 def _run_status(ports: Ports, record: Record, run: Run) -> RunStatus:
-    rows = ports.store.progress(record.name, run.run_id)
-    planned = sum(len(u.chunks) for r in run.frozen.rounds for u in r.units) if run.frozen else None
+    how_far = reports.report(record, run.run_id, ports.store.progress(record.name, run.run_id))
     return RunStatus(
         run_id=run.run_id,
-        stage="cleanup" if run.published else "merging" if run.frozen else "refreshing",
+        stage=how_far.stage,
         owner=run.lease.owner.label if run.lease.owner else None,
         live=judge(ports, record) is Liveness.LIVE,
         started_at=run.started_at,
         generation=run.generation,
         attempts=run.attempts,
-        chunks_done=len({(r.unit, r.chunk) for r in rows}),
-        chunks_total=planned,
+        chunks_done=how_far.chunks_done,
+        chunks_total=how_far.chunks_total,
     )
 
 

@@ -127,7 +127,7 @@ def test_rebuilding_leaves_a_run_in_progress_as_it_is() -> None:
     assert world.record == before
 
 
-def test_progress_counts_every_chunk_of_a_vnode_that_is_cut() -> None:
+def test_every_chunk_of_a_vnode_that_is_cut_is_counted_wherever_progress_is_told() -> None:
     world = World(*[row(i) for i in range(9)], **LIVE, vnodes=1)
     world.run()
     world.become(*[row(i, "b") for i in range(9)])
@@ -135,6 +135,11 @@ def test_progress_counts_every_chunk_of_a_vnode_that_is_cut() -> None:
         world.run()
     progress = world.refreshes.progress(NAME)
     assert (progress.chunks_done, progress.chunks_total, progress.rows_done, progress.rows_total) == (3, 9, 3, 9)
+    shown = world.refreshes.show(NAME)
+    assert shown.run is not None
+    assert (shown.run.chunks_done, shown.run.chunks_total) == (3, 9)
+    assert "3 of 9 chunks" in shown.phase_text
+    assert world.refreshes.statuses() == [shown]
 
 
 def test_history_keeps_every_run_newest_first_also_of_a_dropped_definition() -> None:
