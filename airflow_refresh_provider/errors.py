@@ -26,6 +26,10 @@ class RefreshError(Exception):
         """The parts by name, as they go into results."""
         return {"code": self.code, "message": self.message, "left": self.left, "next": self.next}
 
+    def about(self, name: str) -> RefreshError:
+        """The same error, saying of which definition it is."""
+        return type(self)(self.code, f"{name}: {self.message}", left=self.left, next=self.next)
+
     def __str__(self) -> str:
         return self.message
 

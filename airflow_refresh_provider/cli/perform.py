@@ -20,7 +20,7 @@ from airflow_refresh_provider.cli.call import Call, Composition, composed
 from airflow_refresh_provider.cli.output import report, show
 from airflow_refresh_provider.cli.signals import Interruptions
 from airflow_refresh_provider.cli.table import Command
-from airflow_refresh_provider.core.results import CascadeResult, CascadeState, DueReport
+from airflow_refresh_provider.core.results import CascadeResult, CascadeState, DueReport, Freshness
 from airflow_refresh_provider.errors import Defect, Interrupted, RefreshError, Refused
 
 _NOT_DUE = 4
@@ -83,6 +83,8 @@ def _code_of(ended: Any) -> int:
             return RefreshError.exit_code
         case CascadeResult(state=CascadeState.REFUSED):
             return Refused.exit_code
+        case list() if any(isinstance(one, Freshness) and one.error for one in ended):
+            return RefreshError.exit_code
         case _:
             return 0
 

@@ -48,7 +48,14 @@ def sheet(answer: Stored | list[Stored]) -> Sheet:
     if not answer:
         return Sheet((), (), ("nothing to show",))
     lines = [line(value) for value in answer]
-    return Sheet(tuple(lines[0]), tuple(tuple(values.values()) for values in lines))
+    return Sheet(tuple(lines[0]), tuple(tuple(values.values()) for values in lines), tuple(_complaints(answer)))
+
+
+def _complaints(answers: Iterable[Stored]) -> Iterable[str]:
+    """What to do about those of several that have failed."""
+    for value in answers:
+        if isinstance(value, CascadeStep | Freshness) and (error := value.error):
+            yield f"{value.name}: {error.message} [{error.code}] {error.left} {error.next}"
 
 
 @singledispatch
@@ -160,10 +167,7 @@ def _(value: CascadeStep) -> dict[str, Cell]:
 @facts.register
 def _(value: CascadeResult) -> Sheet:
     """A line for each definition, and what to do about those that failed below them."""
-    found = sheet(list(value.refreshes))
-    errors = ((step.name, step.error) for step in value.refreshes if step.error)
-    notes = (f"{name}: {error.message} [{error.code}] {error.left} {error.next}" for name, error in errors)
-    return Sheet(found.columns, found.rows, tuple(notes))
+    return sheet(list(value.refreshes))
 
 
 @facts.register
@@ -224,15 +228,21 @@ def _(value: DueReport) -> dict[str, Cell]:
 
 @line.register
 def _(value: Freshness) -> dict[str, Cell]:
-    wanted = "" if value.target_lag_seconds is None else f" of {_duration(value.target_lag_seconds)}"
-    behind = "never refreshed" if value.lag_seconds is None else f"{_duration(value.lag_seconds)}{wanted}"
     return {
         "name": value.name,
-        "behind": f"{behind}, late" if value.late else behind,
+        "behind": _behind(value),
         "confirmed at": _time(value.confirmed_at),
         "a refresh takes": _duration(value.ready_in_seconds),
         "inputs": "; ".join(map(_lag, value.inputs)) or None,
     }
+
+
+def _behind(value: Freshness) -> str:
+    if value.error:
+        return "not known, see below"
+    wanted = "" if value.target_lag_seconds is None else f" of {_duration(value.target_lag_seconds)}"
+    behind = "never refreshed" if value.lag_seconds is None else f"{_duration(value.lag_seconds)}{wanted}"
+    return f"{behind}, late" if value.late else behind
 
 
 def _lag(value: InputLag) -> str:

@@ -100,6 +100,32 @@ def is_late(schedule: Schedule, seconds: float | None) -> bool:
     return allowed is not None and (seconds is None or seconds > allowed.total_seconds())
 
 
+def told(cause: Cause, behind: Iterable[Behind], suspended: str | None = None) -> str:
+    """The cause in words, with the changes that wait, or why it is suspended."""
+    waiting = ", ".join(f"{b.name} since {b.oldest:%Y-%m-%d %H:%M:%S} UTC" for b in behind)
+    match cause:
+        case Cause.FIRST:
+            return "it has never been refreshed"
+        case Cause.REDEFINED:
+            return "its definition has changed since the last refresh"
+        case Cause.OVERWRITTEN:
+            return "somebody else has written the target since the last refresh"
+        case Cause.INTERRUPTED:
+            return "a refresh was left unfinished"
+        case Cause.NOTHING_NEW:
+            return "no input has changed a row since the last refresh"
+        case Cause.MANUAL:
+            return "it is refreshed by hand only" + (f"; changes wait: {waiting}" if waiting else "")
+        case Cause.RUNNING:
+            return "it is being refreshed"
+        case Cause.PAUSED:
+            return "it is paused"
+        case Cause.SUSPENDED:
+            return f"it is suspended: {suspended}"
+        case _:
+            return f"changes wait: {waiting}" if waiting else "the query reads the clock"
+
+
 def _moment(facts: DueFacts, refreshed_at: datetime, waiting: list[Behind]) -> tuple[Cause, datetime]:
     """When the changes that wait are to be applied."""
     schedule = facts.schedule

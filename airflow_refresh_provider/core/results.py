@@ -189,16 +189,18 @@ class Freshness(Stored):
     """How far a target is behind its inputs.
 
     Until `confirmed_at` it held all that its inputs did. `late`: `lag_seconds` is more than `target_lag_seconds`.
-    `ready_in_seconds`: how long the next refresh may take, judged by the last ones.
+    `ready_in_seconds`: how long the next refresh may take, judged by the last ones. `error` is why nothing of this is
+    known.
     """
 
     name: str
-    confirmed_at: datetime | None
-    lag_seconds: float | None
+    confirmed_at: datetime | None = None
+    lag_seconds: float | None = None
     target_lag_seconds: float | None
-    late: bool
-    ready_in_seconds: float | None
+    late: bool = False
+    ready_in_seconds: float | None = None
     inputs: tuple[InputLag, ...] = ()
+    error: Complaint | None = None
 
 
 class VnodeProgress(Stored):

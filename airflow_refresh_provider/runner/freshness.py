@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from statistics import median
 
-from airflow_refresh_provider.core.due import Behind, Cause, DueDecision, DueFacts, due, is_late, lag
+from airflow_refresh_provider.core.due import Behind, Cause, DueFacts, due, is_late, lag, told
 from airflow_refresh_provider.core.history import InputHistory
 from airflow_refresh_provider.core.owner import Liveness
 from airflow_refresh_provider.core.ownership import CONTROL, DEFINITION
 from airflow_refresh_provider.core.pins import DeltaPin, FilesPin, Pin, VersionVector, same_versions
 from airflow_refresh_provider.core.record import Published, Record
-from airflow_refresh_provider.core.results import DueReport, Freshness, InputLag, Outcome
-from airflow_refresh_provider.errors import RefreshError
+from airflow_refresh_provider.core.results import Complaint, DueReport, Freshness, InputLag, Outcome
+from airflow_refresh_provider.errors import Interrupted, RefreshError
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.runner import inputs, reports, targets, windows
 from airflow_refresh_provider.runner.start import judge, known
@@ -37,7 +37,8 @@ def report_due(ports: Ports, name: str) -> DueReport:
     """Whether a refresh of a definition is due now. Raises Invalid for an unknown name or a missing input."""
     record = known(name, ports.store.read(name).record)
     now, published = ports.clock.now(), record.published
-    behind = _look(ports, record, published).behind if published else ()
+    with _told_of(name):
+        behind = _look(ports, record, published).behind if published else ()
     decision = due(
         DueFacts(
             now=now,
@@ -52,14 +53,40 @@ def report_due(ports: Ports, name: str) -> DueReport:
         name=name,
         due=decision.cause.due,
         cause=decision.cause.value,
-        reason=_told(record, decision, behind),
+        reason=told(decision.cause, behind, record.suspended),
         next_at=decision.next_at,
         lag_seconds=lag(now, behind).total_seconds() if published else None,
     )
 
 
 def freshness(ports: Ports, record: Record, *, why: bool) -> Freshness:
-    """How far the target of a definition is behind its inputs; `why` tells it of each of them."""
+    """How far the target of a definition is behind its inputs; `why` tells it of each of them. Raises as `pin`."""
+    with _told_of(record.name):
+        return _freshness(ports, record, why=why)
+
+
+def freshness_or_error(ports: Ports, record: Record, *, why: bool) -> Freshness:
+    """As `freshness`, with the error in the answer: one definition that cannot be looked at hides no other."""
+    try:
+        return _freshness(ports, record, why=why)
+    except Interrupted:
+        raise
+    except RefreshError as error:
+        return Freshness(name=record.name, target_lag_seconds=_wanted(record), error=Complaint(**error.told))
+
+
+@contextmanager
+def _told_of(name: str) -> Iterator[None]:
+    """An error of a look names the definition that was looked at."""
+    try:
+        yield
+    except Interrupted:
+        raise
+    except RefreshError as error:
+        raise error.about(name) from error
+
+
+def _freshness(ports: Ports, record: Record, *, why: bool) -> Freshness:
     now, published, schedule = ports.clock.now(), record.published, record.definition.refresh
     look = _look(ports, record, published) if published else None
     age = lag(now, look.behind) if look else None
@@ -67,7 +94,7 @@ def freshness(ports: Ports, record: Record, *, why: bool) -> Freshness:
         name=record.name,
         confirmed_at=now - age if age is not None else None,
         lag_seconds=age.total_seconds() if age is not None else None,
-        target_lag_seconds=schedule.target_lag.total_seconds() if schedule.target_lag else None,
+        target_lag_seconds=_wanted(record),
         late=is_late(schedule, age.total_seconds() if age is not None else None),
         ready_in_seconds=_usual_seconds(ports, record.name),
         inputs=_input_lags(ports, published, look, now) if published and look and why else (),
@@ -161,35 +188,10 @@ def _ready(ports: Ports, record: Record) -> Cause | None:
     return None if targets.as_published(ports, published, record.definition.target) else Cause.OVERWRITTEN
 
 
-def _told(record: Record, decision: DueDecision, behind: tuple[Behind, ...]) -> str:
-    waiting = ", ".join(f"{b.name} since {b.oldest:%Y-%m-%d %H:%M:%S} UTC" for b in behind)
-    match decision.cause:
-        case Cause.FIRST:
-            return "it has never been refreshed"
-        case Cause.REDEFINED:
-            return "its definition has changed since the last refresh"
-        case Cause.OVERWRITTEN:
-            return "somebody else has written the target since the last refresh"
-        case Cause.INTERRUPTED:
-            return "a refresh was left unfinished"
-        case Cause.NOTHING_NEW:
-            return "no input has changed a row since the last refresh"
-        case Cause.MANUAL:
-            return "it is refreshed by hand only" + (f"; changes wait: {waiting}" if waiting else "")
-        case Cause.RUNNING:
-            return "it is being refreshed"
-        case Cause.PAUSED:
-            return "it is paused"
-        case Cause.SUSPENDED:
-            return f"it is suspended: {record.suspended}"
-        case _:
-            return f"changes wait: {waiting}" if waiting else "the query reads the clock"
-
-
 def _input_lags(ports: Ports, published: Published, look: _Look, now: datetime) -> tuple[InputLag, ...]:
     behind = {b.name: b for b in look.behind}
 
-    def told(name: str, pin: Pin) -> InputLag:
+    def lag_of(name: str, pin: Pin) -> InputLag:
         applied, history = published.pins.get(name), look.histories.get(name)
         return InputLag(
             name=name,
@@ -200,7 +202,7 @@ def _input_lags(ports: Ports, published: Published, look: _Look, now: datetime) 
             upstream=_upstream(ports, pin),
         )
 
-    return tuple(told(name, pin) for name, pin in look.pins.items())
+    return tuple(lag_of(name, pin) for name, pin in look.pins.items())
 
 
 def _upstream(ports: Ports, pin: Pin) -> str | None:
@@ -209,6 +211,11 @@ def _upstream(ports: Ports, pin: Pin) -> str | None:
     if facts is None or facts.properties.get(CONTROL) != ports.store.control_id:
         return None
     return facts.properties.get(DEFINITION)
+
+
+def _wanted(record: Record) -> float | None:
+    allowed = record.definition.refresh.target_lag
+    return allowed.total_seconds() if allowed else None
 
 
 def _usual_seconds(ports: Ports, name: str) -> float | None:

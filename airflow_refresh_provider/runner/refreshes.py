@@ -80,10 +80,13 @@ class Refreshes:
         return freshness.report_due(self.ports, name)
 
     def freshness(self, name: str | None = None, *, why: bool = False) -> list[Freshness]:
-        """How far targets are behind, of one definition or of all; `why` tells of each input. Needs no Spark."""
-        store = self.ports.store
-        records = store.records() if name is None else [known(name, store.read(name).record)]
-        return [freshness.freshness(self.ports, record, why=why) for record in records]
+        """How far targets are behind, of one definition or of all; `why` tells of each input. Needs no Spark.
+
+        Of all, each has its own error; of one it is raised.
+        """
+        if name is not None:
+            return [freshness.freshness(self.ports, known(name, self.ports.store.read(name).record), why=why)]
+        return [freshness.freshness_or_error(self.ports, record, why=why) for record in self.ports.store.records()]
 
     def pause(self, name: str) -> DefinitionStatus:
         """Let a definition rest from its next chunk on."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from airflow_refresh_provider.cli.call import Composition
 from airflow_refresh_provider.core.results import CascadeResult
 from tests.cli.conftest import DEFINITION, Program, World
 
@@ -15,6 +16,12 @@ inputs:
   people: {{path: gold/people_copy}}
 keys: [id]
 """
+
+
+@pytest.fixture
+def composition(world: World) -> Composition:
+    """Every place is the lake in memory."""
+    return world.refreshes
 
 
 @pytest.fixture

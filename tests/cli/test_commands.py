@@ -255,6 +255,17 @@ def test_freshness_says_how_far_behind_a_target_is(followed: World, here: Progra
     assert "3:00:00 of 2:00:00, late" in here("freshness", "--why").out
 
 
+def test_freshness_has_an_error_of_one_definition_in_its_own_row(followed: World, here: Program) -> None:
+    followed.lake.remove(followed.people)
+    all_of_them = here("freshness", "--output", "json")
+    (row,) = all_of_them.json
+    assert (all_of_them.code, row["name"], row["error"]["code"]) == (1, "people_copy", "input_missing")
+    shown = here("freshness")
+    assert (shown.code, "[input_missing]" in shown.out) == (1, True)
+    alone = here("freshness", "people_copy", "--output", "json")
+    assert (alone.code, alone.json["error"]["message"].startswith("people_copy: ")) == (2, True)
+
+
 @pytest.mark.usefixtures("followed")
 def test_a_suspended_definition_is_not_refreshed_until_it_is_resumed(here: Program) -> None:
     assert here("suspend", "people_copy", "--why", "the source is wrong", "--output", "json").json["suspended"]

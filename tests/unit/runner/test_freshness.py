@@ -183,6 +183,21 @@ def test_an_input_that_is_a_target_names_its_definition() -> None:
     assert len(made.refreshes.freshness()) == 2
 
 
+def test_a_definition_that_cannot_be_looked_at_hides_no_other_and_is_named_when_asked_for() -> None:
+    made = world()
+    made.refreshes.register(definition(name="next", target="/gold/next", inputs={"x": {"path": TARGET}}))
+    made.refreshes.run("next", ONE)
+    made.lake.remove(INPUT)
+    after, broken = made.refreshes.freshness()
+    assert (after.name, after.lag_seconds, after.error) == ("next", 0, None)
+    assert broken.error is not None
+    assert (broken.name, broken.error.code, broken.lag_seconds) == (NAME, "input_missing", None)
+    for look in (made.refreshes.freshness, made.refreshes.due):
+        with pytest.raises(Invalid, match=f"^{NAME}: ") as raised:
+            look(NAME)
+        assert raised.value.code == "input_missing"
+
+
 class Always(dict[str, MemoryQuery]):
     """One meaning for every text: a query that reads the clock has another one at each run."""
 
