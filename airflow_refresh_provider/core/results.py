@@ -44,6 +44,8 @@ class ChunkCounts(Stored):
 class RunResult(Stored):
     """One refresh. `rows` and `chunks.done` count the whole run; `chunks.skipped`, times and stages this attempt.
 
+    Done by the tasks of a DAG run, `seconds` are from the start of the run to its end, and the stages the last task's.
+
     `mode` is how it was done, and `mode_reason` why; `windows` are the versions (from, to] read of each input, or the
     digests of its lists of files, when that was incremental; `lag_seconds` is how far the target was behind its inputs
     when it ended, `late` whether that was more than its `target_lag`.

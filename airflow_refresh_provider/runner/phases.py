@@ -8,12 +8,10 @@ and all. Units are merged side by side under claims of their own; none of them h
 from __future__ import annotations
 
 import threading
-from dataclasses import replace
 
 from airflow_refresh_provider.core.lifecycle import State
 from airflow_refresh_provider.core.pausing import check_not_paused
 from airflow_refresh_provider.core.record import Run
-from airflow_refresh_provider.core.recovery import Decision
 from airflow_refresh_provider.core.request import Request
 from airflow_refresh_provider.core.results import RunResult, Started, UnitOfWork
 from airflow_refresh_provider.errors import Interrupted, Retry
@@ -78,18 +76,19 @@ def merge_unit(ports: Ports, name: str, request: Request, slot: int) -> int:
 
 
 def finish(ports: Ports, name: str, request: Request) -> RunResult:
-    """Everything after the units: gate, seal, publish, view, clean up. Raises Retry when chunks are missing."""
-    watch = Stopwatch(ports.clock)
+    """Everything after the units: gate, seal, publish, view, clean up. Raises Retry when chunks are missing.
+
+    The result's seconds are those of the run, from its start in another process on.
+    """
     taken = _attached(ports, name, request)
     run = taken.tenure.run()
+    watch = Stopwatch(ports.clock, since=run.started_at)
     if run.frozen is None:
         _park(taken)
         raise _not_loaded(name)
-    if taken.decision is None:
-        with kept_or_given_up(taken.tenure):
-            step = takeover.step_left(taken.tenure)
-        taken = replace(taken, decision=Decision(step=step, reason="the phase before handed it on"))
-    return carry_on(taken, request, watch, end)
+    with kept_or_given_up(taken.tenure):
+        step = taken.decision.step if taken.decision else takeover.step_left(taken.tenure)
+    return carry_on(taken, request, watch, step, end)
 
 
 def interrupt(ports: Ports, name: str, request: Request) -> bool:

@@ -50,8 +50,8 @@ def _recover(ports: Ports, name: str) -> Recovery:
     taken = take_over(ports, snapshot, record, Request())
     if taken is None:
         return _given_up(ports, record, run.run_id)
-    result = carry_on(taken, Request(), watch)
     assert taken.decision is not None
+    result = carry_on(taken, Request(), watch, taken.decision.step)
     return Recovery(
         name=record.name,
         run_id=run.run_id,

@@ -38,13 +38,12 @@ def refresh(ports: Ports, name: str, request: Request) -> RunResult:
         begun = begin(ports, name, request)
     if isinstance(begun, NothingToDo):
         return nothing(begun, watch)
-    return carry_on(begun, request, watch)
+    return carry_on(begun, request, watch, begun.decision.step if begun.decision else Step.RESUME)
 
 
-def carry_on(taken: Taken, request: Request, watch: Stopwatch, work: Work | None = None) -> RunResult:
-    """All phases that are left of a run that is held, or for a run that is not sealed yet what `work` says."""
+def carry_on(taken: Taken, request: Request, watch: Stopwatch, step: Step, work: Work | None = None) -> RunResult:
+    """What the step asks for of a run that is held; `work` is what there is to do for one that is not sealed yet."""
     tenure = taken.tenure
-    step = taken.decision.step if taken.decision else Step.RESUME
     skipped = 0
     if step is not Step.RESUME and not tenure.run().definition.view:
         return _end_without_spark(taken, step, watch)

@@ -67,6 +67,7 @@ def test_phases_in_order_are_one_refresh(options: dict[str, Any]) -> None:
         assert merged(world, unit) == 0
     result = finished(world)
     assert (result.run_id, result.state, result.resumed) == (run_id, Outcome.SUCCEEDED, False)
+    assert result.reason is None
     assert result.rows.updated == 8
     assert world.fresh()
 
@@ -77,6 +78,21 @@ def test_nothing_to_do_is_a_result() -> None:
     found = phases.start(world.process(), NAME, MINE)
     assert isinstance(found, RunResult)
     assert found.state is Outcome.NOTHING_TO_DO
+
+
+def test_seconds_are_those_of_the_run_whoever_did_its_phases() -> None:
+    world = changed()
+    started(world)
+    for unit in loaded(world):
+        merged(world, unit)
+    last = world.process()
+    last.clock.sleep(90)
+    assert phases.finish(last, NAME, MINE).seconds == 90
+    [entry, first] = world.refreshes.history(NAME)
+    assert entry.result is not None
+    assert (entry.result.seconds, first.result and first.result.seconds) == (90, 0)
+    [told] = world.refreshes.freshness(NAME)
+    assert told.ready_in_seconds == 45
 
 
 def test_between_two_phases_nobody_else_takes_the_run() -> None:
