@@ -71,7 +71,11 @@ def answers(places: Places) -> Answers:
 
 def look(places: Places) -> str:
     """What is found at some places, in one line. Raises errors.* when they cannot be used; starts nothing."""
-    definitions = len(refreshes(places).statuses())
+    found = refreshes(places)
+    definitions = len(found.statuses())
+    control = f"{definitions} definitions in {places.control}"
+    if not found.ports.store.exists:
+        control = f"no control root is at {places.control} yet: the first definition that is registered makes it"
     if places.spark == EMBEDDED:
         running = embedded_server(places).status().running
         spark = "the embedded Spark server runs" if running else "the embedded Spark server starts when it is needed"
@@ -80,7 +84,7 @@ def look(places: Places) -> str:
 
         must_answer(Endpoint(places.spark))
         spark = "Spark answers"
-    return f"{definitions} definitions in {places.control}; {spark}"
+    return f"{control}; {spark}"
 
 
 def embedded_server(places: Places) -> EmbeddedServer:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,6 +54,13 @@ class Call:
             if home.is_dir():
                 return home / _LOG
         return Path(user_state(os.environ)) / _LOG
+
+    def tell_if_none(self, refreshes: Refreshes, found: Sequence[object]) -> None:
+        """Where there are no definitions, people are told where they were looked for: the place may be mistyped."""
+        if not found:
+            store = refreshes.ports.store
+            none = "no definition is registered" if store.exists else "there are no control tables"
+            self.watch.note(f"{none} in {store.root}")
 
     def refreshes(self) -> Refreshes:
         """Everything that can be asked of the control tables; Spark is not touched before it is needed."""

@@ -29,7 +29,10 @@ def register(call: Call, file: list[str]) -> list[Registration]:
 
 def list_all(call: Call) -> list[DefinitionStatus]:
     """All registered definitions, by name."""
-    return call.refreshes().statuses()
+    refreshes = call.refreshes()
+    found = refreshes.statuses()
+    call.tell_if_none(refreshes, found)
+    return found
 
 
 def show(call: Call, name: str) -> DefinitionStatus:

@@ -13,4 +13,7 @@ def due(call: Call, name: str) -> DueReport:
 
 def freshness(call: Call, name: str | None, why: bool) -> list[Freshness]:
     """How far targets are behind; `why` tells of each input."""
-    return call.refreshes().freshness(name, why=why)
+    refreshes = call.refreshes()
+    found = refreshes.freshness(name, why=why)
+    call.tell_if_none(refreshes, found)
+    return found

@@ -83,7 +83,10 @@ def history(call: Call, name: str) -> list[HistoryEntry]:
 
 def recover(call: Call, name: str | None) -> list[Recovery]:
     """Take up interrupted runs, of one definition or of all."""
-    return call.refreshes().recover(name)
+    refreshes = call.refreshes()
+    found = refreshes.recover(name)
+    call.tell_if_none(refreshes, found)
+    return found
 
 
 def rebuild_progress(call: Call, name: str) -> Rebuilt:

@@ -39,9 +39,15 @@ class DeltaControlStore:
         """Where it is."""
         return self._root
 
+    @property
+    def exists(self) -> bool:
+        """Whether there is such a root yet. Raises Invalid when its format is newer."""
+        self._mark = self._mark or read_mark(self._root)
+        return self._mark is not None
+
     def read(self, name: str) -> Snapshot:
         """One definition through a fresh view."""
-        return self._state.read(name) if self._known() else StateView(name, None, 0, None)
+        return self._state.read(name) if self.exists else StateView(name, None, 0, None)
 
     def commit(self, snapshot: Snapshot, record: Record, event: Event, at: datetime) -> Snapshot:
         """Store the next record through the view that was read. Raises StaleSnapshot."""
@@ -51,7 +57,7 @@ class DeltaControlStore:
 
     def records(self) -> list[Record]:
         """The newest record of every definition, dropped ones left out, by name."""
-        return [r for r in self._state.records() if not r.dropped] if self._known() else []
+        return [r for r in self._state.records() if not r.dropped] if self.exists else []
 
     def beat(self, name: str, run_id: str, unit: int | None, beat: Beat) -> None:
         """A sign of life."""
@@ -87,7 +93,7 @@ class DeltaControlStore:
 
     def compact(self) -> None:
         """Merge small files and drop superseded state of more than a week ago; safe beside any reader and writer."""
-        if self._known():
+        if self.exists:
             for kept in (self._state, self._progress, self._events):
                 kept.compact()
 
@@ -104,15 +110,10 @@ class DeltaControlStore:
         upkeep(view, table.compact)
 
     def _select(self, table: ControlTable, condition: str) -> list[Row]:
-        view = table.open() if self._known() else None
+        view = table.open() if self.exists else None
         if view is None:
             return []
         return table.select(view, f"SELECT * FROM {table.name} WHERE {condition}")
-
-    def _known(self) -> bool:
-        """Whether the root exists. Raises Invalid when its format is newer."""
-        self._mark = self._mark or read_mark(self._root)
-        return self._mark is not None
 
     def _made(self) -> Mark:
         self._mark = self._mark or read_mark(self._root) or make_mark(self._root)

@@ -99,7 +99,11 @@ class RefreshHook(BaseHook):
         wrong = [key for key in _VARIABLES if not isinstance(extras.get(key) or "", str)]
         if wrong:
             raise self._broken(f"{wrong[0]} is not text")
-        return {key: extras[key] for key in _VARIABLES if extras.get(key)}
+        given = {key: extras[key] for key in _VARIABLES if extras.get(key)}
+        if "control" in given and "://" not in given["control"] and not given["control"].startswith(("/", "file:")):
+            # Every worker would begin it in a folder of its own.
+            raise self._broken(f"the control root {given['control']!r} is neither an absolute path nor a URI")
+        return given
 
     def _broken(self, why: str) -> Invalid:
         return Invalid(

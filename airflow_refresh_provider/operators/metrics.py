@@ -7,7 +7,7 @@
 | `refresh.ended` | counter | refreshes that ended in a task; tag `state` |
 | `refresh.lag` | gauge | seconds by which a target was behind its inputs when a refresh of it ended |
 | `refresh.late` | gauge | 1 if that was more than the definition's `target_lag`, else 0 |
-| `refresh.seconds` | timer | from the start of a refresh to its end; of one that a single task does, in its last attempt |
+| `refresh.seconds` | timer | from the start of a refresh, or of the attempt of a single task, to its end |
 """
 
 from __future__ import annotations

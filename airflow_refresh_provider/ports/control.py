@@ -73,6 +73,11 @@ class ControlStore(Protocol):
         """Where it is, for messages and for default staging."""
         ...
 
+    @property
+    def exists(self) -> bool:
+        """Whether there is such a root yet; asking does not make it."""
+        ...
+
     def read(self, name: str) -> Snapshot: ...
 
     def commit(self, snapshot: Snapshot, record: Record, event: Event, at: datetime) -> Snapshot:

@@ -45,6 +45,11 @@ class MemoryControlStore:
         """A name for messages; nothing is there."""
         return self._root
 
+    @property
+    def exists(self) -> bool:
+        """As a stored one: once something was put there."""
+        return bool(self._newest or self._progress or self._events)
+
     def read(self, name: str) -> Snapshot:
         """One definition as it is now."""
         return self._newest.get(name, MemorySnapshot(name, None, 0))

@@ -39,7 +39,7 @@ def cascade(ports: Ports, names: Sequence[str], request: Request) -> CascadeResu
     Raises Invalid for an unknown name or a circle. What a single refresh raises is told in its step; only a wish to
     stop ends all.
     """
-    named = [known(name, ports.store.read(name).record).name for name in names]
+    named = [known(ports, name, ports.store.read(name).record).name for name in names]
     links = ordered(with_feeders(named, [record.definition for record in ports.store.records()]))
     wanted = request.model_copy(update={"pins": pinned(ports, bases(links).items())})
     steps: list[CascadeStep] = []

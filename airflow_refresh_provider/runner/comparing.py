@@ -25,7 +25,7 @@ from airflow_refresh_provider.runner.stopwatch import Stopwatch
 def compare_only(ports: Ports, name: str, samples: int) -> Differences:
     """Differences between target and query at the inputs' newest versions. Raises Failed when there is no target."""
     watch = Stopwatch(ports.clock)
-    record = known(name, ports.store.read(name).record)
+    record = known(ports, name, ports.store.read(name).record)
     moment = ports.clock.now()
     comparison_id = ports.processes.new_id()
     staged.drop_orphans(ports, name)

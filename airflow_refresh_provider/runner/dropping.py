@@ -66,7 +66,7 @@ def _begin(ports: Ports, name: str, *, stop: bool) -> tuple[_Reset, Record]:
     """Take the definition from whoever has it. Returns the record as it was before."""
     for _ in range(WRITE_TRIES):
         snapshot = ports.store.read(name)
-        record = known(name, snapshot.record)
+        record = known(ports, name, snapshot.record)
         if not stop and admit(record, judge(ports, record), ports.clock.now()) is Admission.BUSY:
             raise _at_work(record)
         generation = record.generation + 1

@@ -35,7 +35,7 @@ class _Look:
 
 def report_due(ports: Ports, name: str) -> DueReport:
     """Whether a refresh of a definition is due now. Raises Invalid for an unknown name or a missing input."""
-    record = known(name, ports.store.read(name).record)
+    record = known(ports, name, ports.store.read(name).record)
     now, published = ports.clock.now(), record.published
     with _told_of(name):
         behind = _look(ports, record, published).behind if published else ()

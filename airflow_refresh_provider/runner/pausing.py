@@ -37,7 +37,7 @@ def resume(ports: Ports, name: str) -> DefinitionStatus:
 def _change(ports: Ports, name: str, event: Event, fields: dict[str, Any]) -> DefinitionStatus:
     for _ in range(WRITE_TRIES):
         snapshot = ports.store.read(name)
-        record = known(name, snapshot.record)
+        record = known(ports, name, snapshot.record)
         if record == record.model_copy(update=fields):
             return status(ports, record)
         if record.state is State.RESETTING:

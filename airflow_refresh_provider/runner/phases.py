@@ -97,7 +97,7 @@ def interrupt(ports: Ports, name: str, request: Request) -> bool:
     Raises Lost when the definition was dropped.
     """
     snapshot = ports.store.read(name)
-    record = snapshot.record or known(name, None)
+    record = snapshot.record or known(ports, name, None)
     if record.dropped or record.state is State.RESETTING:
         raise lost(ports, name, request.origin or "")
     if record.run is None or record.run.origin != request.origin:
@@ -118,7 +118,7 @@ def _attached(ports: Ports, name: str, request: Request) -> Taken:
 
 
 def _own_run(ports: Ports, name: str, request: Request) -> Run:
-    record = ports.store.read(name).record or known(name, None)
+    record = ports.store.read(name).record or known(ports, name, None)
     if record.run is None or record.run.origin != request.origin:
         raise lost(ports, name, request.origin or "")
     check_not_paused(record)

@@ -27,7 +27,7 @@ def rebuild(ports: Ports, name: str) -> Rebuilt:
 
     Raises Invalid when the target was never refreshed, Refused when it is not this definition's.
     """
-    definition = known(name, ports.store.read(name).record).definition
+    definition = known(ports, name, ports.store.read(name).record).definition
     facts = ports.log.facts(definition.target)
     if facts is None or not targets.highest_generation(ports, facts.location):
         raise _never_refreshed(name)
@@ -46,7 +46,7 @@ def _restore(ports: Ports, name: str, facts: TableFacts, commits: tuple[Commit, 
     newest = max(seals(commits, facts.table_id), key=lambda seal: seal.version, default=None)
     for _ in range(WRITE_TRIES):
         snapshot = ports.store.read(name)
-        record = known(name, snapshot.record)
+        record = known(ports, name, snapshot.record)
         found = restored(record, facts.table_id, newest, _inputs(ports, record))
         if found.published is None:
             return record, found

@@ -34,7 +34,7 @@ def recover(ports: Ports, name: str | None) -> list[Recovery]:
 def _recover(ports: Ports, name: str) -> Recovery:
     staged.drop_orphans(ports, name)
     snapshot = ports.store.read(name)
-    record = known(name, snapshot.record)
+    record = known(ports, name, snapshot.record)
     run = record.run
     if record.state is State.RESETTING:
         reason = f"it is being dropped; if nobody is at it, finish with `airflow-refresh drop {name}`"

@@ -56,7 +56,7 @@ class Refreshes:
 
     def show(self, name: str) -> DefinitionStatus:
         """One definition."""
-        return registry.status(self.ports, known(name, self.ports.store.read(name).record))
+        return registry.status(self.ports, known(self.ports, name, self.ports.store.read(name).record))
 
     def run(self, name: str, request: Request) -> RunResult:
         """One refresh; an interrupted one is finished first, or instead."""
@@ -85,7 +85,9 @@ class Refreshes:
         Of all, each has its own error; of one it is raised.
         """
         if name is not None:
-            return [freshness.freshness(self.ports, known(name, self.ports.store.read(name).record), why=why)]
+            return [
+                freshness.freshness(self.ports, known(self.ports, name, self.ports.store.read(name).record), why=why)
+            ]
         return [freshness.freshness_or_error(self.ports, record, why=why) for record in self.ports.store.records()]
 
     def pause(self, name: str) -> DefinitionStatus:

@@ -16,7 +16,7 @@ def history(ports: Ports, name: str) -> list[HistoryEntry]:
     Raises Invalid for a name that was never registered; a dropped definition keeps its history.
     """
     if ports.store.read(name).record is None:
-        known(name, None)
+        known(ports, name, None)
     entries: dict[str | None, HistoryEntry] = {}
     for row in ports.store.events(name):
         if row.event == RUN_ENDED:
@@ -27,7 +27,7 @@ def history(ports: Ports, name: str) -> list[HistoryEntry]:
 
 def progress(ports: Ports, name: str) -> ProgressReport:
     """The run in progress, else the last published one."""
-    record = known(name, ports.store.read(name).record)
+    record = known(ports, name, ports.store.read(name).record)
     run_id = newest_run(record)
     if run_id is None:
         return ProgressReport(name=name, run_id=None, stage="idle")

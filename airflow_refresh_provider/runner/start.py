@@ -47,7 +47,7 @@ def begin(ports: Ports, name: str, request: Request) -> Begun:
     give_up_at = ports.clock.now() + WAIT_FOR_LEASE
     while True:
         snapshot = ports.store.read(name)
-        record = known(name, snapshot.record)
+        record = known(ports, name, snapshot.record)
         check_not_paused(record)
         match admit(record, judge(ports, record), ports.clock.now(), request.origin):
             case Admission.RESETTING:
@@ -72,7 +72,7 @@ def at_rest(ports: Ports, name: str, request: Request) -> NothingToDo | None:
 
     Raises Paused.
     """
-    record = known(name, ports.store.read(name).record)
+    record = known(ports, name, ports.store.read(name).record)
     check_not_paused(record)
     if record.run is not None or record.suspended or record.state is State.RESETTING or request.force:
         return None
@@ -80,13 +80,15 @@ def at_rest(ports: Ports, name: str, request: Request) -> NothingToDo | None:
     return NothingToDo(record, reason) if reason else None
 
 
-def known(name: str, record: Record | None) -> Record:
-    """The record of a registered definition. Raises Invalid."""
+def known(ports: Ports, name: str, record: Record | None) -> Record:
+    """The record of a registered definition. Raises Invalid, naming the control root that was looked at."""
     if record is None or record.dropped:
+        nowhere = "" if ports.store.exists else ", where no control tables are"
         raise Invalid(
             "unknown_name",
-            f"no definition named {name!r} is registered",
-            next="See the names with `airflow-refresh list`, or register the definition's file.",
+            f"no definition named {name!r} is registered in {ports.store.root}{nowhere}",
+            next="See the names with `airflow-refresh list`, register the definition's file, "
+            "or name another control root.",
         )
     return record
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from airflow_refresh_provider.delta.root import make_mark
 from airflow_refresh_provider.errors import Invalid
 from airflow_refresh_provider.hooks.refresh import RefreshHook
 
@@ -43,9 +44,26 @@ def test_a_broken_connection_is_named(extra: str, monkeypatch: pytest.MonkeyPatc
 
 def test_the_test_button_counts_definitions_and_starts_nothing(connection: Callable[..., None], tmp_path: Path) -> None:
     connection(control=str(tmp_path / "control"))
+    make_mark(str(tmp_path / "control"))
     fine, message = RefreshHook().test_connection()
     assert fine
     assert message == f"0 definitions in {tmp_path}/control; the embedded Spark server starts when it is needed"
+
+
+def test_the_test_button_says_where_no_control_root_is_yet(connection: Callable[..., None], tmp_path: Path) -> None:
+    connection(control=str(tmp_path / "typo"))
+    fine, message = RefreshHook().test_connection()
+    assert fine
+    assert f"no control root is at {tmp_path}/typo yet" in message
+    assert not (tmp_path / "typo").exists()
+
+
+def test_a_control_root_that_begins_nowhere_is_refused(connection: Callable[..., None]) -> None:
+    connection(control="data/control")
+    fine, message = RefreshHook().test_connection()
+    assert (fine, "'data/control' is neither an absolute path nor a URI" in message) == (False, True)
+    connection(control="s3://lake/control")
+    assert RefreshHook().places().control == "s3://lake/control"
 
 
 def test_the_test_button_finds_a_server_that_does_not_answer(connection: Callable[..., None], tmp_path: Path) -> None:

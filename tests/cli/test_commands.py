@@ -1,6 +1,7 @@
 """Every command on a lake in memory: what it prints, as a table and as JSON, and how it exits."""
 
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +15,7 @@ from airflow_refresh_provider.core.results import (
     Recovery,
     RunResult,
 )
+from airflow_refresh_provider.ports.control import EventRow
 from airflow_refresh_provider.ports.memory_lake import BEGINNING
 from tests.cli.conftest import DEFINITION, Program, World
 
@@ -174,7 +176,9 @@ def test_an_unknown_name_exits_2_in_three_parts(words: tuple[str, ...], here: Pr
     ended = here(*words, "absent")
     assert (ended.code, ended.out) == (2, "")
     error, left, after = ended.err.splitlines()
-    assert error == "error: no definition named 'absent' is registered [unknown_name]"
+    assert error == (
+        "error: no definition named 'absent' is registered in /memory, where no control tables are [unknown_name]"
+    )
     assert left == " left: Nothing was changed."
     assert after.startswith(" next: ")
     assert here(*words, "absent", "--output", "json").json["error"]["code"] == "unknown_name"
@@ -244,6 +248,22 @@ def test_whether_a_refresh_is_due_is_told_by_the_exit_code(followed: World, here
     assert (due.code, due.json["due"], due.json["lag_seconds"]) == (0, True, 3 * 3600)
     assert "changes wait: people since 2023-12-31 21:00:00 UTC" in here("due", "people_copy").out
     assert here("due", "nobody").code == 2
+
+
+def test_a_control_root_that_is_none_is_named(program: Program, tmp_path: Path) -> None:
+    for command in ("list", "freshness", "recover"):
+        ended = program(command, "--control", "typo", "--output", "json")
+        assert (ended.code, ended.json) == (0, [])
+        assert f"there are no control tables in {tmp_path}/typo" in ended.err
+    unknown = program("show", "orders", "--control", "typo", "--output", "json")
+    assert f"is registered in {tmp_path}/typo, where no control tables are" in unknown.json["error"]["message"]
+    assert not (tmp_path / "typo").exists()
+
+
+@pytest.mark.usefixtures("world")
+def test_a_control_root_without_definitions_is_named(here: Program, world: World) -> None:
+    world.store.add_event(EventRow(name="old", run_id=None, event="x", generation=1, at=BEGINNING))
+    assert f"no definition is registered in {world.store.root}" in here("list").err
 
 
 def test_freshness_says_how_far_behind_a_target_is(followed: World, here: Program) -> None:

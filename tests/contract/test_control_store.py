@@ -16,6 +16,12 @@ from tests.contract.samples import REGISTER, event_row, moment, progress_row, re
 Doors = Callable[[], ControlStore]
 
 
+def test_a_root_exists_once_something_was_put_there(doors: Doors) -> None:
+    assert not doors().exists
+    doors().commit(doors().read("orders"), record("orders", 1), REGISTER, moment(0))
+    assert doors().exists
+
+
 def test_an_unknown_name_has_no_record(store: ControlStore) -> None:
     assert store.read("orders").record is None
     assert store.records() == []
