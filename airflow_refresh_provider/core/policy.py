@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from airflow_refresh_provider.errors import Failed, Refused
 
 KEY_ERRORS = frozenset({"null_key", "duplicate_key"})
 """Codes of what is wrong with the keys of a result, whatever the target holds."""
+TARGET_ERRORS = frozenset({"duplicate_target_key", "null_target_key", "misplaced_target_rows"})
+"""Codes of what no refresh writes into a target."""
 
 
 def check_keys(rows_with_null: int, duplicates: int, null_examples: tuple[str, ...], examples: tuple[str, ...]) -> None:
@@ -24,6 +28,23 @@ def check_keys(rows_with_null: int, duplicates: int, null_examples: tuple[str, .
             left="The target was not changed.",
             next="Make the keys unique in the query, add key columns, or set on_duplicate: latest with latest_by.",
         )
+
+
+def by_others(error: Failed, location: str, published: int, versions: Sequence[int]) -> Failed:
+    """An error about rows that no refresh has written, with who has, and the other way to be rid of them."""
+    return Failed(
+        error.code,
+        f"{error.message}; somebody else has written the target since version {published} was published: "
+        f"{versions_told(versions)}",
+        left=error.left,
+        next=f"{error.next} Or take back all that others have written: "
+        f"`RESTORE TABLE delta.`{location}` TO VERSION AS OF {published}` in Spark.",
+    )
+
+
+def versions_told(versions: Sequence[int]) -> str:
+    """Versions of a table for people, however many there are."""
+    return f"version {versions[0]}" if len(versions) == 1 else f"versions {versions[0]} to {versions[-1]}"
 
 
 def check_deletes(deleted: int, target_rows: int, allowed: float, *, force: bool) -> None:

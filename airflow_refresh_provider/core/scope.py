@@ -30,8 +30,9 @@ class Scope(Stored):
 class ScopeFacts:
     """What the decision rests on. `histories`: input -> its history since `published`, None when it no longer tells it.
 
-    `obstacle`: why the query cannot be maintained from changes alone, with the position; None when it can. `insist`:
-    the caller wants everything compared although nothing seems to have changed.
+    `obstacle`: why the query cannot be maintained from changes alone, with the position; None when it can. `doubt`: why
+    the target may have other rows than the last refresh has left. `insist`: the caller wants everything compared
+    although nothing seems to have changed.
     """
 
     mode: Mode
@@ -42,6 +43,7 @@ class ScopeFacts:
     obstacle: str | None
     now: datetime
     insist: bool = False
+    doubt: str | None = None
 
 
 def scope(facts: ScopeFacts) -> Scope:
@@ -51,10 +53,15 @@ def scope(facts: ScopeFacts) -> Scope:
         return Scope(reason=windows)
     histories = [(name, facts.histories[name]) for name in windows]
     known = [(name, history) for name, history in histories if history is not None]
-    if not any(history.moved for _, history in known):
-        return Scope(reason="it was asked for") if facts.insist else Scope(windows=windows, reason=UNCHANGED)
-    if facts.mode is Mode.FULL:
+    moved = any(history.moved for _, history in known)
+    if facts.insist and not moved:
+        return Scope(reason="it was asked for")
+    if facts.mode is Mode.FULL and moved:
         return Scope(reason="its mode is full")
+    if facts.doubt:
+        return Scope(reason=facts.doubt)
+    if not moved:
+        return Scope(windows=windows, reason=UNCHANGED)
     if facts.obstacle:
         return Scope(reason=facts.obstacle)
     for name, history in known:

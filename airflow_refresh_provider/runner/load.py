@@ -5,14 +5,18 @@ A crash in here repeats only what has no marker yet: splits of staged rows carry
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from airflow_refresh_provider.core import chunking, loading
 from airflow_refresh_provider.core.definition import Definition, Deletes, Layout
 from airflow_refresh_provider.core.lifecycle import Event
 from airflow_refresh_provider.core.plan import Frozen, Round, Split, StagedTable, Target
-from airflow_refresh_provider.core.policy import check_deletes, check_keys
+from airflow_refresh_provider.core.policy import TARGET_ERRORS, by_others, check_deletes, check_keys
 from airflow_refresh_provider.core.record import Run
+from airflow_refresh_provider.errors import Failed
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.engine import CompareTask, Comparison, EngineSession, Source
+from airflow_refresh_provider.ports.log import LogGap
 from airflow_refresh_provider.runner import inputs, queries, rounds, staged, targets, windows
 from airflow_refresh_provider.runner.tenure import Tenure
 
@@ -73,10 +77,28 @@ def compare(
         expected_rows=max(inputs.expected_rows(tenure.ports, run), target_rows or 0),
         rewrite_from=_rewritten_from(run.definition, target_rows) if rows is None else None,
     )
-    compared = session.compare(task)
+    try:
+        compared = session.compare(task)
+    except Failed as error:
+        raise _explained(tenure, error) from error
     keys = compared.keys
     check_keys(keys.null_keys, keys.duplicate_keys, keys.null_examples, keys.duplicate_examples)
     return compared
+
+
+def _explained(tenure: Tenure, error: Failed) -> Failed:
+    """The error; where it is about what no refresh writes into a target, with the versions of those who did."""
+    record = tenure.record()
+    run, published = record.run, record.published
+    assert run is not None
+    assert run.plan.target is not None
+    if error.code not in TARGET_ERRORS or published is None or published.target_id != run.plan.target.table_id:
+        return error
+    location = run.plan.target.location
+    with suppress(LogGap):
+        if versions := targets.strangers(tenure.ports, published, location, run.generations):
+            return by_others(error, location, published.version, versions)
+    return error
 
 
 def _first_load(

@@ -32,6 +32,7 @@ from airflow_refresh_provider.core.ownership import (
     wanted_properties,
 )
 from airflow_refresh_provider.core.plan import Target
+from airflow_refresh_provider.core.policy import versions_told
 from airflow_refresh_provider.core.record import Published, Run
 from airflow_refresh_provider.errors import Failed
 from airflow_refresh_provider.ports.bundle import Ports
@@ -130,25 +131,37 @@ def check_in_place(ports: Ports, target: Target) -> None:
 
 def written_by_others(ports: Ports, published: Published | None, ready: Ready) -> bool:
     """Whether anybody but published refreshes may have written the rows of a target."""
-    return published is None or _written_since(
-        ports, published, ready.target.location, ready.target.table_id, ready.version
-    )
+    return published is None or doubt(ports, published, ready.target.location, ready.version) is not None
 
 
 def as_published(ports: Ports, published: Published, location: str) -> bool:
     """Whether a target certainly has the rows that the last refresh has left."""
+    return doubt(ports, published, location) is None
+
+
+def doubt(ports: Ports, published: Published, location: str, upto: int | None = None) -> str | None:
+    """Why a target may have other rows than the last refresh has left, for people; None when it certainly has those."""
     facts = ports.log.facts(location)
-    return facts is not None and not _written_since(ports, published, location, facts.table_id, facts.version)
-
-
-def _written_since(ports: Ports, published: Published, location: str, table_id: str, upto: int) -> bool:
-    if published.target_id != table_id:
-        return True
+    if facts is None or facts.table_id != published.target_id:
+        return f"the target {location} is not the table that the last refresh has left"
     try:
-        since = ports.log.commits(location, after=published.version, upto=upto)
+        found = strangers(ports, published, location, upto=upto)
     except LogGap:
-        return True
-    return foreign(since, published.target_id, ()).found
+        return f"the log of the target {location} no longer tells who has written it since the last refresh"
+    if not found:
+        return None
+    return f"others have written the target {location} since the last refresh, in {versions_told(found)}"
+
+
+def strangers(
+    ports: Ports, published: Published, location: str, generations: tuple[int, ...] = (), upto: int | None = None
+) -> tuple[int, ...]:
+    """The versions after the published one by which others have changed rows of a target. Raises LogGap.
+
+    `generations` are those of a run in progress, which is nobody else.
+    """
+    since = ports.log.commits(location, after=published.version, upto=upto)
+    return foreign(since, published.target_id, generations).versions
 
 
 def _extend(session: EngineSession, definition: Definition, result: Columns) -> None:

@@ -62,6 +62,7 @@ def scope_of(ports: Ports, record: Record, pins: VersionVector, request: Request
             obstacle=None if mode is Mode.FULL else queries.obstacle(definition, mode),
             now=ports.clock.now(),
             insist=request.force or request.mode is Mode.FULL,
+            doubt=targets.doubt(ports, published, definition.target) if published else None,
         )
     )
 
@@ -80,8 +81,10 @@ def load(tenure: Tenure, session: EngineSession, source: Source, ready: Ready) -
     record = tenure.record()
     run, published = record.run, record.published
     assert run is not None
-    if published is None or targets.written_by_others(tenure.ports, published, ready):
-        return None, f"others have written the target {ready.target.location} since the last refresh"
+    if published is None:
+        return None, "the last refresh is not known"
+    if doubt := targets.doubt(tenure.ports, published, ready.target.location, ready.version):
+        return None, doubt
     if ready.rows is None:
         return None, f"the log of the target {ready.target.location} does not tell how many rows it has"
     known = _known(tenure.ports, run, published)

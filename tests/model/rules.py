@@ -293,7 +293,7 @@ def _unfenced_seal(patch: pytest.MonkeyPatch) -> None:
 
 def _windows_on_anything(patch: pytest.MonkeyPatch) -> None:
     """A window is applied to whatever the target has become, and nobody counts."""
-    patch.setattr(targets, "written_by_others", lambda *_: False)
+    patch.setattr(targets, "doubt", lambda *_: None)
     patch.setattr(finish, "_grown_as_planned", lambda *_: True)
 
 

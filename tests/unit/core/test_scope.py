@@ -68,6 +68,7 @@ def test_only_what_has_not_been_applied_is_read(mode: Mode) -> None:
         ({"published": None}, "first refresh"),
         ({"definition_hash": "other"}, "definition has changed"),
         ({"published": PUBLISHED.model_copy(update={"clocked": True})}, "clock"),
+        ({"doubt": "others have written"}, "others have written"),
         ({"obstacle": "query, line 1, column 8: sum looks at many rows"}, "line 1, column 8"),
         ({"pins": {"x": pin(5, "other")}}, "another table"),
         ({"pins": {"x": pin(2)}}, "another table"),
@@ -104,6 +105,12 @@ def test_inputs_that_were_only_tidied_up_are_not_read_in_any_mode(mode: Mode) ->
     found = scope(facts)
     assert (found.windows, found.reason) == ({"x": Window(after=3, upto=5)}, UNCHANGED)
     assert not scope(replace(facts, insist=True)).windows
+
+
+@pytest.mark.parametrize("mode", list(Mode))
+def test_a_target_in_doubt_is_the_reason_although_no_input_has_moved(mode: Mode) -> None:
+    found = scope(replace(FACTS, mode=mode, histories={"x": TIDIED}, doubt="others have written"))
+    assert (found.windows, found.reason) == ({}, "others have written")
 
 
 def test_files_that_have_not_changed_need_no_window() -> None:

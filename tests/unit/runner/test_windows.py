@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -13,9 +14,11 @@ from airflow_refresh_provider.core.request import Request
 from airflow_refresh_provider.core.results import Outcome, Rows, RunResult
 from airflow_refresh_provider.core.seal import seals
 from airflow_refresh_provider.errors import Failed, Invalid
+from airflow_refresh_provider.ports.lines import Lines
 from airflow_refresh_provider.ports.memory_lake import MemoryQuery
+from airflow_refresh_provider.runner.refreshes import Refreshes
 from tests.unit.runner.faults import POINTS, Killed, at
-from tests.unit.runner.world import COLUMNS, FORCE, INPUT, RESTART, TARGET, World, definition, row
+from tests.unit.runner.world import COLUMNS, FORCE, INPUT, NAME, ONE, RESTART, TARGET, World, definition, row
 
 SIX = [row(i) for i in range(6)]
 LIVE = {"visibility": "live", "chunking": {"one_commit_up_to": 2, "chunk_rows": 2}}
@@ -96,6 +99,36 @@ def test_a_strangers_write_to_the_target_has_everything_compared() -> None:
     world.lake.rewrite(TARGET, lambda r: r | {"v": "stranger"} if r["k"] == 3 else r)
     change(world)
     assert compared_in_full(world, world.run(), "others have written the target")
+
+
+@pytest.mark.parametrize("mode", list(Mode))
+def test_a_strangers_write_is_announced_as_what_it_is(mode: Mode) -> None:
+    world = World(*SIX, mode=mode.value)
+    world.run()
+    world.lake.append(TARGET, [row(9)])
+    said: list[str] = []
+    Refreshes(replace(world.process(), watch=Lines(said.append))).run(NAME, ONE)
+    [note] = [line for line in said if " reads " in line]
+    assert note.endswith(
+        f"reads everything: others have written the target {TARGET} since the last refresh, in version 2"
+    )
+    assert world.fresh()
+
+
+def test_keys_that_a_stranger_has_repeated_are_told_with_his_versions_and_the_way_back() -> None:
+    world = World(*SIX)
+    world.run()
+    left = world.record.published
+    assert left is not None
+    world.lake.append(TARGET, [row(3)])
+    world.lake.append(TARGET, [row(4)])
+    with pytest.raises(Failed, match="versions 2 to 3") as raised:
+        world.run()
+    assert raised.value.code == "duplicate_target_key"
+    assert f"`RESTORE TABLE delta.`{TARGET}` TO VERSION AS OF {left.version}`" in raised.value.next
+    world.lake.restore(TARGET, left.version)
+    world.run()
+    assert world.fresh()
 
 
 def test_a_half_applied_run_that_was_given_up_has_everything_compared() -> None:
