@@ -100,8 +100,11 @@ def is_late(schedule: Schedule, seconds: float | None) -> bool:
     return allowed is not None and (seconds is None or seconds > allowed.total_seconds())
 
 
-def told(cause: Cause, behind: Iterable[Behind], suspended: str | None = None) -> str:
-    """The cause in words, with the changes that wait, or why it is suspended."""
+def told(cause: Cause, behind: Iterable[Behind], suspended: str | None = None, ready: Cause | None = None) -> str:
+    """The cause in words, with the changes that wait, or why it is suspended.
+
+    `ready` is what would make it due if it were not refreshed by hand only.
+    """
     waiting = ", ".join(f"{b.name} since {b.oldest:%Y-%m-%d %H:%M:%S} UTC" for b in behind)
     match cause:
         case Cause.FIRST:
@@ -115,7 +118,8 @@ def told(cause: Cause, behind: Iterable[Behind], suspended: str | None = None) -
         case Cause.NOTHING_NEW:
             return "no input has changed a row since the last refresh"
         case Cause.MANUAL:
-            return "it is refreshed by hand only" + (f"; changes wait: {waiting}" if waiting else "")
+            why = told(ready, ()) if ready else f"changes wait: {waiting}" if waiting else ""
+            return f"it is refreshed by hand only; {why}" if why else "it is refreshed by hand only"
         case Cause.RUNNING:
             return "it is being refreshed"
         case Cause.PAUSED:

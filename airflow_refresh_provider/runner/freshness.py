@@ -39,6 +39,7 @@ def report_due(ports: Ports, name: str) -> DueReport:
     now, published = ports.clock.now(), record.published
     with _told_of(name):
         behind = _look(ports, record, published).behind if published else ()
+    ready = _ready(ports, record)
     decision = due(
         DueFacts(
             now=now,
@@ -46,14 +47,14 @@ def report_due(ports: Ports, name: str) -> DueReport:
             refreshed_at=published.at if published else None,
             behind=(*behind, *_clock(record)),
             resting=_resting(ports, record),
-            ready=_ready(ports, record),
+            ready=ready,
         )
     )
     return DueReport(
         name=name,
         due=decision.cause.due,
         cause=decision.cause.value,
-        reason=told(decision.cause, behind, record.suspended),
+        reason=told(decision.cause, behind, record.suspended, ready),
         next_at=decision.next_at,
         lag_seconds=lag(now, behind).total_seconds() if published else None,
     )
