@@ -10,19 +10,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from airflow.sdk import DAG, Asset, AssetAny, BaseOperator, Param, TaskGroup, TriggerRule
+from airflow.sdk import DAG, Asset, AssetAny, BaseOperator, TaskGroup, TriggerRule
 
 from airflow_refresh_provider.assets import changes_asset, input_asset
+from airflow_refresh_provider.core.broken import Broken
 from airflow_refresh_provider.core.cascade import Link, bases, ordered
 from airflow_refresh_provider.core.definition import Definition
-from airflow_refresh_provider.core.mode import AS_DEFINED, Mode
+from airflow_refresh_provider.core.mode import AS_DEFINED
 from airflow_refresh_provider.hooks import configuration
 from airflow_refresh_provider.hooks.refresh import RefreshHook
 from airflow_refresh_provider.operators import binding
+from airflow_refresh_provider.operators.form import trigger_form
 from airflow_refresh_provider.operators.pinning import RefreshPinOperator
 from airflow_refresh_provider.operators.refresh import (
     CleanupOperator,
     RefreshLoadOperator,
+    RefreshOperator,
     RefreshReleaseOperator,
     RefreshStartOperator,
     VnodeMergeOperator,
@@ -32,7 +35,7 @@ _BEGINNING = datetime.fromisoformat("2024-01-01T00:00:00+00:00")
 
 
 def refresh_dag(
-    definition: Definition,
+    definition: Definition | Broken,
     *,
     schedule: Any = AS_DEFINED,
     upstream: Mapping[str, Asset] | None = None,
@@ -44,8 +47,11 @@ def refresh_dag(
     """A DAG that keeps one definition's target fresh. `options` are those of DAG, and outrank what is set here.
 
     One run at a time, without catching up: whichever run comes first brings everything up to date. Without `schedule`
-    the definition's own is taken. `upstream`: input -> its asset, for inputs that other DAGs keep fresh.
+    the definition's own is taken. `upstream`: input -> its asset, for inputs that other DAGs keep fresh. Of a broken
+    file it makes a DAG that nothing begins, and that says what is wrong.
     """
+    if isinstance(definition, Broken):
+        return _broken_dag(definition, dag_id, default_args, options)
     inputs = {name: (upstream or {}).get(name) or _asset(definition, name) for name in definition.inputs}
     given: dict[str, Any] = {
         "tags": ["refresh", *definition.tags],
@@ -59,7 +65,7 @@ def refresh_dag(
     return dag
 
 
-def refresh_group(definition: Definition, refresh_conn_id: str = RefreshHook.default_conn_name) -> TaskGroup:
+def refresh_group(definition: Definition | Broken, refresh_conn_id: str = RefreshHook.default_conn_name) -> TaskGroup:
     """The same tasks as a group inside another DAG."""
     with TaskGroup(definition.name.replace(".", "_")) as group:
         refresh_tasks(definition, refresh_conn_id)
@@ -68,7 +74,7 @@ def refresh_group(definition: Definition, refresh_conn_id: str = RefreshHook.def
 
 def cascade_dag(
     dag_id: str,
-    definitions: Iterable[Definition],
+    definitions: Iterable[Definition | Broken],
     *,
     schedule: Any = None,
     refresh_conn_id: str = RefreshHook.default_conn_name,
@@ -78,9 +84,9 @@ def cascade_dag(
     """A DAG of definitions that feed each other, parents first. `options` are those of DAG.
 
     What none of them makes is read at one version by all, fixed by the first task. One that fails stops those it feeds;
-    the others go on.
+    the others go on. Raises Invalid for a broken one: nobody knows whom it feeds.
     """
-    links = ordered(definitions)
+    links = ordered(_sound(definition) for definition in definitions)
     with _dag(dag_id, schedule, default_args, {"tags": ["refresh"], "doc_md": _cascade_doc(links)} | options) as dag:
         reads = {place: read.model_dump(mode="json") for place, read in bases(links).items()}
         pinned = RefreshPinOperator(task_id="pin", reads=reads, refresh_conn_id=refresh_conn_id)
@@ -94,15 +100,19 @@ def cascade_dag(
 
 
 def refresh_tasks(
-    definition: Definition,
+    definition: Definition | Broken,
     refresh_conn_id: str,
     inlets: Sequence[Asset] = (),
     pins: Any = None,
 ) -> tuple[BaseOperator, BaseOperator]:
     """The tasks of a phased refresh, in the DAG or group that is open. Returns the first and the last that counts.
 
-    The first one begins whether those before it have done something or skipped.
+    The first one begins whether those before it have done something or skipped. In the place of a broken definition
+    there is one task that fails with what is wrong.
     """
+    if isinstance(definition, Broken):
+        failing = RefreshOperator(task_id="broken", definition=definition, refresh_conn_id=refresh_conn_id)
+        return failing, failing
     common: dict[str, Any] = {"definition": binding.stored(definition), "refresh_conn_id": refresh_conn_id}
     start = RefreshStartOperator(
         task_id="start", inlets=list(inlets), pins=pins, trigger_rule=TriggerRule.NONE_FAILED, **common
@@ -131,28 +141,25 @@ def _dag(dag_id: str, schedule: Any, default_args: Mapping[str, Any] | None, opt
     return DAG(dag_id, schedule=schedule, default_args=retrying | dict(default_args or {}), **(given | dict(options)))
 
 
-def trigger_form() -> dict[str, Param]:
-    """What can be chosen when a run is triggered by hand."""
-    return {
-        "mode": Param(
-            AS_DEFINED,
-            type="string",
-            enum=[AS_DEFINED, *Mode],
-            description="How changes are found: by looking at everything, or only at what the inputs say has changed.",
-        ),
-        "on_interrupted": Param(
-            "resume",
-            type="string",
-            enum=["resume", "restart"],
-            description="An unfinished run is finished at its own input versions, or given up for a new one.",
-        ),
-        "force": Param(
-            False, type="boolean", description="Run although nothing moved, and accept the deletion of many rows."
-        ),
-        "compare_only": Param(
-            False, type="boolean", description="Only count and show differences between target and query."
-        ),
+def _broken_dag(
+    broken: Broken, dag_id: str | None, default_args: Mapping[str, Any] | None, options: Mapping[str, Any]
+) -> DAG:
+    """A DAG that shows what is wrong with a file wherever people look: in the list, on its page, in its one task."""
+    error = broken.error
+    told = {
+        "tags": [*(options.get("tags") or ["refresh"]), "broken"],
+        "description": f"{error.message.splitlines()[0]}. {error.next}",
+        "doc_md": f"### {broken.file} is broken\n\n```\n{error.message}\n```\n\n{error.left} {error.next}\n",
     }
+    with _dag(dag_id or broken.name, None, default_args, {**options, **told}) as dag:
+        refresh_tasks(broken, RefreshHook.default_conn_name)
+    return dag
+
+
+def _sound(definition: Definition | Broken) -> Definition:
+    if isinstance(definition, Broken):
+        raise definition.error
+    return definition
 
 
 def _asset(definition: Definition, name: str) -> Asset | None:

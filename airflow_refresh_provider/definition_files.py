@@ -1,18 +1,20 @@
 """Definitions from YAML files: a file or a folder in, checked definitions out.
 
-Here, and only here, a path may be relative: to the folder of its file. Everything wrong with any of the files is told
-in one error, one line a problem.
+Here, and only here, a path may be relative: to the folder of its file. Everything that is wrong is told in one error,
+one line a problem: in one for all files, or, so that sound files are of use beside broken ones, in one for each.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Hashable, Iterator, Mapping
 from pathlib import Path
 
 import yaml
 
+from airflow_refresh_provider.core.broken import Broken
 from airflow_refresh_provider.core.definition import Definition
 from airflow_refresh_provider.core.locations import is_relative
 from airflow_refresh_provider.core.problems import invalid
@@ -21,30 +23,61 @@ from airflow_refresh_provider.errors import Invalid
 _SUFFIXES = (".yaml", ".yml")
 
 
-def load_definitions(path: str | os.PathLike[str]) -> tuple[Definition, ...]:
+_Found = list[tuple[Path, Definition]]
+_Errors = list[tuple[Path, Invalid]]
+
+
+def load_definitions(path: str | os.PathLike[str], *, strict: bool = False) -> tuple[Definition | Broken, ...]:
     """All definitions of a file, or of the *.yaml and *.yml files of a folder in the order of their names.
 
+    What is wrong with one of them keeps no other from its work: for each file with something wrong there is a Broken,
+    from which `refresh_dag` makes a DAG that says what. Raises Invalid where there is no file, and, if `strict`,
+    naming file, field and fix of everything that is wrong.
+
     A relative path begins at the folder of the calling file, as a DAG file cannot know where Airflow runs it; without
-    a calling file at the current folder. Raises Invalid naming file, field and fix of everything that is wrong.
+    a calling file at the current folder.
     """
     caller = sys._getframe(1).f_globals.get("__file__")
-    return read_definitions(Path(caller).parent / path if caller else path)
+    place = Path(caller).parent / path if caller else Path(path)
+    return read_definitions(place) if strict or not place.exists() else _sound_and_broken(place)
 
 
 def read_definitions(path: str | os.PathLike[str]) -> tuple[Definition, ...]:
-    """As `load_definitions`, a relative path beginning at the current folder."""
-    found: list[tuple[Path, Definition]] = []
-    errors: list[tuple[Path, Invalid]] = []
-    for file in _files(Path(path)):
+    """As a strict `load_definitions`, a relative path beginning at the current folder."""
+    found, errors = _read(Path(path))
+    if errors:
+        raise _together(errors)
+    return tuple(definition for _, definition in found)
+
+
+def _sound_and_broken(path: Path) -> tuple[Definition | Broken, ...]:
+    """The sound definitions, and after them one Broken for each file that holds another."""
+    found, errors = _read(path)
+    sound: dict[str, Definition] = {}
+    for _, definition in found:
+        sound.setdefault(definition.name, definition)
+    broken = [
+        Broken(_name_of(file), str(file), _together([(f, e) for f, e in errors if f == file]))
+        for file in dict.fromkeys(file for file, _ in errors)
+    ]
+    return (*sound.values(), *broken)
+
+
+def _name_of(file: Path) -> str:
+    """A name that no definition has, and that Airflow takes for DAGs and tasks."""
+    return re.sub(r"[^\w.-]", "_", f"broken.{file.absolute().parent.name}.{file.name}")
+
+
+def _read(path: Path) -> tuple[_Found, _Errors]:
+    found: _Found = []
+    errors: _Errors = []
+    for file in _files(path):
         for given in _documents(file, errors):
             try:
                 found.append((file, Definition.build(**_resolved(given, file.parent))))
             except Invalid as error:
                 errors.append((file, error))
-    errors += _repeated_names(found)
-    if errors:
-        raise _together(errors)
-    return tuple(definition for _, definition in found)
+    return found, [*errors, *_repeated_names(found)]
 
 
 def _files(path: Path) -> list[Path]:
@@ -56,7 +89,7 @@ def _files(path: Path) -> list[Path]:
     return files
 
 
-def _documents(file: Path, errors: list[tuple[Path, Invalid]]) -> Iterator[dict[str, object]]:
+def _documents(file: Path, errors: _Errors) -> Iterator[dict[str, object]]:
     """The mappings of a file that can be read as definitions; what cannot is added to `errors`."""
     try:
         documents = [d for d in yaml.load_all(_text(file), Loader=_Loader) if d is not None]
@@ -128,7 +161,7 @@ def _query_of(fields: Mapping[str, object], folder: Path) -> str:
         raise invalid([f"query_file: {file} {error.message}"]) from None
 
 
-def _repeated_names(found: list[tuple[Path, Definition]]) -> Iterator[tuple[Path, Invalid]]:
+def _repeated_names(found: _Found) -> Iterator[tuple[Path, Invalid]]:
     first: dict[str, Path] = {}
     for file, definition in found:
         if definition.name in first:
@@ -136,7 +169,7 @@ def _repeated_names(found: list[tuple[Path, Definition]]) -> Iterator[tuple[Path
         first.setdefault(definition.name, file)
 
 
-def _together(errors: list[tuple[Path, Invalid]]) -> Invalid:
+def _together(errors: _Errors) -> Invalid:
     lines = [f"{file}: {line}" for file, error in errors for line in error.message.splitlines()]
     codes = {error.code for _, error in errors}
     nexts = {error.next for _, error in errors}

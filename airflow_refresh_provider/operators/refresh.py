@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import Asset, BaseOperator
 from airflow.sdk.exceptions import AirflowSkipException, TaskDeferred
 
+from airflow_refresh_provider.core.broken import Broken
 from airflow_refresh_provider.core.results import Outcome, RunResult
 from airflow_refresh_provider.errors import Interrupted, Paused
 from airflow_refresh_provider.hooks import configuration
@@ -31,7 +32,10 @@ _STOPPED = "the task was asked to stop"
 
 
 class _RefreshTask(BaseOperator):
-    """What all operators know: the definition, by itself or by the name it was registered under, and the connection."""
+    """What all operators know: the definition, by itself or by the name it was registered under, and the connection.
+
+    With a broken definition a task fails with what is wrong, before it looks at anything else.
+    """
 
     ui_color = "#e4f0e8"
     template_fields: Sequence[str] = ()
@@ -42,12 +46,13 @@ class _RefreshTask(BaseOperator):
     def __init__(
         self,
         *,
-        definition: Definition | Mapping[str, Any] | str,
+        definition: Definition | Broken | Mapping[str, Any] | str,
         refresh_conn_id: str = RefreshHook.default_conn_name,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self.definition = binding.stored(definition)
+        self._broken = definition if isinstance(definition, Broken) else None
+        self.definition = binding.stored(definition.name if isinstance(definition, Broken) else definition)
         self.refresh_conn_id = refresh_conn_id
         self._at_work = False
 
@@ -63,6 +68,8 @@ class _RefreshTask(BaseOperator):
         did before is found where it was left.
         """
         with binding.as_airflow_errors():
+            if self._broken:
+                raise self._broken.error
             try:
                 self._at_work = True
                 return self.perform(

@@ -6,7 +6,6 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -55,13 +54,6 @@ def test_a_dag_survives_serialisation_and_the_query_is_no_template() -> None:
 def test_the_asset_bears_the_name_of_the_definition() -> None:
     asset = target_asset(_definition(target="s3://bucket/t"))
     assert (asset.name, asset.uri) == ("a.b", "s3://bucket/t")
-
-
-def test_a_broken_definition_is_one_import_error_that_says_where(airflow: Airflow, tmp_path: Path) -> None:
-    (tmp_path / "broken.yaml").write_text("name: a\ntarget: ./t\nkeys: [k]\ninputs: {x: {path: ./x}}\nquery: SELEC\n")
-    body = f"from airflow_refresh_provider import load_definitions, refresh_dag\nload_definitions({str(tmp_path)!r})\n"
-    told = airflow.import_error(body)
-    assert str(tmp_path / "broken.yaml") in told
 
 
 @pytest.mark.parametrize("conf", [{"on_interrupted": "maybe"}, {"force": "perhaps"}, {"mode": "some"}])

@@ -53,13 +53,18 @@ def test_a_consumer_is_told_which_version_it_gets(table: Table, site: Site) -> N
     (site.dags / f"{consumer}.py").unlink()
 
 
-def test_a_broken_definition_is_one_import_error_and_the_other_dags_stay(table: Table, site: Site) -> None:
+def test_a_broken_definition_is_a_dag_that_fails_and_the_others_stay(table: Table, site: Site) -> None:
+    rest = site.airflow.rest
     table.deploy()
-    (table.folder / "broken.yaml").write_text("name: broken\ntarget: ./t\n")
+    folder = table.folder / "definitions"
+    folder.mkdir()
+    (folder / "broken.yaml").write_text("name: broken\ntarget: ./t\n")
     file = site.dags / "broken_refreshes.py"
-    file.write_text(
-        f"from airflow_refresh_provider import load_definitions  # a dag\nload_definitions({str(table.folder)!r})\n"
-    )
-    until(lambda: any("broken.yaml" in error for error in site.airflow.rest.import_errors()), "an import error")
+    body = f"for definition in load_definitions({str(folder)!r}):\n    refresh_dag(definition)\n"
+    file.write_text(f"from airflow_refresh_provider import load_definitions, refresh_dag  # a dag\n{body}")
+    until(lambda: "broken.definitions.broken.yaml" in rest.dag_ids(), "the DAG of the broken file")
+    rest.unpause("broken.definitions.broken.yaml")
+    run_id = rest.trigger("broken.definitions.broken.yaml")
+    until(lambda: rest.state("broken.definitions.broken.yaml", run_id) == "failed", "its failure")
     file.unlink()
     assert table.ended(table.trigger()) == "success"

@@ -50,7 +50,7 @@ def test_the_tables_leave_no_field_out() -> None:
 @pytest.mark.parametrize("example", EXAMPLES, ids=range(len(EXAMPLES)))
 def test_every_example_on_the_page_is_a_definition(example: str, tmp_path: Path) -> None:
     (tmp_path / "example.yaml").write_text(example)
-    assert load_definitions(tmp_path / "example.yaml")
+    assert load_definitions(tmp_path / "example.yaml", strict=True)
     jsonschema.validate(yaml.safe_load(example), definition_schema())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 import runpy
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from airflow_refresh_provider.core.broken import Broken
 from airflow_refresh_provider.definition_files import load_definitions, read_definitions
 from airflow_refresh_provider.errors import Invalid
 
@@ -32,7 +34,7 @@ def write(folder: Path, text: str, name: str = "a.yaml") -> Path:
 
 def refusal(path: Path) -> str:
     with pytest.raises(Invalid) as caught:
-        load_definitions(path)
+        load_definitions(path, strict=True)
     assert caught.value.code == "definition_invalid"
     assert caught.value.exit_code == 2
     return caught.value.message
@@ -49,6 +51,32 @@ def test_a_folder_is_read_in_order_of_file_names(tmp_path: Path) -> None:
     write(tmp_path, "not a definition", "c.txt")
     write(tmp_path, "not a definition", "d.yaml/e.yaml")
     assert [d.name for d in load_definitions(str(tmp_path))] == ["first", "second"]
+
+
+def test_a_broken_file_leaves_the_others_sound(tmp_path: Path) -> None:
+    write(tmp_path, GOOD.format(name="first") + "extra: 1\n---" + GOOD.format(name="second"), "a b.yaml")
+    write(tmp_path, GOOD.format(name="third"), "b.yaml")
+    write(tmp_path, GOOD.format(name="third"), "c.yml")
+    *sound, one, other = load_definitions(tmp_path)
+    assert [definition.name for definition in sound] == ["second", "third"]
+    assert isinstance(one, Broken)
+    assert (one.name, one.file) == (f"broken.{tmp_path.name}.a_b.yaml", str(tmp_path / "a b.yaml"))
+    assert one.error.message == f"{tmp_path / 'a b.yaml'}: extra: unknown field."
+    assert isinstance(other, Broken)
+    assert "name: third is already used" in other.error.message
+
+
+def test_whoever_takes_a_broken_file_for_a_definition_is_told_what_is_wrong(tmp_path: Path) -> None:
+    [broken] = load_definitions(write(tmp_path, "name: a\n"))
+    with pytest.raises(Invalid, match="keys: is required"):
+        _ = broken.target
+    assert copy.deepcopy(broken).name == broken.name
+
+
+def test_where_nothing_is_there_is_nothing_to_stand_in_for(tmp_path: Path) -> None:
+    for path in (tmp_path, tmp_path / "missing", tmp_path / "missing.yaml"):
+        with pytest.raises(Invalid, match=path.name):
+            load_definitions(path)
 
 
 def test_relative_places_are_relative_to_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -150,7 +178,7 @@ def test_problems_of_all_files_are_told_together_each_with_its_file(tmp_path: Pa
 def test_a_query_that_is_wrong_keeps_its_own_code_and_advice(tmp_path: Path) -> None:
     file = write(tmp_path, GOOD.format(name="a").replace("SELECT id FROM orders", "SELECT id FROM"))
     with pytest.raises(Invalid, match="cannot be understood near 'FROM'") as caught:
-        load_definitions(file)
+        read_definitions(file)
     assert caught.value.code == "query_invalid"
     assert "Correct the SQL" in caught.value.next
 
@@ -175,4 +203,4 @@ def test_any_text_that_is_no_definition_gives_one_refusal(text: str, tmp_path_fa
     file = tmp_path_factory.mktemp("any") / "a.yaml"
     file.write_text(text, encoding="utf-8")
     with pytest.raises(Invalid, match=re.escape(str(file))):
-        load_definitions(file)
+        read_definitions(file)
