@@ -16,7 +16,6 @@ from airflow_refresh_provider.assets import changes_asset, input_asset
 from airflow_refresh_provider.core.broken import Broken
 from airflow_refresh_provider.core.cascade import Link, bases, ordered
 from airflow_refresh_provider.core.definition import Definition
-from airflow_refresh_provider.core.mode import AS_DEFINED
 from airflow_refresh_provider.hooks import configuration
 from airflow_refresh_provider.hooks.refresh import RefreshHook
 from airflow_refresh_provider.operators import binding
@@ -37,7 +36,7 @@ _BEGINNING = datetime.fromisoformat("2024-01-01T00:00:00+00:00")
 def refresh_dag(
     definition: Definition | Broken,
     *,
-    schedule: Any = AS_DEFINED,
+    schedule: Any = None,
     upstream: Mapping[str, Asset] | None = None,
     dag_id: str | None = None,
     refresh_conn_id: str = RefreshHook.default_conn_name,
@@ -46,9 +45,10 @@ def refresh_dag(
 ) -> DAG:
     """A DAG that keeps one definition's target fresh. `options` are those of DAG, and outrank what is set here.
 
-    One run at a time, without catching up: whichever run comes first brings everything up to date. Without `schedule`
-    the definition's own is taken. `upstream`: input -> its asset, for inputs that other DAGs keep fresh. Of a broken
-    file it makes a DAG that nothing begins, and that says what is wrong.
+    One run at a time, without catching up: whichever run comes first brings everything up to date. `schedule` is for
+    definitions that do not say themselves when they are refreshed; what one says in `refresh` outranks it. `upstream`:
+    input -> its asset, for inputs that other DAGs keep fresh. Of a broken file it makes a DAG that nothing begins, and
+    that says what is wrong.
     """
     if isinstance(definition, Broken):
         return _broken_dag(definition, dag_id, default_args, options)
@@ -58,7 +58,7 @@ def refresh_dag(
         "description": definition.description or f"Keeps {definition.target} fresh",
         "doc_md": _doc(definition),
     }
-    when = _schedule(definition, inputs) if schedule == AS_DEFINED else schedule
+    when = schedule if definition.refresh.by_hand else _schedule(definition, inputs)
     owned = {"owner": definition.owner or "airflow"} | dict(default_args or {})
     with _dag(dag_id or f"refresh.{definition.name}", when, owned, given | options) as dag:
         refresh_tasks(definition, refresh_conn_id, inlets=[asset for asset in inputs.values() if asset])

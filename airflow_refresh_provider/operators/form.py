@@ -1,10 +1,24 @@
-"""The trigger form: what can be chosen when a refresh is triggered by hand."""
+"""The trigger form: what can be chosen when a refresh is triggered by hand, and what cannot.
+
+Airflow checks the values of a form's fields when a run is triggered. It takes any other field for one of somebody
+else's, so those are refused by the task that begins.
+"""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from airflow.sdk import Param
 
 from airflow_refresh_provider.core.mode import AS_DEFINED, Mode
+from airflow_refresh_provider.core.problems import suggestion
+from airflow_refresh_provider.errors import Invalid
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+_WITHOUT_FIELD = {"if_running"}
+"""Known, but not offered."""
 
 
 def trigger_form() -> dict[str, Param]:
@@ -29,3 +43,17 @@ def trigger_form() -> dict[str, Param]:
             False, type="boolean", description="Only count and show differences between target and query."
         ),
     }
+
+
+def check_form(context: Context) -> None:
+    """Raise Invalid for a field that nobody reads. A DAG without the form may be told what it likes."""
+    declared = set(context["dag"].params)
+    if not trigger_form().keys() <= declared:
+        return
+    unknown = sorted(set(context["dag_run"].conf or {}) - declared - _WITHOUT_FIELD)
+    if unknown:
+        raise Invalid(
+            "unknown_parameter",
+            f"{', '.join(unknown)}: unknown in the configuration of a DAG run.{suggestion(unknown[0], declared)}",
+            next=f"Trigger the DAG with none but {', '.join(sorted(declared))}.",
+        )

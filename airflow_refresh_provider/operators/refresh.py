@@ -19,6 +19,7 @@ from airflow_refresh_provider.errors import Interrupted, Paused
 from airflow_refresh_provider.hooks import configuration
 from airflow_refresh_provider.hooks.refresh import RefreshHook
 from airflow_refresh_provider.operators import binding
+from airflow_refresh_provider.operators.form import check_form
 from airflow_refresh_provider.operators.links import RunLink, TargetLink
 from airflow_refresh_provider.triggers.refresh import Wish, waiting
 
@@ -121,6 +122,7 @@ class RefreshStartOperator(_RefreshTask):
         """Register the definition if it was given, then begin."""
         from airflow_refresh_provider.runner import phases
 
+        check_form(context)
         binding.register(ports, self.definition)
         if binding.compare_only(context):
             binding.show_differences(ports, self.definition_name, self.log)
@@ -203,6 +205,7 @@ class RefreshOperator(_RefreshTask):
         """Register the definition if it was given, then refresh."""
         from airflow_refresh_provider.runner.refreshes import Refreshes
 
+        check_form(context)
         binding.register(ports, self.definition)
         if binding.compare_only(context):
             binding.show_differences(ports, self.definition_name, self.log)

@@ -17,6 +17,7 @@ from airflow_refresh_provider.core.results import Outcome, RunResult
 from airflow_refresh_provider.errors import Retry
 from airflow_refresh_provider.hooks.refresh import RefreshHook
 from airflow_refresh_provider.operators import binding
+from airflow_refresh_provider.operators.form import check_form
 from airflow_refresh_provider.operators.refresh import RefreshOperator
 from airflow_refresh_provider.operators.submission import DeltaFrom, Submission, arguments
 
@@ -53,6 +54,7 @@ class RefreshSubmitOperator(RefreshOperator):
         """Register the definition if it was given, then have it refreshed, unless there is nothing to do."""
         from airflow_refresh_provider.runner.refreshes import Refreshes
 
+        check_form(context)
         binding.register(ports, self.definition)
         wanted, compare_only = binding.request(context), binding.compare_only(context)
         if not compare_only:

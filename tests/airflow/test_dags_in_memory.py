@@ -13,7 +13,7 @@ from airflow_refresh_provider.runner import phases
 from tests.airflow.conftest import Airflow, DagRunSeen
 from tests.airflow.shared import Shared
 from tests.unit.runner.faults import at, disconnected
-from tests.unit.runner.world import INPUT, NAME, row
+from tests.unit.runner.world import INPUT, NAME, TARGET, row
 
 PHASED = """
 from airflow_refresh_provider import Definition
@@ -23,7 +23,7 @@ refresh_dag(Definition.model_validate({definition!r}), schedule=None, default_ar
 SINGLE = """
 from datetime import datetime
 from airflow.sdk import DAG
-from airflow_refresh_provider.dag_factory import trigger_form
+from airflow_refresh_provider.operators.form import trigger_form
 from airflow_refresh_provider.operators.refresh import RefreshOperator
 with DAG("single_{name}", schedule=None, start_date=datetime(2024, 1, 1), params=trigger_form()):
     RefreshOperator(task_id="refresh", definition={definition!r})
@@ -67,6 +67,20 @@ def test_a_comparison_writes_nothing(airflow: Airflow, share: Callable[..., Shar
     seen = airflow.run(airflow.dag(PHASED.format(definition=shared.definition)), compare_only=True)
     assert set(seen.tasks.values()) == {"skipped"}
     assert len(shared.world.commits) == commits
+
+
+@pytest.mark.parametrize(("shape", "first"), [(PHASED, "start"), (SINGLE, "refresh")])
+def test_a_field_that_nobody_reads_fails_the_first_task(
+    airflow: Airflow, share: Callable[..., Shared], capfd: pytest.CaptureFixture[str], shape: str, first: str
+) -> None:
+    shared = share()
+    dag = airflow.dag(shape.format(definition=shared.definition, name="asked"))
+    assert airflow.run(dag, modes="full").tasks[first] == "failed"
+    told = "".join(capfd.readouterr())
+    assert "modes: unknown in the configuration of a DAG run. Did you mean mode?" in told
+    assert "none but compare_only, force, mode, on_interrupted" in told
+    assert TARGET not in shared.world.lake.tables
+    assert airflow.run(dag, mode="full").tasks[first] == "success"
 
 
 def test_a_unit_that_fails_leaves_a_run_that_the_next_dag_run_finishes(

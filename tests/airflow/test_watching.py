@@ -116,11 +116,23 @@ def build(**fields: Any) -> Definition:
     [("manual", "NullTimetable"), ({"interval": "15 min"}, "Delta"), ({"cron": "0 6 * * *"}, "Cron")],
 )
 def test_a_dag_has_the_schedule_of_its_definition(refresh: Any, timetable: str) -> None:
-    dag = refresh_dag(build(refresh=refresh))
-    assert timetable in type(dag.timetable).__name__
-    assert (
-        timetable in type(refresh_dag(build(refresh=refresh), schedule=None).timetable).__name__ or refresh != "manual"
-    )
+    assert timetable in type(refresh_dag(build(refresh=refresh)).timetable).__name__
+
+
+@pytest.mark.parametrize(
+    ("refresh", "given"),
+    [
+        ("manual", True),
+        ({"target_lag": "1 h"}, True),
+        ({"interval": "15 min"}, False),
+        ({"cron": "0 6 * * *"}, False),
+        ({"on_change": True}, False),
+    ],
+)
+def test_the_schedule_of_a_dag_file_is_for_definitions_that_have_none(refresh: Any, given: bool) -> None:
+    schedule: Any = refresh_dag(build(refresh=refresh), schedule="@hourly").schedule
+    assert (schedule == "@hourly") is given
+    assert given or schedule == refresh_dag(build(refresh=refresh)).schedule
 
 
 def test_inputs_that_begin_refreshes_are_watched_and_all_are_told_as_inlets() -> None:
