@@ -285,9 +285,16 @@ def _(value: Differences) -> Sheet:
 
 
 def _run(run: RunStatus) -> str:
-    alive = f"held by {run.owner}" if run.live else "interrupted"
     chunks = _of(run.chunks_done, run.chunks_total)
-    return f"{run.run_id}, {run.stage}, {chunks} chunks, attempt {run.attempts}, {alive}"
+    return f"{run.run_id}, {run.stage}, {chunks} chunks, attempt {run.attempts}, {_holder(run)}"
+
+
+def _holder(run: RunStatus) -> str:
+    """Who is at it, or whom it waits for."""
+    tasks = f"tasks of {run.origin.strip()}" if run.origin else "tasks of its own"
+    if run.live:
+        return f"held by {run.owner or tasks}"
+    return f"between two {tasks}, kept until {_time(run.kept_until)}" if run.kept_until else "interrupted"
 
 
 def _rows(rows: Rows) -> str:

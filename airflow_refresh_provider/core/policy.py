@@ -56,7 +56,7 @@ def check_deletes(deleted: int, target_rows: int, allowed: float, *, force: bool
         f"the refresh would delete {deleted} of {target_rows} rows ({deleted / target_rows:.0%}), "
         f"more than max_delete_ratio {allowed:g} allows",
         left="The target was not changed.",
-        next="Check the inputs. If the deletes are meant, run again with --force or raise max_delete_ratio.",
+        next="Check the inputs. If the deletes are meant, run again with `force` or raise max_delete_ratio.",
     )
 
 

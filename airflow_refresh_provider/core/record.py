@@ -86,6 +86,18 @@ class Run(Stored):
         return self.lease.generation
 
     @property
+    def holder(self) -> str:
+        """Who holds the run, in words: its owner, or the tasks that it is kept for."""
+        if self.lease.owner:
+            return self.lease.owner.label
+        return f"the tasks of {self.origin.strip()}" if self.origin else "its own next task"
+
+    def kept_until(self, now: datetime) -> datetime | None:
+        """Until when nobody but the run's own tasks may take it; None when it is not kept for them."""
+        until = self.lease.parked_until
+        return until if until and now < until else None
+
+    @property
     def clocked(self) -> bool:
         """Whether the query reads the clock, so that its result moves without its inputs."""
         return self.plan.query != self.definition.query_text

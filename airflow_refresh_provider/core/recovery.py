@@ -69,7 +69,7 @@ def admit(record: Record, liveness: Liveness, now: datetime, origin: str | None 
     run = record.run
     if run is None:
         return Admission.START
-    parked = run.lease.parked_until is not None and now < run.lease.parked_until
+    parked = run.kept_until(now) is not None
     own = origin is not None and run.origin == origin
     if own and parked:
         return Admission.ATTACH

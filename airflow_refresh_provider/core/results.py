@@ -113,12 +113,18 @@ class CascadeResult(Stored):
 
 
 class RunStatus(Stored):
-    """A run in progress, or interrupted. `live`: its owner gave a sign of life lately."""
+    """A run in progress, or interrupted. `live`: its owner gave a sign of life lately.
+
+    `origin` names what it is made for, such as a DAG run. `kept_until`: nobody but the tasks of that may go on with it
+    before, whether one is at work now or not.
+    """
 
     run_id: str
     stage: str
     owner: str | None
     live: bool
+    origin: str | None = None
+    kept_until: datetime | None = None
     started_at: datetime
     generation: int
     attempts: int

@@ -117,10 +117,9 @@ def _delete_target(ports: Ports, record: Record) -> bool:
 
 def _at_work(record: Record) -> Refused:
     assert record.run is not None
-    owner = record.run.lease.owner.label if record.run.lease.owner else "its own next task"
     return Refused(
         "already_running",
-        f"{record.name} is being refreshed by {owner}: run {record.run.run_id}",
+        f"{record.name} is being refreshed by {record.run.holder}: run {record.run.run_id}",
         next=f"Wait for it, or stop it and drop the definition: `airflow-refresh drop {record.name} --stop`.",
     )
 

@@ -80,11 +80,14 @@ def status(ports: Ports, record: Record) -> DefinitionStatus:
 
 def _run_status(ports: Ports, record: Record, run: Run) -> RunStatus:
     how_far = reports.report(record, run.run_id, ports.store.progress(record.name, run.run_id))
+    judged = judge(ports, record)
     return RunStatus(
         run_id=run.run_id,
         stage=how_far.stage,
         owner=run.lease.owner.label if run.lease.owner else None,
-        live=judge(ports, record) is Liveness.LIVE,
+        live=judged is Liveness.LIVE,
+        origin=run.origin,
+        kept_until=None if judged is Liveness.OVER else run.kept_until(ports.clock.now()),
         started_at=run.started_at,
         generation=run.generation,
         attempts=run.attempts,

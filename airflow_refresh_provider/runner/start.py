@@ -7,6 +7,7 @@ No Spark is needed to start, nor to find that there is nothing to do.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from airflow_refresh_provider.core.lifecycle import Event, State
 from airflow_refresh_provider.core.owner import BEAT_EVERY, WAIT_FOR_LEASE, Beat, Liveness, liveness
@@ -54,7 +55,7 @@ def begin(ports: Ports, name: str, request: Request) -> Begun:
                 raise resetting(name)
             case Admission.BUSY:
                 if not _may_expire(ports, record) or ports.clock.now() >= give_up_at:
-                    return _busy(record, request)
+                    return _busy(record, request, ports.clock.now())
                 ports.clock.sleep(POLL_SECONDS)
                 continue
             case Admission.START:
@@ -207,17 +208,23 @@ def _may_expire(ports: Ports, record: Record) -> bool:
     return ports.clock.now() - last > 1.5 * BEAT_EVERY
 
 
-def _busy(record: Record, request: Request) -> NothingToDo:
+def _busy(record: Record, request: Request, now: datetime) -> NothingToDo:
     run = record.run
     assert run is not None
-    owner = run.lease.owner.label if run.lease.owner else "its own next task"
     if request.if_running is IfRunning.SKIP:
-        return NothingToDo(record, f"run {run.run_id} is in progress, held by {owner}")
+        return NothingToDo(record, f"run {run.run_id} is in progress, held by {run.holder}")
     chunks = sum(len(u.chunks) for r in run.frozen.rounds for u in r.units) if run.frozen else None
     how_far = f"{chunks} chunks planned" if chunks is not None else "staging is being filled"
+    wait = f"Wait for it (`airflow-refresh progress {record.name} --follow`)"
+    kept, advice = "", f"{wait}, or choose to skip while another is at it."
+    if until := run.kept_until(now):
+        kept = f"; it is kept for them until {until:%Y-%m-%d %H:%M:%S} UTC"
+        advice = (
+            f"{wait}. If its DAG is switched off, switch it on, or begin again after that time: it is anyone's then."
+        )
     raise Refused(
         "already_running",
-        f"{record.name} is being refreshed by {owner}: run {run.run_id}, generation {run.generation}, "
-        f"{record.state.value}, {how_far}",
-        next=f"Wait for it (`airflow-refresh progress {record.name} --follow`), or use --if-running skip.",
+        f"{record.name} is being refreshed by {run.holder}: run {run.run_id}, generation {run.generation}, "
+        f"{record.state.value}, {how_far}{kept}",
+        next=advice,
     )

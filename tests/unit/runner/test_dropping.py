@@ -90,7 +90,7 @@ def test_one_that_is_at_work_is_not_dropped_unless_it_is_to_be_stopped() -> None
 def test_one_that_is_between_two_of_its_tasks_is_not_dropped_unless_it_is_to_be_stopped() -> None:
     world = changed()
     phases.start(world.process(), NAME, MINE)
-    with pytest.raises(Refused, match="its own next task"):
+    with pytest.raises(Refused, match="by the tasks of dag/one"):
         drop(world)
     assert drop(world, stop=True).run_abandoned
     with pytest.raises(Lost, match="has been dropped") as lost:

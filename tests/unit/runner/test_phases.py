@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from airflow_refresh_provider.cli.sheets import line
 from airflow_refresh_provider.core.owner import PARKED_FOR
 from airflow_refresh_provider.core.recovery import OnInterrupted
 from airflow_refresh_provider.core.request import IfRunning, Request
@@ -99,8 +100,12 @@ def test_between_two_phases_nobody_else_takes_the_run() -> None:
     world = changed()
     started(world)
     for request in (ONE, OTHER):
-        with pytest.raises(Refused, match="refreshed by its own next task"):
+        with pytest.raises(
+            Refused, match=r"refreshed by the tasks of dag/one: .* for them until 2024-01-01 01:00:0"
+        ) as e:
             world.another(request)
+        assert "switch it on" in e.value.next
+        assert "--" not in e.value.next.replace("--follow", "")
     assert world.another(Request(if_running=IfRunning.SKIP)).state is Outcome.NOTHING_TO_DO
     assert [r.action for r in world.refreshes.recover()] == ["live"]
     loaded(world)
@@ -108,11 +113,29 @@ def test_between_two_phases_nobody_else_takes_the_run() -> None:
         world.another()
 
 
+def test_who_looks_sees_whom_a_run_is_kept_for_and_until_when() -> None:
+    world = changed(**BY_VNODE)
+    started(world)
+    waiting = world.refreshes.show(NAME)
+    assert waiting.run is not None
+    assert (waiting.run.live, waiting.run.origin) == (False, "dag/one")
+    assert waiting.run.kept_until == world.interrupted.lease.parked_until
+    assert "between two tasks of dag/one, kept until 2024-01-01 01:00:0" in str(line(waiting)["run"])
+    unit, *_ = loaded(world)
+    with at(world.lake, "begin /gold"), pytest.raises(Killed):
+        merged(world, unit)
+    assert "held by tasks of dag/one" in str(line(world.refreshes.show(NAME))["run"])
+
+
 def test_a_run_whose_deadline_has_passed_is_anyones() -> None:
     world = changed()
     started(world)
     later = world.process()
     later.clock.sleep(PARKED_FOR.total_seconds() + 1)
+    left = Refreshes(later).show(NAME)
+    assert left.run is not None
+    assert left.run.kept_until is None
+    assert str(line(left)["run"]).endswith("interrupted")
     assert Refreshes(later).run(NAME, ONE).resumed
     assert world.fresh()
     with pytest.raises(Lost):
