@@ -73,10 +73,12 @@ def _read(path: Path) -> tuple[_Found, _Errors]:
     errors: _Errors = []
     for file in _files(path):
         for given in _documents(file, errors):
+            wrong = list(_bare_target(given))
             try:
                 found.append((file, Definition.build(**_resolved(given, file.parent))))
             except Invalid as error:
-                errors.append((file, error))
+                wrong.append(error)
+            errors += ((file, error) for error in wrong)
     return found, [*errors, *_repeated_names(found)]
 
 
@@ -122,7 +124,7 @@ def _resolved(given: Mapping[str, object], folder: Path) -> dict[str, object]:
     """The fields with the query's file read and relative places made absolute. Raises Invalid."""
     fields = dict(given)
     if isinstance(target := fields.get("target"), str):
-        fields["target"] = _absolute_target(target, folder)
+        fields["target"] = _absolute(target, folder)
     if isinstance(inputs := fields.get("inputs"), dict):
         fields["inputs"] = {name: _resolved_input(value, folder) for name, value in inputs.items()}
     if "query_file" in fields:
@@ -131,10 +133,11 @@ def _resolved(given: Mapping[str, object], folder: Path) -> dict[str, object]:
     return fields
 
 
-def _absolute_target(target: str, folder: Path) -> str:
-    if target.strip() and is_relative(target) and "/" not in target:
-        raise invalid([f"target: {target} could be a table of a catalog, which is not supported yet: write ./{target}"])
-    return _absolute(target, folder)
+def _bare_target(given: Mapping[str, object]) -> Iterator[Invalid]:
+    """The complaint about a target that could be meant otherwise; whatever else is wrong is found all the same."""
+    target = given.get("target")
+    if isinstance(target, str) and target.strip() and is_relative(target) and "/" not in target:
+        yield invalid([f"target: {target} could be a table of a catalog, which is not supported yet: write ./{target}"])
 
 
 def _resolved_input(value: object, folder: Path) -> object:

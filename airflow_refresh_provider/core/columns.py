@@ -6,6 +6,8 @@ without case, as Spark does.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 from airflow_refresh_provider.core.stored import Stored
 from airflow_refresh_provider.errors import Invalid, Refused
 
@@ -78,6 +80,21 @@ def check_result(result: Columns, keys: tuple[str, ...]) -> None:
             "key_not_in_result",
             f"keys {', '.join(missing)} are not columns of the query's result ({', '.join(c.name for c in result)})",
             next="Select the key columns in the query, or correct `keys`.",
+        )
+
+
+def check_named(result: tuple[str, ...] | None, fields: Mapping[str, Iterable[str]]) -> None:
+    """Refuse fields of a definition that name columns which a result of these names does not have. Raises Invalid."""
+    if result is None:
+        return
+    known = {name.lower() for name in result}
+    wrong = [(field, name) for field, names in fields.items() for name in names if name.lower() not in known]
+    if wrong:
+        columns = ", ".join(result)
+        raise Invalid(
+            "key_not_in_result" if wrong[0][0] == "keys" else "definition_invalid",
+            "\n".join(f"{field}: {name} is not a column of the query's result ({columns})" for field, name in wrong),
+            next="Select these columns in the query, or correct the fields.",
         )
 
 

@@ -25,6 +25,7 @@ from pydantic import (
     model_validator,
 )
 
+from airflow_refresh_provider.core.columns import check_named
 from airflow_refresh_provider.core.inputs import Input
 from airflow_refresh_provider.core.locations import TargetLocation
 from airflow_refresh_provider.core.maintainable import check_mode, obstacle
@@ -43,6 +44,7 @@ from airflow_refresh_provider.core.names import (
 from airflow_refresh_provider.core.problems import invalid, problems
 from airflow_refresh_provider.core.schedule import Schedule, from_text
 from airflow_refresh_provider.core.stored import Stored
+from airflow_refresh_provider.errors import Invalid
 
 MAX_VNODES = 1024
 
@@ -223,8 +225,9 @@ class Definition(Stored):
         try:
             definition = cls.model_validate(fields)
         except ValidationError as error:
-            raise invalid(problems(error, _known_fields())) from None
+            raise invalid([*problems(error, _known_fields()), *_wrong_query(error, fields)]) from None
         query = analyse(definition.query_text, tuple(definition.inputs))
+        check_named(query.columns, definition.result_columns)
         check_mode(definition.mode, obstacle(query, definition.latest_by))
         return definition
 
@@ -235,6 +238,17 @@ class Definition(Stored):
             return self.query
         assert self.from_ is not None
         return f"SELECT {_selection(self.columns)} FROM {backticked(self.from_)}"
+
+    @property
+    def result_columns(self) -> dict[str, tuple[str, ...]]:
+        """The columns of the result that fields name, by field."""
+        latest = (self.latest_by,) if self.latest_by else ()
+        return {
+            "keys": self.keys,
+            "latest_by": latest,
+            "partition_by": self.partition_by,
+            "cluster_by": self.cluster_by,
+        }
 
     @property
     def hash(self) -> str:
@@ -280,6 +294,21 @@ def parts() -> dict[str, type[Stored]]:
         "chunking": Chunking,
         "on_schema_change": OnSchemaChange,
     }
+
+
+def _wrong_query(error: ValidationError, fields: dict[str, object]) -> list[str]:
+    """What is wrong with a query beside other fields, as far as that can be told, so that all is told at once."""
+    from airflow_refresh_provider.core.query import analyse
+
+    query, inputs = fields.get("query"), fields.get("inputs")
+    faulty = {str(details["loc"][0]) for details in error.errors() if details["loc"]}
+    if faulty & {"query", "inputs"} or not isinstance(query, str) or not isinstance(inputs, dict):
+        return []
+    try:
+        analyse(query, tuple(inputs))
+    except Invalid as found:
+        return [found.message]
+    return []
 
 
 def _known_fields() -> dict[str, tuple[str, ...]]:

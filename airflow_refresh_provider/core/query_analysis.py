@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from sqlglot import exp
+
 from airflow_refresh_provider.core.query_clock import clock_spans
 from airflow_refresh_provider.core.query_facts import ClockSpan, QueryFacts
 from airflow_refresh_provider.core.query_parse import Parsed, parse, place_of
@@ -19,7 +21,23 @@ def facts_of(query: str, input_names: Collection[str]) -> QueryFacts:
     check_repeatable(parsed)
     spans = clock_spans(parsed)
     found = obstacle(parsed)
-    return QueryFacts(tables=tables, clock_spans=spans, row_wise=found is None, obstacle=found or _clock(parsed, spans))
+    return QueryFacts(
+        tables=tables,
+        clock_spans=spans,
+        row_wise=found is None,
+        obstacle=found or _clock(parsed, spans),
+        columns=_columns(parsed.tree),
+    )
+
+
+def _columns(tree: exp.Query) -> tuple[str, ...] | None:
+    """What the result's columns are called, None where that is not all written down.
+
+    A `*` has Spark look names up, and an expression without a name has it make one.
+    """
+    selected = tree.selects
+    written = all(isinstance(part, exp.Alias | exp.Column) and not part.is_star for part in selected)
+    return tuple(part.alias_or_name for part in selected) if selected and written else None
 
 
 def _clock(parsed: Parsed, spans: tuple[ClockSpan, ...]) -> str | None:

@@ -26,10 +26,12 @@ class QueryFacts(Stored):
 
     `row_wise`: each row of the one input gives at most one row of the result, whatever the other rows are; such a
     query may be run on parts of its input. `obstacle`: why the result cannot be kept up to date from the changes of its
-    input alone, with the position; None when it can.
+    input alone, with the position; None when it can. `columns`: the names of the result's columns, None where they are
+    not all written down.
     """
 
     tables: tuple[str, ...]
     clock_spans: tuple[ClockSpan, ...]
     row_wise: bool
     obstacle: str | None = None
+    columns: tuple[str, ...] | None = None

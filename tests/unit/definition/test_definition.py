@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 
 import pytest
 from hypothesis import given
@@ -62,7 +63,7 @@ options = st.fixed_dictionaries(
 
 @given(options)
 def test_a_stored_definition_comes_back_equal_with_what_was_given(given_options: dict[str, object]) -> None:
-    definition = build(**given_options)
+    definition = build(query="SELECT o.* FROM orders o JOIN customer c", **given_options)
     back = Envelope.model_validate_json(Envelope(definition=definition).model_dump_json()).definition
     assert back == definition
     assert back.hash == definition.hash
@@ -165,7 +166,7 @@ def test_the_latest_column_decides_too() -> None:
     ("choice", "query"),
     [
         (None, "SELECT * FROM `orders`"),
-        ({"include": ["a", "odd `name`"]}, "SELECT `a`, `odd ``name``` FROM `orders`"),
+        ({"include": ["id", "odd `name`"]}, "SELECT `id`, `odd ``name``` FROM `orders`"),
         ({"exclude": ["a b"]}, "SELECT * EXCEPT (`a b`) FROM `orders`"),
     ],
 )
@@ -209,7 +210,8 @@ WRONG: list[tuple[dict[str, object], str]] = [
     ({"inputs": {"a": {"path": "/x", "table": "x.y"}}}, "inputs.a.table: is not supported yet: give the table's "
      "location as path"),
     ({"inputs": {"a": {"path": "/x", "fromat": "x"}}}, "inputs.a.fromat: unknown field. Did you mean format?"),
-    ({"inputs": {"a": {"path": "/data/gold/open_orders"}}}, "inputs.a: is the target itself"),
+    ({"inputs": {"a": {"path": "/data/gold/open_orders"}}, "query": "SELECT id FROM a"},
+     "inputs.a: is the target itself"),
     ({"keys": []}, "keys: must not be empty"),
     ({"keys": "id"}, 'keys: must be a list, such as [a, b] (it is "id")'),
     ({"keys": ["id", "ID"]}, "keys: names ID more than once"),
@@ -247,6 +249,7 @@ def test_a_wrong_field_is_named_with_its_value_and_the_fix(change: dict[str, obj
 def test_several_problems_are_told_at_once_one_a_line() -> None:
     assert len(problems_of(name="X", keys=[], adopt=1, typo=2)) == 4
     assert len(problems_of(partition_by=["a"], cluster_by=["b"], latest_by="c")) == 2
+    assert len(problems_of(adopt=1, query="SELECT * FROM orderz, customer")) == 2
 
 
 @pytest.mark.parametrize(
@@ -266,7 +269,38 @@ def test_a_secret_is_never_repeated_in_a_message(change: dict[str, object]) -> N
 
 
 def test_columns_with_names_that_only_look_special_are_allowed() -> None:
-    assert build(keys=["path", "filePath", "order by", "`;--"]).keys == ("path", "filePath", "order by", "`;--")
+    names = ("path", "filePath", "order by", "`;--")
+    assert build(keys=names, query="SELECT c.* FROM orders JOIN customer c").keys == names
+    written = "SELECT path, filePath, `order by`, ```;--` FROM orders JOIN customer"
+    assert build(keys=names, query=written).keys == names
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"keys": ["ID", "nope"]}, "keys: nope is not a column of the query's result (id, name)"),
+        ({"keys": ["customer"]}, "keys: customer is not a column of the query's result (id, name)"),
+        ({"partition_by": ["day"]}, "partition_by: day is not a column"),
+        ({"on_duplicate": "latest", "latest_by": "at"}, "latest_by: at is not a column"),
+    ],
+)
+def test_columns_that_the_query_does_not_give_are_told_by_field(change: dict[str, object], said: str) -> None:
+    with pytest.raises(Invalid, match=re.escape(said)) as raised:
+        build(**change)
+    assert (raised.value.code == "key_not_in_result") == ("keys" in change)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT o.*, 1 AS one FROM orders o JOIN customer",
+        "SELECT name, count(*) FROM orders JOIN customer GROUP BY name",
+        "SELECT name, explode(m) AS (nope, value) FROM orders JOIN customer",
+        "SELECT 1 AS NOPE FROM orders UNION ALL SELECT id FROM customer",
+    ],
+)
+def test_columns_that_only_spark_knows_are_left_to_it(query: str) -> None:
+    assert build(query=query, keys=["nope"]).keys == ("nope",)
 
 
 def test_what_is_wrong_with_the_query_is_told_when_the_fields_are_right() -> None:

@@ -107,7 +107,9 @@ def test_places_that_have_a_beginning_stay_as_they_are(tmp_path: Path) -> None:
 
 
 def test_a_target_that_could_be_a_table_name_is_refused_with_the_way_to_write_a_folder(tmp_path: Path) -> None:
-    message = refusal(write(tmp_path, GOOD.format(name="a").replace("/data/gold/a", "gold.orders")))
+    text = GOOD.format(name="a").replace("/data/gold/a", "gold.orders")
+    message = refusal(write(tmp_path, text + "adopt: perhaps\n"))
+    assert "adopt: must be true or false" in message
     assert "target: gold.orders could be a table of a catalog" in message
     assert "write ./gold.orders" in message
 
