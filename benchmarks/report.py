@@ -17,8 +17,8 @@ writing. The rest is a handful of Spark jobs, of half a second to three seconds 
 notices. What would save more is not reading: change feeds of the inputs, and row hashes that the target keeps (layout
 `vnode`).
 
-An incremental refresh reads its window in a second or two. Most of the rest is finding the rows to be replaced: all keys
-of the target are read for it, unless the changed ones lie close together, as the newest do, and most files can be
+An incremental refresh reads its window in a second or two. Most of the rest is finding the rows to be replaced: all
+keys of the target are read for it, unless the changed ones lie close together, as the newest do, and most files can be
 passed over.
 
 A first load pays for the check of its keys and for making and sealing the table; the overwrite checks nothing.

@@ -41,6 +41,11 @@ class Lake:
         """The control tables."""
         return self.root / "control"
 
+    @property
+    def airflow(self) -> Path:
+        """What Airflow keeps."""
+        return self.root / "airflow"
+
 
 def make(lake: Lake, scale: float) -> None:
     """Write the inputs, unless they are there. What was begun and not ended is begun anew."""

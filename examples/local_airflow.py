@@ -53,7 +53,7 @@ def running(
         airflow.start(components)
         yield airflow
     except httpx.HTTPError as error:
-        sys.exit(f"Airflow did not answer: {error!r}. Its logs are in {lake.root / 'airflow' / 'logs'}.")
+        sys.exit(f"Airflow did not answer: {error!r}. Its logs are in {lake.airflow / 'logs'}.")
     finally:
         airflow.stop()
 
@@ -64,7 +64,7 @@ class LocalAirflow:
     def __init__(self, lake: Lake, dags: Path, port: int, settings: dict[str, str]) -> None:
         self._lake = lake
         self._dags = dags
-        self._home = lake.root / "airflow"
+        self._home = lake.airflow
         self._started: dict[str, subprocess.Popen[bytes]] = {}
         self._port = port
         self.url = f"http://127.0.0.1:{port}"

@@ -70,7 +70,11 @@ class Rest:
 
     def unpause(self, dag_id: str) -> None:
         """Switch a DAG on."""
-        self.http.patch(f"/api/v2/dags/{dag_id}", json={"is_paused": False}).raise_for_status()
+        self._switch(dag_id, off=False)
+
+    def pause(self, dag_id: str) -> None:
+        """Switch a DAG off."""
+        self._switch(dag_id, off=True)
 
     def trigger(self, dag_id: str) -> str:
         """Begin a DAG run and return its id."""
@@ -100,6 +104,9 @@ class Rest:
         """What a task instance returned."""
         path = f"/dags/{dag_id}/dagRuns/{run_id}/taskInstances/{task_id}/xcomEntries/return_value"
         return self._get(path, map_index=map_index)["value"]
+
+    def _switch(self, dag_id: str, *, off: bool) -> None:
+        self.http.patch(f"/api/v2/dags/{dag_id}", json={"is_paused": off}).raise_for_status()
 
     def _get(self, path: str, **query: Any) -> Any:
         return self.http.get(f"/api/v2{path}", params=query).raise_for_status().json()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 import signal
 from contextlib import suppress
 from pathlib import Path
 
+from airflow_refresh_provider.places import CONTROL_VARIABLE
 from examples.lake import Lake, make
 from examples.local_airflow import CONNECTION, free_port, running
 from examples.processes import Asked, heed_signals, must_be_alone
@@ -31,17 +33,28 @@ def main() -> None:
             print(error, flush=True)
         for dag_id in AT_WORK:
             airflow.rest.unpause(dag_id)
-        print(
-            f"\n  {airflow.url}\n  user {USER}, password {airflow.password}\n\n"
-            f"The DAGs {' and '.join(DAGS)} are there, and the connection {CONNECTION}.\n"
-            "Switch a DAG on, and it runs at once, then every hour. Two are at work already: "
-            f"{AT_WORK[0]} changes an input every minute, and each commit begins {AT_WORK[1]}.\n"
-            "Ctrl-C ends everything.",
-            flush=True,
-        )
+        print(told(lake, airflow.url, airflow.password), flush=True)
         with suppress(Asked):
             while True:
                 signal.pause()
+
+
+def told(lake: Lake, url: str, password: str) -> str:
+    """Where everything is, and what can be done there."""
+    return f"""
+  {url}
+  user {USER}, password {password}
+
+The DAGs {" and ".join(DAGS)} are there, and the connection {CONNECTION}.
+Switch a DAG on, and it runs at once, then every hour. Two are at work already: {AT_WORK[0]} changes an input
+every minute, and each commit begins {AT_WORK[1]}.
+
+In another shell, for `airflow-refresh list` and, in Airflow's own program, `airflow refresh list`:
+
+  export {CONTROL_VARIABLE}={shlex.quote(str(lake.control))} AIRFLOW_HOME={shlex.quote(str(lake.airflow))}
+  export PATH={shlex.quote(str(CHECKOUT / ".venv" / "bin"))}:$PATH
+
+Ctrl-C ends everything."""
 
 
 if __name__ == "__main__":

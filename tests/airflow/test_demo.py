@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -43,6 +44,8 @@ def test_the_demo_keeps_every_promise_and_leaves_nothing_running(checkout: Path)
     )
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert ended.stdout.count(" yes ") == 6
+    with sqlite3.connect(checkout / ".demo" / "airflow" / "airflow.db") as database:
+        assert database.execute("SELECT dag_id FROM dag WHERE NOT is_paused").fetchall() == []
     assert_nothing_is_left(checkout)
 
 
@@ -65,6 +68,8 @@ def test_an_airflow_of_ones_own_runs_the_examples_and_ctrl_c_ends_all_of_it(chec
         own, _following = YAML.findall((ROOT / "README.md").read_text())
         (checkout / "dags" / "refreshes" / "my_orders.yaml").write_text(own)
         until(lambda: "refresh.my_orders" in rest.dag_ids())
+        rest.unpause("refresh.my_orders")
+        until(lambda: "success" in Acts(rest).runs("refresh.my_orders").values())
         until(lambda: "incremental" in _modes(rest, "refresh.tpch.large_orders"))
         run_id = rest.trigger("small_tables")
         rest.unpause("small_tables")

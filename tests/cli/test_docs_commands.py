@@ -33,15 +33,22 @@ def shown(page: Path) -> list[tuple[str, list[str]]]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[Path]:
-    """A folder as README assumes it, with the program on the path; the Spark server in it ends with the test."""
-    (tmp_path / "my_orders.yaml").write_text(YAML.findall((ROOT / "README.md").read_text())[0])
-    write_open_orders(tmp_path / "data")
+    """A checkout as README assumes it, with the program on the path; the Spark servers in it end with the test.
+
+    Other pages have the same definition in the folder that they are in.
+    """
+    definition = YAML.findall((ROOT / "README.md").read_text())[0]
+    (tmp_path / "dags" / "refreshes").mkdir(parents=True)
+    (tmp_path / "dags" / "refreshes" / "my_orders.yaml").write_text(definition)
+    (tmp_path / "my_orders.yaml").write_text(definition.replace("../../", ""))
+    write_open_orders(tmp_path / ".demo")
     program = tmp_path / "bin" / "airflow-refresh"
     program.parent.mkdir()
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m airflow_refresh_provider.cli.main "$@"\n')
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
     yield tmp_path
-    subprocess.run([program, "spark", "stop", "--control", "data/control"], cwd=tmp_path, env=surroundings(tmp_path))
+    for control in ("data/control", ".demo/control"):
+        subprocess.run([program, "spark", "stop", "--control", control], cwd=tmp_path, env=surroundings(tmp_path))
 
 
 def surroundings(folder: Path) -> dict[str, str]:
