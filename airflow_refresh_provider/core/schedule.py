@@ -10,7 +10,7 @@ import re
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, StrictBool, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, StrictBool, TypeAdapter, model_validator
 from pydantic_core import PydanticCustomError
 
 from airflow_refresh_provider.core.stored import Stored
@@ -64,6 +64,19 @@ def _cron(text: str) -> str:
 
 
 Duration = Annotated[timedelta, BeforeValidator(_spoken, json_schema_input_type=str), AfterValidator(_positive)]
+
+
+_ANY_DURATION: TypeAdapter[timedelta] = TypeAdapter(Annotated[timedelta, BeforeValidator(_spoken)])
+
+
+def duration(value: object) -> timedelta:
+    """A duration as definitions write it, a timedelta or a number of seconds; it may be nothing. Raises ValueError."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        value = timedelta(seconds=value)
+    found = _ANY_DURATION.validate_python(value)
+    if found < timedelta(0):
+        raise ValueError("is negative")
+    return found
 
 
 class Schedule(Stored):

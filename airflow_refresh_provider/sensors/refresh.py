@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseSensorOperator, PokeReturnValue, conf
 
 from airflow_refresh_provider.core.lifecycle import State
+from airflow_refresh_provider.core.schedule import duration
+from airflow_refresh_provider.errors import Invalid
 from airflow_refresh_provider.hooks.refresh import RefreshHook
 from airflow_refresh_provider.operators.binding import as_airflow_errors
 from airflow_refresh_provider.triggers import refresh as triggers
@@ -64,7 +66,9 @@ class RefreshStateSensor(_RefreshSensor):
 
     def __init__(self, *, states: Sequence[str] = (State.IDLE.value,), **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.states = [State(state).value for state in states]
+        self.states = [states] if isinstance(states, str) else list(states)
+        if not self.states or not set(self.states) <= set(State):
+            raise _wrong("states", states, f"some of {', '.join(State)}")
 
     def wish(self) -> triggers.Wish:
         """One of the states."""
@@ -72,26 +76,54 @@ class RefreshStateSensor(_RefreshSensor):
 
 
 class RefreshPublishedSensor(_RefreshSensor):
-    """Waits for a refresh that was published after a moment, by default after the DAG run became due."""
+    """Waits for a refresh that was published after a moment, by default after the DAG run became due.
+
+    The moment is a datetime or text in ISO 8601, with its time zone. A template is looked at when it has been rendered.
+    """
 
     template_fields: Sequence[str] = ("published_after",)
 
-    def __init__(self, *, published_after: str = "{{ dag_run.run_after }}", **kwargs: Any) -> None:
+    def __init__(self, *, published_after: str | datetime = "{{ dag_run.run_after }}", **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.published_after = published_after
+        if "{" not in str(published_after):
+            _moment(published_after)
 
     def wish(self) -> triggers.Wish:
         """A younger publication."""
-        return triggers.Wish(published_after=self.published_after)
+        return triggers.Wish(published_after=_moment(self.published_after).isoformat())
 
 
 class RefreshFreshnessSensor(_RefreshSensor):
-    """Waits until a target is at most so far behind its inputs: until no change is older that was not applied."""
+    """Waits until a target is at most so far behind its inputs: until no change is older that was not applied.
 
-    def __init__(self, *, max_lag: timedelta = timedelta(0), **kwargs: Any) -> None:
+    `max_lag` is a timedelta, a number of seconds, or written as in a definition, such as `5 minutes`.
+    """
+
+    def __init__(self, *, max_lag: timedelta | str | float = 0, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.max_lag = max_lag
+        try:
+            self.max_lag = duration(max_lag)
+        except (ValueError, OverflowError):
+            raise _wrong("max_lag", max_lag, "a timedelta, seconds, or text such as 15 minutes, 2 h or PT15M") from None
 
     def wish(self) -> triggers.Wish:
         """Little enough to be applied."""
         return triggers.Wish(max_lag=self.max_lag.total_seconds())
+
+
+def _moment(given: str | datetime) -> datetime:
+    """The moment that was given. Raises Invalid."""
+    try:
+        found = given if isinstance(given, datetime) else datetime.fromisoformat(given)
+    except (TypeError, ValueError):
+        found = None
+    if found is None or found.tzinfo is None:
+        raise _wrong("published_after", given, "a moment with its time zone, such as 2024-01-31T06:00:00+00:00")
+    return found
+
+
+def _wrong(argument: str, given: object, wanted: str) -> Invalid:
+    return Invalid(
+        "sensor_argument", f"{argument} must be {wanted} (it is {given!r})", next="Correct the sensor in its DAG file."
+    )

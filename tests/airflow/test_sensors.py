@@ -6,13 +6,15 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import asdict
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from airflow.triggers.base import TriggerEvent
 
+from airflow_refresh_provider.errors import Invalid
 from airflow_refresh_provider.places import Places
 from airflow_refresh_provider.ports.memory_lake import BEGINNING
-from airflow_refresh_provider.sensors.refresh import RefreshFreshnessSensor, RefreshStateSensor
+from airflow_refresh_provider.sensors.refresh import RefreshFreshnessSensor, RefreshPublishedSensor, RefreshStateSensor
 from airflow_refresh_provider.triggers import refresh as triggers
 from airflow_refresh_provider.triggers.refresh import RefreshTrigger, Wish
 from tests.airflow.conftest import Airflow
@@ -81,9 +83,37 @@ def test_a_wish_for_a_publication_looks_at_its_time(share: Callable[..., Shared]
     assert not Wish(states=("FINISHING",), published_after="2000-01-01T00:00:00+00:00").granted(status)
 
 
-def test_a_state_that_does_not_exist_is_refused_where_the_dag_is_written() -> None:
-    with pytest.raises(ValueError, match="RESTING"):
-        RefreshStateSensor(task_id="t", definition="d", states=["RESTING"])
+@pytest.mark.parametrize(
+    ("sensor", "given", "told"),
+    [
+        (RefreshStateSensor, {"states": ["RESTING"]}, "some of IDLE, REFRESHING, FINISHING, RESETTING"),
+        (RefreshStateSensor, {"states": []}, "some of IDLE, REFRESHING, FINISHING, RESETTING"),
+        (RefreshPublishedSensor, {"published_after": "yesterday"}, "such as 2024-01-31T06:00:00"),
+        (RefreshPublishedSensor, {"published_after": "2024-01-01T00:00:00"}, "with its time zone"),
+        (RefreshPublishedSensor, {"published_after": 5}, "with its time zone"),
+        *((RefreshFreshnessSensor, {"max_lag": lag}, "max_lag must be") for lag in ("soon", "5", -1, True, None, 1e99)),
+        (RefreshFreshnessSensor, {"max_lag": float("nan")}, "text such as 15 minutes"),
+    ],
+)
+def test_a_wrong_argument_is_refused_where_the_dag_is_written(sensor: Any, given: dict[str, Any], told: str) -> None:
+    with pytest.raises(Invalid, match=told) as refused:
+        sensor(task_id="t", definition="d", **given)
+    assert repr(next(iter(given.values()))) in refused.value.message
+
+
+@pytest.mark.parametrize("lag", ["5 minutes", "PT5M", 300, 300.0, timedelta(minutes=5)])
+def test_a_lag_is_written_as_everywhere(lag: Any) -> None:
+    assert RefreshFreshnessSensor(task_id="t", definition="d", max_lag=lag).wish().max_lag == 300
+
+
+def test_a_template_is_looked_at_when_it_is_rendered() -> None:
+    sensor = RefreshPublishedSensor(task_id="t", definition="d", published_after="{{ ds }}")
+    sensor.render_template_fields({"ds": "2024-01-31"})
+    with pytest.raises(Invalid, match="with its time zone"):
+        sensor.wish()
+    sensor = RefreshPublishedSensor(task_id="t", definition="d", published_after=BEGINNING)
+    assert sensor.wish().published_after == BEGINNING.isoformat()
+    assert RefreshStateSensor(task_id="t", definition="d", states="IDLE").wish().states == ("IDLE",)
 
 
 def test_places_go_to_the_triggerer_as_plain_text() -> None:
