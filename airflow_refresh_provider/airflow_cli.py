@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_refresh_provider.cli.arguments import argument
 from airflow_refresh_provider.cli.table import COMMANDS, GLOBAL_OPTIONS, GROUPS, Command
+from airflow_refresh_provider.errors import Failed, RefreshError
 from airflow_refresh_provider.places import CONTROL_VARIABLE, SPARK_VARIABLE
 
 if TYPE_CHECKING:
@@ -49,10 +50,15 @@ def _action(command: Command) -> ActionCommand:
 
 def _perform(command: Command, args: argparse.Namespace) -> None:
     """Run a command and end the program with its exit code."""
+    from airflow_refresh_provider.cli.output import report
     from airflow_refresh_provider.cli.perform import perform
 
     given = {option.parameter: getattr(args, option.parameter) for option in (*command.options, *GLOBAL_OPTIONS)}
-    sys.exit(perform(command, **_placed(given)))
+    try:
+        placed = _placed(given)
+    except RefreshError as error:
+        sys.exit(report(error, as_json=given["output"] == "json"))
+    sys.exit(perform(command, **placed))
 
 
 def _placed(given: dict[str, Any]) -> dict[str, Any]:
@@ -64,12 +70,28 @@ def _placed(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _fields() -> dict[str, str]:
-    """The connection's fields, looked up as Airflow's own commands do: in its database too."""
+    """The connection's fields, looked up as Airflow's own commands do: in its database too. Raises Invalid, Failed."""
     from airflow.configuration import ensure_secrets_loaded
+    from sqlalchemy.exc import SQLAlchemyError
 
     from airflow_refresh_provider.hooks.refresh import RefreshHook
 
     hook = RefreshHook()
     found = (backend.get_connection(conn_id=hook.refresh_conn_id) for backend in ensure_secrets_loaded())
-    connection = next((c for c in found if c is not None), None)
+    try:
+        connection = next((c for c in found if c is not None), None)
+    except SQLAlchemyError as error:
+        raise _no_database(hook.refresh_conn_id, error) from None
     return hook.fields_of(connection) if connection is not None else {}
+
+
+def _no_database(conn_id: str, error: Exception) -> Failed:
+    from airflow.configuration import AIRFLOW_HOME
+
+    return Failed(
+        "airflow_database",
+        f"Airflow's database cannot be asked for the connection {conn_id}: {str(error).splitlines()[0]}",
+        left="Nothing was changed.",
+        next=f"Run `airflow db migrate`, or set AIRFLOW_HOME (it is {AIRFLOW_HOME}) to the Airflow that has the "
+        "connection, or give --control and --spark.",
+    )

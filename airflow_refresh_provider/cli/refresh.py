@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from airflow_refresh_provider.runner.refreshes import Refreshes
 
 _FOLLOW_SECONDS = 1.0
+_MISSED = "changes that came while it was suspended are applied after the next commit to an input, or by a run by hand"
 
 
 def run(
@@ -72,8 +73,13 @@ def suspend(call: Call, name: str, why: str) -> DefinitionStatus:
 
 
 def resume(call: Call, name: str) -> DefinitionStatus:
-    """Let it go on."""
-    return call.refreshes().resume(name)
+    """Let it go on, and say what becomes of commits that would have begun a refresh meanwhile."""
+    refreshes = call.refreshes()
+    suspended = refreshes.show(name).suspended
+    found = refreshes.resume(name)
+    if suspended and found.definition.refresh.on_change:
+        call.watch.note(_MISSED)
+    return found
 
 
 def history(call: Call, name: str) -> list[HistoryEntry]:

@@ -38,10 +38,11 @@ def in_database(_metadata: None, tmp_path: Path) -> Path:
     return root
 
 
-def _airflow(*words: str) -> subprocess.CompletedProcess[str]:
+def _airflow(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("AIRFLOW_REFRESH_", "AIRFLOW_CONN_"))}
     return subprocess.run(
         [sys.executable, "-m", "airflow", "refresh", *words],
-        env={k: v for k, v in os.environ.items() if not k.startswith(("AIRFLOW_REFRESH_", "AIRFLOW_CONN_"))},
+        env=kept | variables,
         capture_output=True,
         text=True,
         check=False,
@@ -63,6 +64,17 @@ def test_an_option_outranks_the_connection(in_database: Path, tmp_path: Path) ->
     listed = _airflow("list", "--control", str(tmp_path / "other"), "--output", "json")
     assert (listed.returncode, json.loads(listed.stdout)) == (0, []), listed.stderr
     assert not in_database.exists()
+
+
+def test_a_database_that_was_not_migrated_is_told_in_three_lines(tmp_path: Path) -> None:
+    ended = _airflow("list", AIRFLOW_HOME=str(tmp_path))
+    assert (ended.returncode, ended.stdout) == (1, "")
+    failed, left, following = ended.stderr.splitlines()[-3:]
+    assert failed.endswith("no such table: connection [airflow_database]")
+    assert left == " left: Nothing was changed."
+    assert "`airflow db migrate`" in following
+    assert f"AIRFLOW_HOME (it is {tmp_path})" in following
+    assert "Traceback" not in ended.stderr
 
 
 def test_every_command_is_there() -> None:

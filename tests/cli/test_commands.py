@@ -295,3 +295,10 @@ def test_a_suspended_definition_is_not_refreshed_until_it_is_resumed(here: Progr
     assert here("due", "people_copy").code == 4
     assert here("resume", "people_copy", "--output", "json").json["suspended"] is None
     assert here("run", "people_copy").code == 0
+
+
+def test_who_ends_a_suspension_is_told_what_becomes_of_commits_that_began_nothing(world: World, here: Program) -> None:
+    here("register", world.write(text=DEFINITION + "refresh:\n  on_change: true\n"))
+    here("suspend", "people_copy", "--why", "the source is wrong")
+    assert "after the next commit to an input, or by a run by hand" in here("resume", "people_copy").err
+    assert here("resume", "people_copy").err == ""
