@@ -44,7 +44,7 @@ def refreshes(
             log=DeltaTableLog(),
             inputs=DeltaInputProbe(),
             staging=StagingFolders(),
-            engine=engine or LazyEngine(places),
+            engine=engine or LazyEngine(places, watch),
             clock=clock,
             processes=LocalProcesses(label or f"airflow-refresh, process {os.getpid()}", over or _unknown),
             heart=StoredHeart(store, clock),
@@ -97,8 +97,9 @@ def embedded_server(places: Places) -> EmbeddedServer:
 class LazyEngine:
     """The engine of a set of places; Spark is looked for, or started, when the first session is opened."""
 
-    def __init__(self, places: Places) -> None:
+    def __init__(self, places: Places, watch: Watch | None = None) -> None:
         self._places = places
+        self._watch = watch or Silent()
         self._engine: Engine | None = None
 
     def open(self, session_id: str) -> EngineSession:
@@ -113,6 +114,10 @@ class LazyEngine:
 
     def _found(self) -> Engine:
         if self._engine is None:
+            if self._places.spark == EMBEDDED and not embedded_server(self._places).status().running:
+                self._watch.note(
+                    "starting Spark, which takes some seconds; it stays until `airflow-refresh spark stop`"
+                )
             self._engine = _engine(self._places)
         return self._engine
 

@@ -86,7 +86,7 @@ def _(value: Registration) -> dict[str, Cell]:
 
 @line.register
 def _(value: Dropped) -> dict[str, Cell]:
-    kept = "deleted" if value.target_deleted else "kept"
+    kept = "deleted" if value.target_deleted else f"kept: {value.kept_because}" if value.kept_because else "kept"
     return {"name": value.name, "target": f"{value.target} ({kept})", "run abandoned": value.run_abandoned}
 
 
@@ -105,7 +105,7 @@ def _(value: DefinitionStatus) -> dict[str, Cell]:
     return {
         "name": value.name,
         "state": _state(value),
-        "run": None if value.run is None else _run(value.run),
+        "run": None if value.run is None else _how_far(value.run),
         "published": None if value.published_version is None else str(value.published_version),
         "published at": _time(value.published_at),
         "target": value.target,
@@ -122,7 +122,7 @@ def _(value: DefinitionStatus) -> Sheet:
     definition = value.definition
     return _facts(
         [
-            *line(value).items(),
+            *(line(value) | {"run": None if value.run is None else _run(value.run)}).items(),
             ("phase", f"{value.phase}: {value.phase_text}"),
             ("inputs", _inputs(value.input_versions) or ", ".join(definition.inputs)),
             ("keys", ", ".join(definition.keys)),
@@ -140,7 +140,7 @@ def _(value: RunResult) -> dict[str, Cell]:
         "name": value.name,
         "state": f"{value.state}, resumed" if value.resumed else value.state.value,
         "reason": value.reason,
-        "mode": f"{value.mode}: {value.mode_reason}" if value.mode_reason else value.mode,
+        "mode": _mode(value),
         "rows": _rows(value.rows),
         "chunks": f"{value.chunks.done:,} done, {value.chunks.skipped:,} of them skipped by this attempt",
         "inputs": _inputs(value.input_versions),
@@ -206,6 +206,7 @@ def _(value: HistoryEntry) -> dict[str, Cell]:
     return {
         "at": _time(value.at),
         "outcome": value.outcome.value,
+        "mode": None if result is None else _mode(result),
         "generation": value.generation,
         "rows": None if result is None else _rows(result.rows),
         "seconds": None if result is None else f"{result.seconds:.1f}",
@@ -285,8 +286,7 @@ def _(value: Differences) -> Sheet:
 
 
 def _run(run: RunStatus) -> str:
-    chunks = _of(run.chunks_done, run.chunks_total)
-    return f"{run.run_id}, {run.stage}, {chunks} chunks, attempt {run.attempts}, {_holder(run)}"
+    return f"{run.run_id}, {_far(run)}, attempt {run.attempts}, {_holder(run)}"
 
 
 def _holder(run: RunStatus) -> str:
@@ -295,6 +295,19 @@ def _holder(run: RunStatus) -> str:
     if run.live:
         return f"held by {run.owner or tasks}"
     return f"between two {tasks}, kept until {_time(run.kept_until)}" if run.kept_until else "interrupted"
+
+
+def _how_far(run: RunStatus) -> str:
+    """What fits into a column: the labels of owners and the names of runs may be long."""
+    return f"{_far(run)}, {'at work' if run.live else 'between two tasks' if run.kept_until else 'interrupted'}"
+
+
+def _far(run: RunStatus) -> str:
+    return f"{run.stage}, {_of(run.chunks_done, run.chunks_total)} chunks"
+
+
+def _mode(result: RunResult) -> str:
+    return f"{result.mode}: {result.mode_reason}" if result.mode_reason else result.mode
 
 
 def _rows(rows: Rows) -> str:

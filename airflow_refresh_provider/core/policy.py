@@ -12,20 +12,26 @@ TARGET_ERRORS = frozenset({"duplicate_target_key", "null_target_key", "misplaced
 """Codes of what no refresh writes into a target."""
 
 
-def check_keys(rows_with_null: int, duplicates: int, null_examples: tuple[str, ...], examples: tuple[str, ...]) -> None:
+def check_keys(
+    rows_with_null: int,
+    duplicates: int,
+    null_examples: tuple[str, ...],
+    examples: tuple[str, ...],
+    left: str = "The target was not changed.",
+) -> None:
     """Refuse a result whose keys are NULL or not unique. Raises Failed with counts and examples."""
     if rows_with_null:
         raise Failed(
             "null_key",
             f"{rows_with_null} rows of the query's result have NULL in the key{_such_as(null_examples)}",
-            left="The target was not changed.",
+            left=left,
             next="Filter such rows out in the query, or choose keys that are never NULL.",
         )
     if duplicates:
         raise Failed(
             "duplicate_key",
             f"{duplicates} keys occur more than once in the query's result{_such_as(examples)}",
-            left="The target was not changed.",
+            left=left,
             next="Make the keys unique in the query, add key columns, or set on_duplicate: latest with latest_by.",
         )
 

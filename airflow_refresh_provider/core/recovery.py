@@ -49,13 +49,17 @@ class Decision(Stored):
 
 
 class Facts(Stored):
-    """What was found out about an unfinished run after it was fenced. `unreadable` names the first lost input."""
+    """What was found out about an unfinished run after it was fenced. `unreadable` names the first lost input.
+
+    `let_go`: its last owner did not just vanish.
+    """
 
     sealed: bool
     definition_changed: bool
     target_replaced: bool
     unreadable: str | None
     wish: OnInterrupted
+    let_go: bool = False
 
 
 def admit(record: Record, liveness: Liveness, now: datetime, origin: str | None = None) -> Admission:
@@ -94,4 +98,6 @@ def next_step(record: Record, facts: Facts) -> Decision:
         return Decision(step=Step.ABANDON, reason="a restart was asked for")
     if facts.unreadable:
         return Decision(step=Step.ABANDON, reason=f"the pinned input cannot be read any more: {facts.unreadable}")
+    if facts.let_go:
+        return Decision(step=Step.RESUME, reason="the run was paused or stopped, or had failed, before its end")
     return Decision(step=Step.RESUME, reason="the owner of the run was gone")

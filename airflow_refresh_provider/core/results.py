@@ -312,9 +312,10 @@ class Differences(Stored):
 
 
 class Dropped(Stored):
-    """What dropping a definition did."""
+    """What dropping a definition did. `kept_because`: why a target that was to be deleted was not."""
 
     name: str
     target: str
     target_deleted: bool
+    kept_because: str | None = None
     run_abandoned: str | None = None

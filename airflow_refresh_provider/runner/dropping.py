@@ -51,13 +51,17 @@ def drop(ports: Ports, name: str, *, delete_target: bool, stop: bool) -> Dropped
     if run:
         _end_run(Tenure(ports, name, run.run_id, reset.generation), run)
     reset.view()
-    deleted = delete_target and _delete_target(ports, record)
+    kept = _not_its_own(ports, record) if delete_target else None
+    deleted = delete_target and kept is None
+    if deleted:
+        ports.staging.drop(record.definition.target)
     _forget(reset)
     staged.drop_orphans(ports, name)
     return Dropped(
         name=name,
         target=record.definition.target,
         target_deleted=deleted,
+        kept_because=kept,
         run_abandoned=run.run_id if run and not run.published else None,
     )
 
@@ -104,15 +108,15 @@ def _forget(reset: _Reset) -> None:
     raise contended(reset.name)
 
 
-def _delete_target(ports: Ports, record: Record) -> bool:
-    """Delete the target if it says that it belongs to this definition."""
+def _not_its_own(ports: Ports, record: Record) -> str | None:
+    """Why a target may not be deleted; None when it says that it belongs to this definition."""
     facts = ports.log.facts(record.definition.target)
-    if facts is None or facts.properties.get(CONTROL) != ports.store.control_id:
-        return False
-    if facts.properties.get(DEFINITION) != record.name:
-        return False
-    ports.staging.drop(record.definition.target)
-    return True
+    if facts is None:
+        return "there is no table"
+    if facts.properties.get(CONTROL) != ports.store.control_id:
+        return "no refresh of this control root has made it"
+    owner = facts.properties.get(DEFINITION)
+    return None if owner == record.name else f"it belongs to the definition {owner}"
 
 
 def _at_work(record: Record) -> Refused:

@@ -111,7 +111,8 @@ def _first_load(
     """A load straight into the empty target, None when it has to be staged."""
     tenure.ports.watch.stage("check")
     keys = session.check_keys(source)
-    check_keys(keys.null_keys, keys.duplicate_keys, keys.null_examples, keys.duplicate_examples)
+    left = "The target is there, without rows."
+    check_keys(keys.null_keys, keys.duplicate_keys, keys.null_examples, keys.duplicate_examples, left)
     definition = tenure.run().definition
     splits = loading.direct_splits(keys.rows, definition.chunking, definition.visibility, large)
     if splits is None:

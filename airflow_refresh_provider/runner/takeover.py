@@ -222,6 +222,7 @@ def _judged(tenure: Tenure, old: Run, request: Request, *, gone: bool) -> Decisi
         definition_changed=record.definition.hash != old.definition.hash,
         target_replaced=gone,
         unreadable=None if sealed or old.published else inputs.unreadable(tenure.ports, old.plan.pins),
+        let_go=old.lease.owner is None and old.lease.parked_until is None,
         wish=OnInterrupted.RESUME if old.origin and old.origin == request.origin else request.on_interrupted,
     )
     return next_step(record, facts)

@@ -75,7 +75,7 @@ class SparkEngineSession:
             return ddl.columns_of(self._spark.read.format("delta").load(location).schema)
 
     def prepare(self, spec: TargetSpec) -> None:
-        with self._act("The target has its old properties."):
+        with self._act("The target was not made; one that was there has its old properties."):
             ddl.prepare(self._spark, spec)
 
     def add_columns(self, location: str, columns: tuple[Column, ...]) -> None:

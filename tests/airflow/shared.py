@@ -12,6 +12,9 @@ from airflow_refresh_provider.ports.watch import Silent, Watch
 from airflow_refresh_provider.runner.refreshes import Refreshes
 from tests.unit.runner.world import World, definition, row
 
+CHUNKED: dict[str, Any] = {"visibility": "live", "chunking": {"one_commit_up_to": 1, "chunk_rows": 1}}
+"""Several chunks, so that a refresh is sealed by its end and not by its only chunk."""
+
 
 class Shared:
     """One lake for all tasks of a test; each task is a process of its own to the runner."""

@@ -11,7 +11,7 @@ from airflow_refresh_provider.core.request import Request
 from airflow_refresh_provider.operators import binding
 from airflow_refresh_provider.runner import phases
 from tests.airflow.conftest import Airflow, DagRunSeen
-from tests.airflow.shared import Shared
+from tests.airflow.shared import CHUNKED, Shared
 from tests.unit.runner.faults import at, disconnected
 from tests.unit.runner.world import INPUT, NAME, TARGET, row
 
@@ -144,7 +144,7 @@ def test_a_run_between_tasks_is_taken_over_at_once_if_its_dag_run_has_ended(
 def test_a_phase_that_fails_publishes_nothing_and_the_next_dag_run_ends_it(
     phase: str, airflow: Airflow, share: Callable[..., Shared]
 ) -> None:
-    shared = share()
+    shared = share(**CHUNKED)
     shared.world.run()
     shared.world.become(row(1, "c"), *[row(i) for i in range(2, 9)])
     dag = airflow.dag(PHASED.format(definition=shared.definition))

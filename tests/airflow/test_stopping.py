@@ -12,7 +12,7 @@ import pytest
 from airflow_refresh_provider.operators.refresh import RefreshOperator
 from airflow_refresh_provider.ports.memory_engine import MemoryEngine
 from tests.airflow.conftest import Airflow
-from tests.airflow.shared import Shared
+from tests.airflow.shared import CHUNKED, Shared
 from tests.unit.runner.world import row
 
 PHASED = """
@@ -49,7 +49,7 @@ def _own_signals() -> Iterator[None]:
 def test_a_task_that_is_asked_to_stop_leaves_the_run_to_the_next(
     airflow: Airflow, share: Callable[..., Shared], body: str, stopped: str, point: str
 ) -> None:
-    shared = share()
+    shared = share(**CHUNKED)
     shared.world.run()
     shared.world.become(*[row(i, "b") for i in range(1, 9)])
     published = shared.world.record.published

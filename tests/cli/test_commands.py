@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from airflow_refresh_provider.cli.call import Composition
+from airflow_refresh_provider.cli.sheets import sheet
 from airflow_refresh_provider.core.results import (
     DefinitionStatus,
     Differences,
@@ -14,6 +15,7 @@ from airflow_refresh_provider.core.results import (
     Rebuilt,
     Recovery,
     RunResult,
+    RunStatus,
 )
 from airflow_refresh_provider.ports.control import EventRow
 from airflow_refresh_provider.ports.memory_lake import BEGINNING
@@ -212,6 +214,37 @@ def test_people_get_tables(words: tuple[str, ...], said: tuple[str, ...], here: 
     assert ended.code == 0
     for text in said:
         assert text in ended.out
+
+
+@pytest.mark.parametrize("owner", [None, "dag refresh.people_copy, " + 200 * "x"])
+def test_a_run_is_told_shortly_in_a_list_and_wholly_by_itself(owner: str | None, registered: World) -> None:
+    """The tasks of its units may be at work while nobody holds it as a whole."""
+    run = RunStatus(
+        run_id="id-of-the-run",
+        stage="merging",
+        owner=owner,
+        live=True,
+        started_at=BEGINNING,
+        generation=1,
+        attempts=2,
+        chunks_done=3,
+        chunks_total=9,
+    )
+    found = registered.refreshes().show("people_copy").model_copy(update={"run": run})
+    assert "merging, 3 of 9 chunks, at work" in sheet([found]).rows[0]
+    whole = f"id-of-the-run, merging, 3 of 9 chunks, attempt 2, held by {owner or 'tasks of its own'}"
+    assert ("run", whole) in sheet(found).rows
+
+
+@pytest.mark.usefixtures("registered")
+def test_history_says_how_it_was_done_and_why(here: Program) -> None:
+    here("run", "people_copy")
+    assert "full: it is the first refresh" in here("history", "people_copy").out
+
+
+@pytest.mark.usefixtures("registered")
+def test_a_target_that_is_not_deleted_says_why(here: Program) -> None:
+    assert "(kept: there is no table)" in here("drop", "people_copy", "--delete-target").out
 
 
 def test_markup_in_a_definition_is_shown_as_it_is(world: World, here: Program) -> None:

@@ -12,6 +12,8 @@ from tests.cli.conftest import ROOT
 DOCS = ROOT / "docs"
 PACKAGE = ROOT / "airflow_refresh_provider"
 RAISED = re.compile(r"\b(Invalid|Refused|Failed|Retry|Conflict|Lost|Defect|Interrupted)\(\s*\"([a-z_]+)\"")
+NAMED = re.compile(r"(?:^_CODE = |_bad_target\(\s*)\"([a-z_]+)\"", flags=re.MULTILINE)
+"""Codes that are handed on before an error is made of them."""
 LISTED = re.compile(r"^\| `([a-z_]+)` \| ([0-9, ]+) \|", flags=re.MULTILINE)
 
 
@@ -34,6 +36,12 @@ def test_every_error_code_of_the_package_is_on_the_errors_page_with_its_exit_cod
     }
     assert len(raised()) > 50
     assert raised() - listed == set()
+
+
+def test_codes_that_are_handed_on_are_on_the_errors_page_too() -> None:
+    handed_on = {code for file in PACKAGE.rglob("*.py") for code in NAMED.findall(file.read_text())}
+    assert "nondeterministic_query" in handed_on
+    assert handed_on - {code for code, _ in LISTED.findall((DOCS / "errors.md").read_text())} == set()
 
 
 def test_the_errors_page_lists_no_code_that_does_not_exist() -> None:

@@ -103,6 +103,11 @@ def test_facts_outrank_each_other_in_a_fixed_order() -> None:
     assert next_step(record(), facts(**left)).step is Step.RESUME
 
 
+def test_a_run_that_was_let_go_is_not_said_to_have_lost_its_owner() -> None:
+    assert next_step(record(), facts()).reason == "the owner of the run was gone"
+    assert "paused or stopped" in next_step(record(), facts(let_go=True)).reason
+
+
 @pytest.mark.parametrize(
     ("ago", "alive", "expected"),
     [

@@ -194,6 +194,13 @@ def test_bad_keys_fail_with_examples_and_leave_the_target_alone(rows: list[Any],
     assert world.record.run is None
     assert not world.staged()
     assert len(world.target()) == (6 if filled else 0)
+
+
+def test_a_first_load_that_is_refused_says_that_there_is_a_target_without_rows() -> None:
+    world = World(row(1), row(1, "b"))
+    with pytest.raises(Failed) as raised:
+        world.run()
+    assert (raised.value.left, world.target()) == ("The target is there, without rows.", [])
     assert world.refreshes.history(NAME)[0].outcome is Outcome.FAILED
 
 

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from airflow_refresh_provider import compose
 from airflow_refresh_provider.compose import LazyEngine, embedded_server
 from airflow_refresh_provider.places import EMBEDDED, Places
+from airflow_refresh_provider.ports.lines import Lines
+from airflow_refresh_provider.ports.memory_engine import MemoryEngine
+from airflow_refresh_provider.ports.memory_lake import MemoryLake
 
 
 def test_releasing_a_session_starts_no_server(tmp_path: Path) -> None:
@@ -13,3 +19,15 @@ def test_releasing_a_session_starts_no_server(tmp_path: Path) -> None:
     LazyEngine(places).release("a-session-of-a-server-that-is-gone")
     assert not embedded_server(places).status().running
     assert not (tmp_path / "spark").exists()
+
+
+@pytest.mark.parametrize(("spark", "notes"), [(EMBEDDED, 1), ("sc://spark:15002", 0)])
+def test_people_are_told_once_that_spark_is_being_started(
+    spark: str, notes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compose, "_engine", lambda _places: MemoryEngine(MemoryLake()))
+    said: list[str] = []
+    engine = LazyEngine(Places(control="/c", spark=spark, spark_home=f"{tmp_path}/spark"), Lines(said.append))
+    for session in ("one", "two"):
+        engine.open(session)
+    assert [line.startswith("starting Spark") for line in said] == [True] * notes
