@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from airflow_refresh_provider.cli.sheets import line
+from airflow_refresh_provider.cli.sheets import line, sheet
 from airflow_refresh_provider.core.owner import PARKED_FOR
 from airflow_refresh_provider.core.recovery import OnInterrupted
 from airflow_refresh_provider.core.request import IfRunning, Request
@@ -120,11 +120,12 @@ def test_who_looks_sees_whom_a_run_is_kept_for_and_until_when() -> None:
     assert waiting.run is not None
     assert (waiting.run.live, waiting.run.origin) == (False, "dag/one")
     assert waiting.run.kept_until == world.interrupted.lease.parked_until
-    assert "between two tasks of dag/one, kept until 2024-01-01 01:00:0" in str(line(waiting)["run"])
+    assert "between two tasks of dag/one, kept until 2024-01-01 01:00:0" in str(sheet(waiting).rows)
+    assert str(line(waiting)["run"]).endswith("between two tasks")
     unit, *_ = loaded(world)
     with at(world.lake, "begin /gold"), pytest.raises(Killed):
         merged(world, unit)
-    assert "held by tasks of dag/one" in str(line(world.refreshes.show(NAME))["run"])
+    assert "held by tasks of dag/one" in str(sheet(world.refreshes.show(NAME)).rows)
 
 
 def test_a_run_whose_deadline_has_passed_is_anyones() -> None:
