@@ -94,12 +94,24 @@ def embedded_server(places: Places) -> EmbeddedServer:
     return EmbeddedServer(Path(places.spark_home), ServerOptions.of(os.environ))
 
 
-class LazyEngine:
-    """The engine of a set of places; Spark is looked for, or started, when the first session is opened."""
+def _engine(places: Places) -> Engine:
+    from airflow_refresh_provider.spark.engine import SparkEngine
+    from airflow_refresh_provider.spark.sessions import Endpoint
 
-    def __init__(self, places: Places, watch: Watch | None = None) -> None:
+    if places.spark == EMBEDDED:
+        return SparkEngine(embedded_server(places).ensure())
+    return SparkEngine(Endpoint(places.spark))
+
+
+class LazyEngine:
+    """The engine of a set of places, which `make` makes when the first session is opened: it looks for Spark, or
+    starts it.
+    """
+
+    def __init__(self, places: Places, watch: Watch | None = None, make: Callable[[Places], Engine] = _engine) -> None:
         self._places = places
         self._watch = watch or Silent()
+        self._make = make
         self._engine: Engine | None = None
 
     def open(self, session_id: str) -> EngineSession:
@@ -118,18 +130,9 @@ class LazyEngine:
                 self._watch.note(
                     "starting Spark, which takes some seconds; it stays until `airflow-refresh spark stop`"
                 )
-            self._engine = _engine(self._places)
+            self._engine = self._make(self._places)
         return self._engine
 
 
 def _unknown(_origin: str) -> bool | None:
     return None
-
-
-def _engine(places: Places) -> Engine:
-    from airflow_refresh_provider.spark.engine import SparkEngine
-    from airflow_refresh_provider.spark.sessions import Endpoint
-
-    if places.spark == EMBEDDED:
-        return SparkEngine(embedded_server(places).ensure())
-    return SparkEngine(Endpoint(places.spark))

@@ -7,7 +7,7 @@ object store raises leaves this package as Failed (mend the place) or Retry (try
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -93,17 +93,22 @@ def translated(error: Exception, doing: str, location: str) -> RefreshError:
     )
 
 
-def check_room(doing: str, location: str) -> None:
+def _free(place: Path) -> int:
+    return shutil.disk_usage(place).free
+
+
+def check_room(doing: str, location: str, free: Callable[[Path], int] = _free) -> None:
     """Refuse to begin a write on a local disk that cannot take it. Raises Failed.
 
-    Asked before, because a disk that fills up inside delta-rs makes it print the trace of a crash.
+    Asked before, because a disk that fills up inside delta-rs makes it print the trace of a crash. `free` tells how
+    many bytes are left at a place.
     """
     if not is_local(location):
         return
     place = Path(location)
     while not place.exists():
         place = place.parent
-    if shutil.disk_usage(place).free < _ROOM_FOR_A_COMMIT:
+    if free(place) < _ROOM_FOR_A_COMMIT:
         raise _full(doing, location)
 
 

@@ -21,11 +21,13 @@ from airflow_refresh_provider.core.suspending import check_not_suspended
 from airflow_refresh_provider.errors import Invalid, Refused, StaleSnapshot
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.control import Snapshot
+from airflow_refresh_provider.ports.log import TableFacts
 from airflow_refresh_provider.runner import ending, inputs, queries, staged, targets, windows
 from airflow_refresh_provider.runner.takeover import Taken, adopt, new_lease, take_over
 from airflow_refresh_provider.runner.tenure import Tenure, commit
 
 POLL_SECONDS = 1.0
+_NOTHING_MOVED = "no input has moved since the last refresh, and nobody else has written the target"
 _SHORT_DIGEST = 19  # "sha256:" and twelve digits
 
 
@@ -77,8 +79,11 @@ def at_rest(ports: Ports, name: str, request: Request) -> NothingToDo | None:
     check_not_paused(record)
     if record.run is not None or record.suspended or record.state is State.RESETTING or request.force:
         return None
-    reason = _nothing_to_do(ports, record, _pins(ports, record, request))
-    return NothingToDo(record, reason) if reason else None
+    published = record.published
+    if published is None or not _unmoved(record, _pins(ports, record, request)):
+        return None
+    unchanged = targets.as_published(ports, published, record.definition.target)
+    return NothingToDo(record, _NOTHING_MOVED) if unchanged else None
 
 
 def known(ports: Ports, name: str, record: Record | None) -> Record:
@@ -131,10 +136,10 @@ def _start(ports: Ports, snapshot: Snapshot, record: Record, request: Request) -
         pins = _pins(ports, record, request)
         facts = ports.log.facts(definition.target)
         targets.check(ports, definition, facts)
-    if not request.force and (reason := _nothing_to_do(ports, record, pins)):
-        return NothingToDo(record, reason)
-    seen = targets.highest_generation(ports, definition.target) if facts else 0
-    run = _new_run(ports, record, pins, seen, request)
+    found = _found(ports, record, facts)
+    if not request.force and _unmoved(record, pins) and found.doubt is None:
+        return NothingToDo(record, _NOTHING_MOVED)
+    run = _new_run(ports, record, pins, found, request)
     try:
         commit(ports, snapshot, record.after(Event.START, run=run, generation=run.generation), Event.START)
     except StaleSnapshot:
@@ -150,12 +155,28 @@ def _pins(ports: Ports, record: Record, request: Request) -> VersionVector:
     return inputs.as_asked(ports, inputs.pin(ports, record.definition), request.pins, applied)
 
 
-def _new_run(ports: Ports, record: Record, pins: VersionVector, seen: int, request: Request) -> Run:
-    """`seen` is the highest generation in the target: a marker that Delta has seen is never used again."""
+@dataclass(frozen=True)
+class _Found:
+    """What the target tells: its highest generation, and why it may have other rows than the last refresh has left."""
+
+    generation: int
+    doubt: str | None
+
+
+def _found(ports: Ports, record: Record, facts: TableFacts | None) -> _Found:
+    location = record.definition.target
+    if facts is None:
+        return _Found(0, f"the target {location} is not there")
+    doubt = targets.doubt(ports, record.published, facts) if record.published else None
+    return _Found(targets.highest_generation(ports, location), doubt)
+
+
+def _new_run(ports: Ports, record: Record, pins: VersionVector, found: _Found, request: Request) -> Run:
+    """A run above every generation in the target: a marker that Delta has seen is never used again."""
     now = ports.clock.now()
-    generation = 1 + max(record.generation, seen)
+    generation = 1 + max(record.generation, found.generation)
     run_id = ports.processes.new_id()
-    scope = windows.scope_of(ports, record, pins, request)
+    scope = windows.scope_of(ports, record, pins, request, found.doubt)
     return Run(
         run_id=run_id,
         definition=record.definition,
@@ -180,16 +201,12 @@ def _short(pinned: Pin) -> str:
     return str(pinned.digest)[:_SHORT_DIGEST]
 
 
-def _nothing_to_do(ports: Ports, record: Record, pins: VersionVector) -> str | None:
-    """Why the target already is what it should be, None when that is not certain."""
+def _unmoved(record: Record, pins: VersionVector) -> bool:
+    """Whether the query certainly gives what it gave to the last refresh."""
     published = record.published
     if published is None or published.clocked or published.definition_hash != record.definition.hash:
-        return None
-    if not same_versions(*(_looked_for(record, vector) for vector in (published.pins, pins))):
-        return None
-    if not targets.as_published(ports, published, record.definition.target):
-        return None
-    return "no input has moved since the last refresh, and nobody else has written the target"
+        return False
+    return same_versions(*(_looked_for(record, vector) for vector in (published.pins, pins)))
 
 
 def _looked_for(record: Record, vector: VersionVector) -> VersionVector:

@@ -131,18 +131,19 @@ def check_in_place(ports: Ports, target: Target) -> None:
 
 def written_by_others(ports: Ports, published: Published | None, ready: Ready) -> bool:
     """Whether anybody but published refreshes may have written the rows of a target."""
-    return published is None or doubt(ports, published, ready.target.location, ready.version) is not None
+    return published is None or doubt(ports, published, ready.target, ready.version) is not None
 
 
 def as_published(ports: Ports, published: Published, location: str) -> bool:
     """Whether a target certainly has the rows that the last refresh has left."""
-    return doubt(ports, published, location) is None
-
-
-def doubt(ports: Ports, published: Published, location: str, upto: int | None = None) -> str | None:
-    """Why a target may have other rows than the last refresh has left, for people; None when it certainly has those."""
     facts = ports.log.facts(location)
-    if facts is None or facts.table_id != published.target_id:
+    return facts is not None and doubt(ports, published, facts) is None
+
+
+def doubt(ports: Ports, published: Published, target: Target | TableFacts, upto: int | None = None) -> str | None:
+    """Why a target may have other rows than the last refresh has left, for people; None when it certainly has those."""
+    location = target.location
+    if target.table_id != published.target_id:
         return f"the target {location} is not the table that the last refresh has left"
     try:
         found = strangers(ports, published, location, upto=upto)

@@ -48,8 +48,11 @@ class _Told:
         return round((self.newest.rows or 0) * self.by.bytes / self.newest.bytes) if self.newest.bytes else 0
 
 
-def scope_of(ports: Ports, record: Record, pins: VersionVector, request: Request) -> Scope:
-    """What a run that starts now reads. Raises Invalid when the mode it is to have does not go with its query."""
+def scope_of(ports: Ports, record: Record, pins: VersionVector, request: Request, doubt: str | None) -> Scope:
+    """What a run that starts now reads. Raises Invalid when the mode it is to have does not go with its query.
+
+    `doubt`: why the target may have other rows than the last refresh has left.
+    """
     definition, published = record.definition, record.published
     mode = request.mode or definition.mode
     return scope(
@@ -62,7 +65,7 @@ def scope_of(ports: Ports, record: Record, pins: VersionVector, request: Request
             obstacle=None if mode is Mode.FULL else queries.obstacle(definition, mode),
             now=ports.clock.now(),
             insist=request.force or request.mode is Mode.FULL,
-            doubt=targets.doubt(ports, published, definition.target) if published else None,
+            doubt=doubt,
         )
     )
 
@@ -83,7 +86,7 @@ def load(tenure: Tenure, session: EngineSession, source: Source, ready: Ready) -
     assert run is not None
     if published is None:
         return None, "the last refresh is not known"
-    if doubt := targets.doubt(tenure.ports, published, ready.target.location, ready.version):
+    if doubt := targets.doubt(tenure.ports, published, ready.target, ready.version):
         return None, doubt
     if ready.rows is None:
         return None, f"the log of the target {ready.target.location} does not tell how many rows it has"

@@ -44,9 +44,12 @@ class Installation:
         }
 
 
-def find(environment: Mapping[str, str]) -> Installation:
-    """The installed Spark with the first Java that fits. Raises Failed when either is missing."""
-    return Installation(spark_home=_spark_home(), java_home=_java_home(environment))
+def find(environment: Mapping[str, str], usual_places: Path = _USUAL_PLACES) -> Installation:
+    """The installed Spark with the first Java that fits: named, on the path, or in a folder of the usual places.
+
+    Raises Failed when either is missing.
+    """
+    return Installation(spark_home=_spark_home(), java_home=_java_home(environment, usual_places))
 
 
 def _spark_home() -> Path:
@@ -62,26 +65,26 @@ def _spark_home() -> Path:
     return home
 
 
-def _java_home(environment: Mapping[str, str]) -> Path:
-    for home in _candidates(environment):
+def _java_home(environment: Mapping[str, str], usual_places: Path) -> Path:
+    for home in _candidates(environment, usual_places):
         if _java_version(home / "bin" / "java") in _SUPPORTED:
             return home
     raise Failed(
         "no_java",
-        "Spark needs Java 17 or 21, and none was found in JAVA_HOME, on the path or in /usr/lib/jvm",
+        f"Spark needs Java 17 or 21, and none was found in JAVA_HOME, on the path or in {usual_places}",
         left="Nothing was started.",
         next="Install Java 17 or 21 (Debian and Ubuntu: apt-get install openjdk-17-jre-headless), or set JAVA_HOME.",
     )
 
 
-def _candidates(environment: Mapping[str, str]) -> Iterator[Path]:
+def _candidates(environment: Mapping[str, str], usual_places: Path) -> Iterator[Path]:
     if environment.get("JAVA_HOME"):
         yield Path(environment["JAVA_HOME"])
     on_path = shutil.which("java", path=environment.get("PATH", ""))
     if on_path:
         yield Path(on_path).resolve().parent.parent
-    if _USUAL_PLACES.is_dir():
-        yield from sorted(_USUAL_PLACES.iterdir())
+    if usual_places.is_dir():
+        yield from sorted(usual_places.iterdir())
 
 
 def _java_version(java: Path) -> str | None:

@@ -98,6 +98,10 @@ class Lake:
 
     def compare(self, target: Target, source: Source, **choices: Any) -> Comparison:
         """Stage the differences between source and target; by their keys first, if nothing else is chosen."""
+        return self.session.compare(self.comparison(target, source, **choices))
+
+    def comparison(self, target: Target, source: Source, **choices: Any) -> CompareTask:
+        """What `compare` asks for."""
         task: dict[str, Any] = {
             "source": source,
             "rows": None,
@@ -110,7 +114,7 @@ class Lake:
             "partitioned": False,
             "row_wise": True,
         }
-        return self.session.compare(CompareTask(**(task | choices)))
+        return CompareTask(**(task | choices))
 
     def apply(self, target: Target, source: Source, compared: Comparison, way: Way, **chunk: Any) -> ApplyTask:
         """Apply all of a change set as one chunk."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from pyspark.sql import DataFrame
 
 from airflow_refresh_provider.core.columns import OP, ROW_HASH, VNODE
 from airflow_refresh_provider.core.plan import ChangeCounts, Way
 from airflow_refresh_provider.ports.engine import Comparison
-from airflow_refresh_provider.spark import compare, content
+from airflow_refresh_provider.spark import content, differences
 from tests.engine.acts import Lake, source
 
 _ROWS = (
@@ -19,29 +20,31 @@ _THEN = source(_ROWS.format(v="if(id % 4 = 0, -1, id)", ids="10, 40"), "k", "k 2
 
 
 def _staged(lake: Lake, compared: Comparison) -> list[str]:
-    rows = content.staged(lake.spark, compared.changes)
+    return _told(content.staged(lake.spark, compared.changes))
+
+
+def _told(rows: DataFrame) -> list[str]:
     return sorted(str(row.asDict(recursive=True)) for row in rows.select(sorted(rows.columns)).collect())
 
 
 @pytest.mark.parametrize("by_vnode", [False, True], ids=["plain", "vnode"])
 @pytest.mark.parametrize("vnodes", [None, (1, 2)], ids=["all vnodes", "some vnodes"])
-def test_both_ways_of_comparing_stage_the_same(
-    lake: Lake, by_vnode: bool, vnodes: tuple[int, ...] | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_both_ways_of_comparing_stage_the_same(lake: Lake, by_vnode: bool, vnodes: tuple[int, ...] | None) -> None:
     target = lake.target(_FIRST, by_vnode=by_vnode)
     lake.load(target, _FIRST)
 
-    at_once, by_few_keys = (lake.compare(target, _THEN, row_wise=choice, vnodes=vnodes) for choice in (False, True))
-    monkeypatch.setattr(compare, "_SENT_KEYS", 0)
-    by_many_keys = lake.compare(target, _THEN, row_wise=True, vnodes=vnodes)
+    at_once = lake.compare(target, _THEN, row_wise=False, vnodes=vnodes)
+    task = lake.comparison(target, _THEN, row_wise=True, vnodes=vnodes)
+    by_keys = lake.session.compare(task)
 
     if vnodes is None:
         assert at_once.total == ChangeCounts(inserted=10, updated=5, deleted=10)
     rows = _staged(lake, at_once)
     assert all(name in rows[0] for name in (OP, ROW_HASH, VNODE))
-    for by_keys in (by_few_keys, by_many_keys):
-        assert by_keys.model_copy(update={"changes": at_once.changes}) == at_once
-        assert _staged(lake, by_keys) == rows
+    assert by_keys.model_copy(update={"changes": at_once.changes}) == at_once
+    assert _staged(lake, by_keys) == rows
+    keys = lake.spark.read.parquet(f"{task.location}-keys")
+    assert _told(differences.widened(lake.spark, task, keys, few=False)) == rows
 
 
 @pytest.mark.parametrize("row_wise", [True, False])

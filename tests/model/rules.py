@@ -28,7 +28,6 @@ from airflow_refresh_provider.runner import (
     load,
     merge,
     staged,
-    start,
     takeover,
     targets,
     windows,
@@ -239,8 +238,7 @@ def _losers_go_on(patch: pytest.MonkeyPatch) -> None:
 
 
 def _markers_unseen(patch: pytest.MonkeyPatch) -> None:
-    real = start._new_run
-    patch.setattr(start, "_new_run", lambda ports, record, pins, _seen, request: real(ports, record, pins, 0, request))
+    patch.setattr(targets, "highest_generation", lambda *_: 0)
 
 
 def _restores_are_nobodys(patch: pytest.MonkeyPatch) -> None:
@@ -301,8 +299,8 @@ def _windows_from_control(patch: pytest.MonkeyPatch) -> None:
     """A window begins where the inputs are now, not where the last refresh ended."""
     real = windows.scope_of
 
-    def late(ports: Ports, record: Record, pins: Any, request: Any) -> Any:
-        found = real(ports, record, pins, request)
+    def late(ports: Ports, record: Record, pins: Any, request: Any, doubt: Any) -> Any:
+        found = real(ports, record, pins, request, doubt)
         begun = {name: window.model_copy(update={"after": window.upto}) for name, window in found.windows.items()}
         return found.model_copy(update={"windows": begun})
 

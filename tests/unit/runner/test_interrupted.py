@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from airflow_refresh_provider.core import loading
 from airflow_refresh_provider.core.note import read_note
 from airflow_refresh_provider.core.owner import STALE_AFTER
 from airflow_refresh_provider.core.request import IfRunning, Request
 from airflow_refresh_provider.core.results import Outcome, Rows, RunResult
 from airflow_refresh_provider.core.seal import seals
+from airflow_refresh_provider.core.ways import LITERAL_KEYS
 from airflow_refresh_provider.errors import Failed, Lost, Refused, Retry
 from airflow_refresh_provider.ports.watch import Silent
 from airflow_refresh_provider.runner.refreshes import Refreshes
@@ -47,10 +47,17 @@ def test_a_run_killed_anywhere_is_finished_by_the_next_owner(options: dict[str, 
     assert result.rows == Rows(inserted=2, updated=2, deleted=2, unchanged=2)
 
 
-@pytest.mark.parametrize("point", POINTS)
-def test_a_table_written_anew_is_finished_by_the_next_owner(point: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loading, "LITERAL_KEYS", 0)
-    world = changed()
+def much_changed(**options: Any) -> World:
+    """A target all of whose rows have changed, more than can be named."""
+    world = World(*[row(i) for i in range(LITERAL_KEYS + 1)], **options)
+    world.run()
+    world.become(*[row(i, "b") for i in range(LITERAL_KEYS + 1)])
+    return world
+
+
+@pytest.mark.parametrize("point", ["begin /gold", "commit /gold", "answer /gold"])
+def test_a_table_written_anew_is_finished_by_the_next_owner(point: str) -> None:
+    world = much_changed()
     with at(world.lake, point):
         _killed(world)
     world.die(world.ports)
@@ -60,9 +67,8 @@ def test_a_table_written_anew_is_finished_by_the_next_owner(point: str, monkeypa
 
 
 @pytest.mark.parametrize("options", [{"deletes": "ignore"}, {"layout": "vnode", "vnodes": 2}])
-def test_a_table_that_may_not_be_written_anew_is_not(options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loading, "LITERAL_KEYS", 0)
-    world = changed(**options)
+def test_a_table_that_may_not_be_written_anew_is_not(options: dict[str, Any]) -> None:
+    world = much_changed(**options)
     world.run()
     assert "rewrite" not in _ways(world)
 

@@ -5,13 +5,7 @@ from pathlib import Path
 import pytest
 
 from airflow_refresh_provider.errors import Failed
-from airflow_refresh_provider.spark import installation
 from airflow_refresh_provider.spark.installation import find
-
-
-@pytest.fixture(autouse=True)
-def _no_other_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(installation, "_USUAL_PLACES", tmp_path / "jvm")
 
 
 def _java(home: Path, version: str) -> Path:
@@ -22,9 +16,9 @@ def _java(home: Path, version: str) -> Path:
     return home
 
 
-def test_without_java_the_error_says_what_to_install() -> None:
+def test_without_java_the_error_says_what_to_install(tmp_path: Path) -> None:
     with pytest.raises(Failed) as error:
-        find({"PATH": ""})
+        find({"PATH": ""}, tmp_path / "jvm")
 
     assert error.value.code == "no_java"
     assert "Install Java 17 or 21" in error.value.next
@@ -33,17 +27,17 @@ def test_without_java_the_error_says_what_to_install() -> None:
 @pytest.mark.parametrize("version", ["1.8.0_392", "11.0.2", "25"])
 def test_a_java_that_spark_does_not_run_on_is_passed_over(tmp_path: Path, version: str) -> None:
     with pytest.raises(Failed, match="17 or 21"):
-        find({"PATH": "", "JAVA_HOME": str(_java(tmp_path / "java", version))})
+        find({"PATH": "", "JAVA_HOME": str(_java(tmp_path / "java", version))}, tmp_path / "jvm")
 
 
 def test_the_first_java_that_fits_is_taken(tmp_path: Path) -> None:
     old, new = _java(tmp_path / "old", "11.0.2"), _java(tmp_path / "new", "21.0.1")
 
-    assert find({"PATH": str(new / "bin"), "JAVA_HOME": str(old)}).java_home == new
+    assert find({"PATH": str(new / "bin"), "JAVA_HOME": str(old)}, tmp_path / "jvm").java_home == new
 
 
 def test_settings_for_other_sparks_stay_outside(tmp_path: Path) -> None:
-    found = find({"PATH": str(_java(tmp_path / "java", "17") / "bin")})
+    found = find({"PATH": str(_java(tmp_path / "java", "17") / "bin")}, tmp_path / "jvm")
 
     environment = found.environment({"SPARK_HOME": "/other", "PYSPARK_PYTHON": "x", "LANG": "C"}, tmp_path)
 

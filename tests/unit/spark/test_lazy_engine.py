@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from airflow_refresh_provider import compose
 from airflow_refresh_provider.compose import LazyEngine, embedded_server
 from airflow_refresh_provider.places import EMBEDDED, Places
 from airflow_refresh_provider.ports.lines import Lines
@@ -22,12 +21,10 @@ def test_releasing_a_session_starts_no_server(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("spark", "notes"), [(EMBEDDED, 1), ("sc://spark:15002", 0)])
-def test_people_are_told_once_that_spark_is_being_started(
-    spark: str, notes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(compose, "_engine", lambda _places: MemoryEngine(MemoryLake()))
+def test_people_are_told_once_that_spark_is_being_started(spark: str, notes: int, tmp_path: Path) -> None:
     said: list[str] = []
-    engine = LazyEngine(Places(control="/c", spark=spark, spark_home=f"{tmp_path}/spark"), Lines(said.append))
+    places = Places(control="/c", spark=spark, spark_home=f"{tmp_path}/spark")
+    engine = LazyEngine(places, Lines(said.append), lambda _places: MemoryEngine(MemoryLake()))
     for session in ("one", "two"):
         engine.open(session)
     assert [line.startswith("starting Spark") for line in said] == [True] * notes
