@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from airflow_refresh_provider.core.definition import Definition
     from airflow_refresh_provider.dag_factory import cascade_dag, refresh_dag, refresh_group
     from airflow_refresh_provider.definition_files import load_definitions
+    from airflow_refresh_provider.operators.form import trigger_form
     from airflow_refresh_provider.operators.refresh import (
         CleanupOperator,
         RefreshLoadOperator,
@@ -40,6 +41,7 @@ __all__ = [
     "published",
     "refresh_dag",
     "refresh_group",
+    "trigger_form",
 ]
 
 _OPERATORS = "airflow_refresh_provider.operators.refresh"
@@ -57,6 +59,7 @@ _HOME = {
     "published": "airflow_refresh_provider.publication",
     "refresh_dag": "airflow_refresh_provider.dag_factory",
     "refresh_group": "airflow_refresh_provider.dag_factory",
+    "trigger_form": "airflow_refresh_provider.operators.form",
 }
 
 

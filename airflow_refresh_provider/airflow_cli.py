@@ -55,7 +55,7 @@ def _perform(command: Command, args: argparse.Namespace) -> None:
 
     given = {option.parameter: getattr(args, option.parameter) for option in (*command.options, *GLOBAL_OPTIONS)}
     try:
-        placed = _placed(given)
+        placed = _placed(given) if command.placed else given
     except RefreshError as error:
         sys.exit(report(error, as_json=given["output"] == "json"))
     sys.exit(perform(command, **placed))

@@ -6,16 +6,29 @@ The teardown never publishes; it leaves what was not finished to whoever comes n
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
+from zlib import crc32
 
-from airflow.sdk import DAG, Asset, AssetAny, BaseOperator, TaskGroup, TriggerRule
+from airflow.sdk import (
+    DAG,
+    Asset,
+    AssetAny,
+    AssetOrTimeSchedule,
+    BaseOperator,
+    CronTriggerTimetable,
+    TaskGroup,
+    TriggerRule,
+)
 
 from airflow_refresh_provider.assets import changes_asset, input_asset
 from airflow_refresh_provider.core.broken import Broken
-from airflow_refresh_provider.core.cascade import Link, bases, ordered
+from airflow_refresh_provider.core.cascade import Link, bases, located, ordered
 from airflow_refresh_provider.core.definition import Definition
+from airflow_refresh_provider.core.problems import suggestion
+from airflow_refresh_provider.errors import Invalid
 from airflow_refresh_provider.hooks import configuration
 from airflow_refresh_provider.hooks.refresh import RefreshHook
 from airflow_refresh_provider.operators import binding
@@ -48,10 +61,11 @@ def refresh_dag(
     One run at a time, without catching up: whichever run comes first brings everything up to date. `schedule` is for
     definitions that do not say themselves when they are refreshed; what one says in `refresh` outranks it. `upstream`:
     input -> its asset, for inputs that other DAGs keep fresh. Of a broken file it makes a DAG that nothing begins, and
-    that says what is wrong.
+    that says what is wrong. Raises Invalid for a name in `upstream` that is no input.
     """
     if isinstance(definition, Broken):
         return _broken_dag(definition, dag_id, default_args, options)
+    _check_upstream(definition, upstream or {})
     inputs = {name: (upstream or {}).get(name) or _asset(definition, name) for name in definition.inputs}
     given: dict[str, Any] = {
         "tags": ["refresh", *definition.tags],
@@ -84,16 +98,18 @@ def cascade_dag(
     """A DAG of definitions that feed each other, parents first. `options` are those of DAG.
 
     What none of them makes is read at one version by all, fixed by the first task. One that fails stops those it feeds;
-    the others go on. Raises Invalid for a broken one: nobody knows whom it feeds.
+    the others go on. Variables in places of inputs are those of the machine that parses the DAG, too. Raises Invalid
+    for a broken one: nobody knows whom it feeds.
     """
-    links = ordered(_sound(definition) for definition in definitions)
+    given = {definition.name: definition for definition in map(_sound, definitions)}
+    links = ordered(located(given.values(), os.environ))
     with _dag(dag_id, schedule, default_args, {"tags": ["refresh"], "doc_md": _cascade_doc(links)} | options) as dag:
         reads = {place: read.model_dump(mode="json") for place, read in bases(links).items()}
         pinned = RefreshPinOperator(task_id="pin", reads=reads, refresh_conn_id=refresh_conn_id)
         finished: dict[str, BaseOperator] = {}
         for link in links:
             with TaskGroup(link.definition.name.replace(".", "_")):
-                start, finish = refresh_tasks(link.definition, refresh_conn_id, pins=pinned.output)
+                start, finish = refresh_tasks(given[link.definition.name], refresh_conn_id, pins=pinned.output)
             [finished[parent] for parent in link.parents] >> start
             finished[link.definition.name] = finish
     return dag
@@ -131,14 +147,10 @@ def refresh_tasks(
 
 def _dag(dag_id: str, schedule: Any, default_args: Mapping[str, Any] | None, options: Mapping[str, Any]) -> DAG:
     """A DAG with what all DAGs of refreshes have; `options` outrank that."""
-    given: dict[str, Any] = {
-        "start_date": _BEGINNING,
-        "catchup": False,
-        "max_active_runs": 1,
-        "params": trigger_form(),
-    }
+    given: dict[str, Any] = {"start_date": _BEGINNING, "catchup": False, "max_active_runs": 1, **options}
+    given["params"] = trigger_form() | dict(options.get("params") or {})
     retrying = {"retries": configuration.retries(), "retry_delay": configuration.retry_delay()}
-    return DAG(dag_id, schedule=schedule, default_args=retrying | dict(default_args or {}), **(given | dict(options)))
+    return DAG(dag_id, schedule=schedule, default_args=retrying | dict(default_args or {}), **given)
 
 
 def _broken_dag(
@@ -162,6 +174,16 @@ def _sound(definition: Definition | Broken) -> Definition:
     return definition
 
 
+def _check_upstream(definition: Definition, upstream: Mapping[str, Asset]) -> None:
+    if unknown := sorted(upstream.keys() - definition.inputs.keys()):
+        raise Invalid(
+            "unknown_input",
+            f"{definition.name} has no input {unknown[0]!r} that another DAG could keep fresh."
+            f"{suggestion(unknown[0], definition.inputs)}",
+            next="Name inputs of the definition in `upstream`.",
+        )
+
+
 def _asset(definition: Definition, name: str) -> Asset | None:
     """The asset of an input; none where only the machine that refreshes knows its place."""
     read, refresh = definition.inputs[name], definition.refresh
@@ -172,12 +194,16 @@ def _asset(definition: Definition, name: str) -> Asset | None:
 
 
 def _schedule(definition: Definition, inputs: Mapping[str, Asset | None]) -> Any:
-    """When the definition wants to be refreshed, in Airflow's terms."""
+    """When the definition wants to be refreshed, in Airflow's terms; on change, and once an hour for certain."""
     refresh = definition.refresh
     if not refresh.on_change:
         return refresh.cron or refresh.interval
     begin = [name for name, read in definition.inputs.items() if read.trigger and not read.ignore_changes]
-    return AssetAny(*(asset for name in begin if (asset := inputs[name])))
+    # An event that comes while the DAG is switched off, or whose run fails, does not come again.
+    minute = crc32(definition.name.encode()) % 60
+    hourly = CronTriggerTimetable(f"{minute} * * * *", timezone="UTC", run_immediately=True)
+    commits = AssetAny(*(asset for name in begin if (asset := inputs[name])))
+    return AssetOrTimeSchedule(timetable=hourly, assets=commits)
 
 
 def _doc(definition: Definition) -> str:

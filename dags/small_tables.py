@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from airflow.sdk import DAG
 
-from airflow_refresh_provider import RefreshOperator, load_definitions
+from airflow_refresh_provider import RefreshOperator, load_definitions, trigger_form
 
 with DAG(
     "small_tables",
@@ -12,6 +12,7 @@ with DAG(
     start_date=datetime(2024, 1, 1, tzinfo=UTC),
     catchup=False,
     max_active_runs=1,
+    params=trigger_form(),
     default_args={"retries": 3, "retry_delay": timedelta(seconds=15)},
     tags=["refresh", "example"],
 ):

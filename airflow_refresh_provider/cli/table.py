@@ -56,6 +56,8 @@ class Command:
     help: str
     does: str
     options: tuple[Option, ...] = ()
+    placed: bool = True
+    """Whether it looks at a control root."""
 
 
 PROGRAM = "airflow-refresh"
@@ -105,7 +107,7 @@ _COMPARE_ONLY = Option(
 )
 
 COMMANDS = (
-    Command(("validate",), "check definitions; needs no server", f"{_DEFINITIONS}:validate", (_FILES,)),
+    Command(("validate",), "check definitions; needs no server", f"{_DEFINITIONS}:validate", (_FILES,), placed=False),
     Command(("register",), "store definitions in the control tables", f"{_DEFINITIONS}:register", (_FILES,)),
     Command(("list",), "all registered definitions", f"{_DEFINITIONS}:list_all"),
     Command(("show",), "one definition, its run and what is published", f"{_DEFINITIONS}:show", (_NAME,)),

@@ -53,6 +53,14 @@ def ordered(definitions: Iterable[Definition]) -> tuple[Link, ...]:
     return tuple(done.values())
 
 
+def located(definitions: Iterable[Definition], environment: Mapping[str, str]) -> list[Definition]:
+    """The definitions with their inputs at the places that variables stand for, as far as the environment has them."""
+    return [
+        d.model_copy(update={"inputs": {name: _located(read, environment) for name, read in d.inputs.items()}})
+        for d in definitions
+    ]
+
+
 def bases(links: Iterable[Link]) -> dict[str, Input]:
     """What the definitions read and none of them makes, by place."""
     links = tuple(links)
@@ -85,6 +93,13 @@ def summed_up(steps: Iterable[CascadeStep]) -> CascadeResult:
     done = tuple(steps)
     states = {step.state for step in done}
     return CascadeResult(state=next(state for state in _MATTERS if state in states), refreshes=done)
+
+
+def _located(read: Input, environment: Mapping[str, str]) -> Input:
+    try:
+        return read.expanded(environment)
+    except Invalid:
+        return read  # whoever reads it will say what is missing
 
 
 def _parents(definition: Definition, makers: Mapping[str, str]) -> tuple[str, ...]:

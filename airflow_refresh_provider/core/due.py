@@ -14,6 +14,8 @@ from enum import StrEnum
 from airflow_refresh_provider.core.schedule import Schedule, next_tick
 from airflow_refresh_provider.core.stored import Stored
 
+_JUST_NOW = timedelta.resolution
+
 
 class Cause(StrEnum):
     """Why a refresh is due, or why not."""
@@ -26,6 +28,7 @@ class Cause(StrEnum):
     CRON = "cron"
     CHANGED = "changed"
     NOTHING_NEW = "nothing_new"
+    FEEDING = "feeding"  # an input is being refreshed, and not seen before it is whole
     NOT_YET = "not_yet"
     MANUAL = "manual"
     RUNNING = "running"
@@ -90,8 +93,11 @@ def due(facts: DueFacts) -> DueDecision:
 
 
 def lag(now: datetime, behind: Iterable[Behind]) -> timedelta:
-    """How far a target is behind: the age of the oldest change that was not applied, nothing if its clock is ahead."""
-    return max((now - b.oldest for b in behind if b.oldest < now), default=timedelta(0))
+    """How far a target is behind: the age of the oldest change that was not applied, zero only if none waits.
+
+    A change that a clock ahead of this one has dated counts as made just now.
+    """
+    return max((max(now - b.oldest, _JUST_NOW) for b in behind), default=timedelta(0))
 
 
 def is_late(schedule: Schedule, seconds: float | None) -> bool:

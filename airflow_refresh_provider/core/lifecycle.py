@@ -31,6 +31,7 @@ class Event(StrEnum):
     PREPARE = "prepare"  # the target exists and its identity and columns are known
     FREEZE = "freeze"  # staging is complete; units and chunks are fixed
     CLAIM = "claim"  # an owner takes units under a new generation
+    LOSE = "lose"  # something that the run reads turned out to be gone: whoever comes next gives it up
     REPAIR = "repair"  # foreign commits were found; another round of chunks is fixed
     PUBLISH = "publish"  # the sealed version is what readers of whole refreshes see
     END = "end"  # staging is gone, the run is over
@@ -65,6 +66,7 @@ TRANSITIONS: dict[tuple[State, Event], State] = {
     (State.FINISHING, Event.PARK): State.FINISHING,
     (State.FINISHING, Event.ADOPT): State.FINISHING,
     (State.FINISHING, Event.CLAIM): State.FINISHING,
+    (State.FINISHING, Event.LOSE): State.FINISHING,
     (State.FINISHING, Event.REPAIR): State.FINISHING,
     (State.FINISHING, Event.PUBLISH): State.FINISHING,
     (State.FINISHING, Event.END): State.IDLE,

@@ -15,7 +15,7 @@ from urllib.parse import unquote, urlsplit
 from pydantic import AfterValidator
 from pydantic_core import PydanticCustomError
 
-SCHEMES = ("s3", "s3a", "abfs", "abfss", "gs", "hdfs")
+SCHEMES = ("s3", "s3a", "abfs", "abfss", "gs")
 
 _SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*):(?=/)")
 _VARIABLE = re.compile(r"\$\{[^}]*\}")

@@ -19,6 +19,9 @@ HASH = "airflow_refresh.hash"
 HASH_FUNCTION = "xxhash64"
 
 _CHECKPOINT_INTERVAL = "20"
+_READABLE_FOR = "interval 30 days"
+"""Spark's readers refuse a version that is older than this and not the newest; a view names the one before."""
+
 _UNSAFE_SCHEMES = frozenset({"s3", "s3a", "s3n"})
 
 
@@ -37,6 +40,8 @@ def wanted_properties(definition: Definition, control_id: str, vnodes: int, *, c
         wanted |= {VNODES: str(vnodes), HASH: HASH_FUNCTION}
     if created:
         wanted["delta.checkpointInterval"] = _CHECKPOINT_INTERVAL
+    if created and definition.view:
+        wanted["delta.deletedFileRetentionDuration"] = _READABLE_FOR
     if created or "deletion_vectors" in definition.model_fields_set:
         wanted["delta.enableDeletionVectors"] = "true" if definition.deletion_vectors else "false"
     return wanted
@@ -50,7 +55,7 @@ def check_storage(definition: Definition) -> None:
             "unsafe_storage",
             f"the target {definition.target} is on storage where commits of two Spark drivers are not atomic",
             next="Set `single_writer: true` if only one Spark driver ever writes this table, or use storage with "
-            "atomic commits (HDFS, Azure, Google Cloud Storage).",
+            "atomic commits (Azure, Google Cloud Storage).",
         )
 
 

@@ -8,6 +8,8 @@ from airflow_refresh_provider.errors import Failed, Refused
 
 KEY_ERRORS = frozenset({"null_key", "duplicate_key"})
 """Codes of what is wrong with the keys of a result, whatever the target holds."""
+UNREADABLE = frozenset({"input_missing", "input_unreadable"})
+"""Codes of what a run reads and cannot read any more: pinned as it is, it will never come to its end."""
 TARGET_ERRORS = frozenset({"duplicate_target_key", "null_target_key", "misplaced_target_rows"})
 """Codes of what no refresh writes into a target."""
 

@@ -5,8 +5,6 @@ A run that resumes evaluates its query anew and must get the same rows. Clock fu
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
 
@@ -16,11 +14,13 @@ _CHANGING = frozenset(
     {
         "rand", "randn", "random", "randstr", "uniform", "uuid", "shuffle", "monotonically_increasing_id",
         "spark_partition_id", "input_file_name", "input_file_block_start", "input_file_block_length", "reflect",
-        "java_method", "try_reflect",
+        "java_method", "try_reflect", "aes_encrypt",
     }
 )  # fmt: skip
-_MOMENTS = ("now", "today", "tomorrow", "yesterday")  # DATE'today' reads the clock
-_TIMES = frozenset({"date", "timestamp", "timestamp_ntz", "timestamp_ltz"})
+_MOMENTS = ("now", "today", "tomorrow", "yesterday")
+_OF_TEXT = (exp.Alias, exp.Select, exp.Concat, exp.ConcatWs, exp.DPipe, exp.Like)
+"""Where text stays text."""
+
 _CODE = "nondeterministic_query"
 
 
@@ -54,15 +54,21 @@ def _check_samples(parsed: Parsed) -> None:
 
 
 def _check_moments(parsed: Parsed) -> None:
-    for kind, literal in pairwise(parsed.tokens):
-        if literal.token_type is not TokenType.STRING or kind.text.lower() not in _TIMES:
+    """Refuse words for moments wherever Spark may take them for dates: in casts, which it adds by itself, too."""
+    for literal in parsed.tree.find_all(exp.Literal):
+        if not literal.is_string or isinstance(literal.parent, _OF_TEXT) or not _is_moment(literal.this):
             continue
-        words = literal.text.strip().lower().split()
-        if words and words[0] in _MOMENTS:
-            raise complaint(
-                parsed.text,
-                kind.start,
-                f"{kind.text}'{literal.text}' is another moment at each run",
-                "Write current_date() or current_timestamp(), which a run evaluates once, and add days to it.",
-                _CODE,
-            )
+        raise complaint(
+            parsed.text,
+            int(literal.meta.get("start", 0)),
+            f"'{literal.this}', read as a date, is another moment at each run",
+            "Write current_date() or current_timestamp(), which a run evaluates once, and add days to it. "
+            f"Where the text itself is meant, write concat('{literal.this}').",
+            _CODE,
+        )
+
+
+def _is_moment(text: str) -> bool:
+    """Whether text is one of the words, a time zone after it allowed."""
+    words = text.lower().split()
+    return 0 < len(words) <= 2 and words[0] in _MOMENTS

@@ -45,7 +45,10 @@ class Lease(Stored):
 
 
 class Published(Stored):
-    """The newest complete refresh: readers of whole refreshes read `version` of the target."""
+    """The newest complete refresh: readers of whole refreshes read `version` of the target.
+
+    `origin` is that of its run, `begun_at` when the run began; neither is in the target's log.
+    """
 
     run_id: str
     target_id: str
@@ -55,6 +58,8 @@ class Published(Stored):
     definition_hash: str
     clocked: bool
     at: datetime
+    origin: str | None = None
+    begun_at: datetime | None = None
 
 
 class Run(Stored):
@@ -62,6 +67,7 @@ class Run(Stored):
 
     `definition` is the one it was started with; a newer one may have been registered since. `origin` names what the
     run is made for, such as a DAG run whose tasks carry it on one after the other. `scheduled`: nobody stands by.
+    `lost_input`: why something that the run reads cannot be read any more, once that has been found out.
     `left_over`: sessions of those whom a drop has shut out, until it is known that they are ended.
     """
 
@@ -78,6 +84,7 @@ class Run(Stored):
     frozen: Frozen | None = None
     counts: ChangeCounts = ChangeCounts()
     published: bool = False
+    lost_input: str | None = None
     left_over: tuple[str, ...] = ()
 
     @property

@@ -262,13 +262,14 @@ class HistoryEntry(Stored):
 
 class Recovery(Stored):
     """What `recover` did with one definition: "resumed", "abandoned", "published", "cleaned_up", "live", "paused",
-    "resetting" or "clean"."""
+    "resetting", "clean" or "failed", with the error."""
 
     name: str
     run_id: str | None
     action: str
     reason: str
     result: RunResult | None = None
+    error: Complaint | None = None
 
 
 class DifferenceSample(Stored):

@@ -41,8 +41,15 @@ def _spoken(value: object) -> object:
         found = _UNITS.get(unit) or _UNITS.get(unit.removesuffix("s"))
         if found is None:
             raise _NOT_A_DURATION
-        total += float(count) * found
+        total = _sum(total, float(count), found)
     return total
+
+
+def _sum(total: timedelta, count: float, unit: timedelta) -> timedelta:
+    try:
+        return total + count * unit
+    except OverflowError:
+        raise _NOT_A_DURATION from None
 
 
 def _positive(value: timedelta) -> timedelta:
@@ -54,7 +61,8 @@ def _positive(value: timedelta) -> timedelta:
 def _cron(text: str) -> str:
     from croniter import CroniterBadDateError, croniter
 
-    if len(text.split()) != 5 or not croniter.is_valid(text):
+    random = re.search(r"\b[rR]\b", text)  # another time at each look
+    if len(text.split()) != 5 or random or not croniter.is_valid(text):
         raise ValueError("must be a cron expression of five fields, such as 0 6 * * *")
     try:
         croniter(text, datetime.fromisoformat("2024-01-01T00:00:00+00:00")).get_next(datetime)

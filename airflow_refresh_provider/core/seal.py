@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from airflow_refresh_provider.core.definition import Deletes
 from airflow_refresh_provider.core.log import Commit, Origin, origin
 from airflow_refresh_provider.core.marker import Marker, seal_app_id, slot_app_id
 from airflow_refresh_provider.core.note import Note, NoteKind, Sealing, read_note
@@ -25,20 +24,22 @@ class Seal(NamedTuple):
     version: int
 
 
-def planned_growth(current: Round, deletes: Deletes) -> int | None:
-    """By how many rows a round's chunks let the target grow; None where that is only known when they are in."""
+def planned_growth(current: Round) -> int | None:
+    """By how many rows a round's chunks let the target grow; None where that is only known when they are in.
+
+    Where deletes are ignored, rows that left the query are still there. Of one that comes back a window cannot know
+    that; the growth shows it, and a comparison settles it.
+    """
     if current.changes is None:
         return None
-    if not current.compared and deletes is Deletes.IGNORE:
-        return None  # rows that left the query are still there, and may come back
     return sum(c.counts.net for u in current.units for c in u.chunks)
 
 
-def sealing(current: Round, deletes: Deletes) -> Sealing | None:
+def sealing(current: Round) -> Sealing | None:
     """What the chunk of a round has to say so that it seals its run; None when the round has several."""
     if sum(len(u.chunks) for u in current.units) != 1:
         return None
-    return Sealing(base=current.base, growth=planned_growth(current, deletes))
+    return Sealing(base=current.base, growth=planned_growth(current))
 
 
 def seals(commits: Iterable[Commit], target_id: str) -> Iterator[Seal]:

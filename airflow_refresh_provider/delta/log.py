@@ -39,6 +39,14 @@ class DeltaTableLog:
             bytes=size,
         )
 
+    def table_id(self, location: str) -> str | None:
+        """Which table it is, None when there is none. Raises Failed when something else is there."""
+        table = open_table(location)
+        if table is None:
+            _check_vacant(location)
+            return None
+        return str(table.metadata().id)
+
     def newest(self, location: str) -> int:
         """The newest version. Raises Failed when there is no table."""
         return _log(location).newest

@@ -1,10 +1,18 @@
-"""Watching an input: whether rows of it may have changed since the last look. A look reads no more than what is new."""
+"""Watching an input: whether rows of it may have changed since the last look.
+
+A look reads what is new in a log, or the list of a folder's files; none of them is opened.
+"""
 
 from __future__ import annotations
 
 from airflow_refresh_provider.core.inputs import Format, Input
+from airflow_refresh_provider.core.log import Commit
+from airflow_refresh_provider.core.note import NoteKind, read_note
+from airflow_refresh_provider.core.pins import FilesPin
+from airflow_refresh_provider.delta.files import list_files
 from airflow_refresh_provider.delta.inputs import DeltaInputProbe
 from airflow_refresh_provider.delta.log import DeltaTableLog
+from airflow_refresh_provider.delta.storage import storage
 from airflow_refresh_provider.ports.log import LogGap
 
 
@@ -20,7 +28,7 @@ class Watched:
     def state(self) -> str:
         """A text that stays the same while no row changes. Raises errors.* when the input cannot be looked at."""
         if self._read.format is not Format.DELTA:
-            return str(DeltaInputProbe().pin("", self._read).digest)
+            return _files_state(self._read)
         newest = self._log.newest(self._read.path)
         if newest < self._seen or self._seen < 0:
             self._changed = newest  # first seen, or made anew
@@ -35,4 +43,17 @@ class Watched:
             commits = self._log.commits(self._read.path, after=self._seen, upto=newest)
         except LogGap:
             return newest
-        return max((c.version for c in commits if c.data_change), default=self._changed)
+        return max((c.version for c in commits if c.data_change or _publishes(c)), default=self._changed)
+
+
+def _publishes(commit: Commit) -> bool:
+    """Whether it is a seal, which changes no row: what was committed before is to be seen from then on."""
+    note = read_note(commit.note)
+    return note is not None and note.kind is NoteKind.SEAL
+
+
+def _files_state(read: Input) -> str:
+    with storage("watching", read.path):
+        found = list_files(read.path)
+    # What is wrong with a place without files is said by a whole look.
+    return str((FilesPin(location=read.path, files=found) if found else DeltaInputProbe().pin("", read)).digest)

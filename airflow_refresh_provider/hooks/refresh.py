@@ -60,7 +60,8 @@ class RefreshHook(BaseHook):
         """Control root and Spark. Raises Invalid when neither environment nor connection name a control root."""
         given = {_VARIABLES[key]: value for key, value in self.fields().items()}
         try:
-            return resolve(given | dict(os.environ), str(Path.cwd()), None, None)
+            said = {name: value for name, value in os.environ.items() if value}
+            return resolve(given | said, str(Path.cwd()), None, None)
         except Invalid as error:
             if error.code != "no_control":
                 raise

@@ -20,22 +20,23 @@ from airflow_refresh_provider.core.due import Cause
 from airflow_refresh_provider.core.mode import asked_for
 from airflow_refresh_provider.core.recovery import OnInterrupted
 from airflow_refresh_provider.core.request import IfRunning, Request
-from airflow_refresh_provider.errors import Interrupted, RefreshError, Retry
+from airflow_refresh_provider.core.results import Outcome, RunResult
+from airflow_refresh_provider.errors import Failed, Interrupted, Invalid, RefreshError, Refused, Retry
 from airflow_refresh_provider.hooks.refresh import RefreshHook
 from airflow_refresh_provider.operators import metrics
+from airflow_refresh_provider.operators.form import check_values
 from airflow_refresh_provider.operators.task_log import Log, TaskLog
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-    from airflow_refresh_provider.core.results import Differences, RunResult
+    from airflow_refresh_provider.core.results import Differences
     from airflow_refresh_provider.ports.bundle import Ports
 
 Stored = dict[str, Any] | str
 
 _ENDED = frozenset({"success", "failed"})
 _BROKEN = frozenset({"failed", "upstream_failed"})
-_IDLE = frozenset({Cause.NOTHING_NEW, Cause.SUSPENDED})
 
 
 def stored(definition: Definition | Mapping[str, Any] | str) -> Stored:
@@ -63,21 +64,33 @@ class NotYet(Exception):
         self.moment = moment
 
 
-def check_due(context: Context, ports: Ports, name: str) -> None:
-    """End a scheduled task whose refresh is not due: it skips, or raises NotYet. One by hand is always due.
+def check_due(context: Context, ports: Ports, name: str, *, cascaded: bool = False) -> None:
+    """End a scheduled task whose refresh is not due: it skips, or raises NotYet. One by hand, or by force, always is.
 
-    Changes that are younger than an interval are taken along: the DAG's own schedule has said that it is time.
+    Changes that are younger than an interval are taken along: the DAG's own schedule has said that it is time. One
+    that is part of a cascade waits for nothing, and is not skipped for being suspended: it would join old and new.
     """
-    if not _scheduled(context):
+    if not _scheduled(context) or context["params"].get("force"):
         return
     from airflow_refresh_provider.runner.refreshes import Refreshes
 
     refreshes = Refreshes(ports)
-    report = refreshes.due(name)
-    if report.cause in _IDLE:
+    try:
+        report = refreshes.due(name)
+    except (Invalid, Refused, Failed):
+        return  # the refresh will fail with it, and count it
+    if report.cause == Cause.NOTHING_NEW or (report.cause == Cause.SUSPENDED and not cascaded):
+        metrics.idle(name)
         raise AirflowSkipException(report.reason)
-    if report.next_at is not None and refreshes.show(name).definition.refresh.on_change:
+    if report.next_at is not None and not cascaded and refreshes.show(name).definition.refresh.on_change:
         raise NotYet(report.next_at, report.reason)
+
+
+def published_before(context: Context, ports: Ports, name: str) -> RunResult | None:
+    """What this DAG run has published of a definition, if that is still the newest: its event may have been lost."""
+    from airflow_refresh_provider.runner.refreshes import Refreshes
+
+    return Refreshes(ports).published_for(name, _origin(context))
 
 
 def request(context: Context, pins: Mapping[str, Any] | None = None) -> Request:
@@ -85,20 +98,22 @@ def request(context: Context, pins: Mapping[str, Any] | None = None) -> Request:
 
     `pins` is what a task has returned about inputs, by place.
     """
+    check_values(context)
     params = context["params"]
     return Request(
         pins=dict(pins or {}),
         on_interrupted=OnInterrupted(params.get("on_interrupted", OnInterrupted.RESUME.value)),
         if_running=IfRunning(params.get("if_running", IfRunning.REFUSE.value)),
         mode=asked_for(params.get("mode")),
-        force=bool(params.get("force", False)),
-        origin=origin_of(context["ti"].dag_id, context["run_id"]),
+        force=params.get("force", False),
+        origin=_origin(context),
         scheduled=_scheduled(context),
     )
 
 
 def compare_only(context: Context) -> bool:
     """Whether only differences were asked for."""
+    check_values(context)
     return bool(context["params"].get("compare_only", False))
 
 
@@ -187,6 +202,13 @@ def announce(context: Context, outlets: Iterable[object], result: RunResult, log
             context["outlet_events"][outlet].extra = extra
 
 
+def needed(result: RunResult) -> RunResult:
+    """The result of a refresh that had something to do. Raises AirflowSkipException for any other."""
+    if result.state is Outcome.NOTHING_TO_DO:
+        raise skip(result)
+    return result
+
+
 def skip(result: RunResult) -> AirflowSkipException:
     """The end of a task whose refresh was not needed."""
     metrics.ended(result)
@@ -210,6 +232,10 @@ def log_differences(found: Differences, log: Log) -> None:
     )
     for sample in found.samples:
         log.info("%s: %s", sample.op, sample.model_dump_json(exclude={"op"}))
+
+
+def _origin(context: Context) -> str:
+    return origin_of(context["ti"].dag_id, context["run_id"])
 
 
 def _scheduled(context: Context) -> bool:

@@ -9,15 +9,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from airflow.sdk import Param
+from airflow.sdk.exceptions import ParamValidationError
 
 from airflow_refresh_provider.core.mode import AS_DEFINED, Mode
 from airflow_refresh_provider.core.problems import suggestion
+from airflow_refresh_provider.core.request import IfRunning
 from airflow_refresh_provider.errors import Invalid
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-_WITHOUT_FIELD = {"if_running"}
+_WITHOUT_FIELD = {"if_running": Param("refuse", type="string", enum=list(IfRunning))}
 """Known, but not offered."""
 
 
@@ -50,10 +52,26 @@ def check_form(context: Context) -> None:
     declared = set(context["dag"].params)
     if not trigger_form().keys() <= declared:
         return
-    unknown = sorted(set(context["dag_run"].conf or {}) - declared - _WITHOUT_FIELD)
+    unknown = sorted(set(context["dag_run"].conf or {}) - declared - _WITHOUT_FIELD.keys())
     if unknown:
         raise Invalid(
             "unknown_parameter",
             f"{', '.join(unknown)}: unknown in the configuration of a DAG run.{suggestion(unknown[0], declared)}",
             next=f"Trigger the DAG with none but {', '.join(sorted(declared))}.",
         )
+
+
+def check_values(context: Context) -> None:
+    """Raise Invalid for a value that a field cannot have: a DAG without the form has nobody else who checks them."""
+    params = context["params"]
+    for name, field in (trigger_form() | _WITHOUT_FIELD).items():
+        if name not in params:
+            continue
+        try:
+            field.resolve(params[name])
+        except ParamValidationError as error:
+            raise Invalid(
+                "bad_parameter",
+                f"{name} cannot be {params[name]!r}: {str(error).splitlines()[0]}",
+                next=f"Trigger the DAG with another value. {field.description or ''}".strip(),
+            ) from None

@@ -16,7 +16,7 @@ from datetime import timedelta
 
 from airflow.sdk.observability import stats
 
-from airflow_refresh_provider.core.results import RunResult
+from airflow_refresh_provider.core.results import Outcome, RunResult
 
 
 def committed(definition: str, stage: str, rows: int, chunks: int) -> None:
@@ -27,10 +27,19 @@ def committed(definition: str, stage: str, rows: int, chunks: int) -> None:
         stats.incr("refresh.rows", rows, tags=tags)
 
 
+def idle(definition: str) -> None:
+    """A look at the inputs has shown that no refresh is needed, or none is allowed."""
+    _count(definition, Outcome.NOTHING_TO_DO)
+
+
 def ended(result: RunResult) -> None:
     """A refresh ended, or was not needed."""
-    stats.incr("refresh.ended", tags={"definition": result.name, "state": result.state.value})
+    _count(result.name, result.state)
     if result.lag_seconds is not None:
         stats.gauge("refresh.lag", result.lag_seconds, tags={"definition": result.name})
         stats.gauge("refresh.late", int(result.late), tags={"definition": result.name})
     stats.timing("refresh.seconds", timedelta(seconds=result.seconds), tags={"definition": result.name})
+
+
+def _count(definition: str, state: Outcome) -> None:
+    stats.incr("refresh.ended", tags={"definition": definition, "state": state.value})

@@ -14,7 +14,7 @@ from airflow.sdk import Asset, BaseOperator
 from airflow.sdk.exceptions import AirflowSkipException, TaskDeferred
 
 from airflow_refresh_provider.core.broken import Broken
-from airflow_refresh_provider.core.results import Outcome, RunResult
+from airflow_refresh_provider.core.results import RunResult
 from airflow_refresh_provider.errors import Interrupted, Paused
 from airflow_refresh_provider.hooks import configuration
 from airflow_refresh_provider.hooks.refresh import RefreshHook
@@ -127,7 +127,7 @@ class RefreshStartOperator(_RefreshTask):
         if binding.compare_only(context):
             binding.show_differences(ports, self.definition_name, self.log)
             raise AirflowSkipException("compared only: nothing was written")
-        binding.check_due(context, ports, self.definition_name)
+        binding.check_due(context, ports, self.definition_name, cascaded=self.pins is not None)
         begun = phases.start(ports, self.definition_name, binding.request(context, self.pins))
         if isinstance(begun, RunResult):
             raise binding.skip(begun)
@@ -202,20 +202,35 @@ class RefreshOperator(_RefreshTask):
         self.outlets = [*self.outlets, *binding.assets(self.definition)]
 
     def perform(self, context: Context, ports: Ports) -> dict[str, Any]:
-        """Register the definition if it was given, then refresh."""
-        from airflow_refresh_provider.runner.refreshes import Refreshes
+        """Register the definition if it was given, then refresh, or only show what differs.
 
+        Repeated with nothing new, it tells again what its DAG run has published.
+        """
         check_form(context)
         binding.register(ports, self.definition)
         if binding.compare_only(context):
-            binding.show_differences(ports, self.definition_name, self.log)
+            self.show_differences(context, ports)
             raise AirflowSkipException("compared only: nothing was written")
-        binding.check_due(context, ports, self.definition_name)
-        result = Refreshes(ports).run(self.definition_name, binding.request(context))
-        if result.state is Outcome.NOTHING_TO_DO:
-            raise binding.skip(result)
+        try:
+            binding.check_due(context, ports, self.definition_name)
+            result = self.refresh(context, ports)
+        except AirflowSkipException:
+            before = binding.published_before(context, ports, self.definition_name)
+            if before is None:
+                raise
+            result = before
         binding.announce(context, self.outlets, result, self.log)
         return result.model_dump(mode="json")
+
+    def refresh(self, context: Context, ports: Ports) -> RunResult:
+        """Do the refresh. Raises AirflowSkipException when there is nothing to do."""
+        from airflow_refresh_provider.runner.refreshes import Refreshes
+
+        return binding.needed(Refreshes(ports).run(self.definition_name, binding.request(context)))
+
+    def show_differences(self, context: Context, ports: Ports) -> None:
+        """Log what differs between target and query."""
+        binding.show_differences(ports, self.definition_name, self.log)
 
 
 def target_asset(definition: Definition) -> Asset:

@@ -108,6 +108,7 @@ def arguments(name: str, control: str, request: Request, answer: str, *, compare
     words += ["--mode", request.mode.value] if request.mode else []
     words += ["--force"] if request.force else []
     words += ["--compare-only"] if compare_only else []
+    words += ["--scheduled"] if request.scheduled else []
     return [*words, "--origin", request.origin] if request.origin else words
 
 

@@ -10,14 +10,12 @@ import uuid
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from airflow.sdk.exceptions import AirflowException, AirflowSkipException
+from airflow.sdk.exceptions import AirflowException
 
 from airflow_refresh_provider.core.answer import Answer
-from airflow_refresh_provider.core.results import Outcome, RunResult
 from airflow_refresh_provider.errors import Retry
 from airflow_refresh_provider.hooks.refresh import RefreshHook
 from airflow_refresh_provider.operators import binding
-from airflow_refresh_provider.operators.form import check_form
 from airflow_refresh_provider.operators.refresh import RefreshOperator
 from airflow_refresh_provider.operators.submission import DeltaFrom, Submission, arguments
 
@@ -25,6 +23,8 @@ if TYPE_CHECKING:
     from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
     from airflow.sdk import Context
 
+    from airflow_refresh_provider.core.request import Request
+    from airflow_refresh_provider.core.results import RunResult
     from airflow_refresh_provider.ports.bundle import Ports
 
 
@@ -50,29 +50,22 @@ class RefreshSubmitOperator(RefreshOperator):
         )
         self._hook: SparkSubmitHook | None = None
 
-    def perform(self, context: Context, ports: Ports) -> dict[str, Any]:
-        """Register the definition if it was given, then have it refreshed, unless there is nothing to do."""
+    def refresh(self, context: Context, ports: Ports) -> RunResult:
+        """Have it refreshed, unless there is nothing to do."""
         from airflow_refresh_provider.runner.refreshes import Refreshes
 
-        check_form(context)
-        binding.register(ports, self.definition)
-        wanted, compare_only = binding.request(context), binding.compare_only(context)
-        if not compare_only:
-            binding.check_due(context, ports, self.definition_name)
-        if not compare_only and (idle := Refreshes(ports).not_needed(self.definition_name, wanted)):
+        wanted = binding.request(context)
+        if idle := Refreshes(ports).not_needed(self.definition_name, wanted):
             raise binding.skip(idle)
-        control = RefreshHook(self.refresh_conn_id).places().control
-        answer_id = str(uuid.uuid4())
-        answer = self._answer(
-            answer_id, arguments(self.definition_name, control, wanted, answer_id, compare_only=compare_only)
-        )
-        if answer.complaint:
-            raise answer.complaint.error()
-        if answer.differences:
-            binding.log_differences(answer.differences, self.log)
-            raise AirflowSkipException("compared only: nothing was written")
+        answer = self._answer(wanted, compare_only=False)
         assert answer.result is not None
-        return self._ended(context, answer.result)
+        return binding.needed(answer.result)
+
+    def show_differences(self, context: Context, ports: Ports) -> None:
+        """Have target and query compared, and log what differs."""
+        answer = self._answer(binding.request(context), compare_only=True)
+        assert answer.differences is not None
+        binding.log_differences(answer.differences, self.log)
 
     def on_kill(self) -> None:
         """End the application, then fail the task. The run stays resumable."""
@@ -82,29 +75,34 @@ class RefreshSubmitOperator(RefreshOperator):
         finally:
             super().on_kill()
 
-    def _answer(self, answer_id: str, words: list[str]) -> Answer:
-        """Submit, wait for the end, and take the answer. Raises Retry when the application left none."""
+    def _answer(self, wanted: Request, *, compare_only: bool) -> Answer:
+        """Submit, wait for the end, and take the answer.
+
+        Raises what the application complains of, and Retry when it left no answer.
+        """
         from airflow_refresh_provider import compose
 
+        places, answer_id = RefreshHook(self.refresh_conn_id).places(), str(uuid.uuid4())
+        words = arguments(self.definition_name, places.control, wanted, answer_id, compare_only=compare_only)
         self._hook = self.submission.hook(self.definition_name, words)
-        failure = "it ended without one"
+        failure, ended = "it ended without one", False
         try:
             self._hook.submit(self.submission.program)
+            ended = True
         except AirflowException as error:
             # The answer says more than an exit code. Without one the application was killed, or never began.
-            failure = str(error)
+            failure, ended = str(error), True
         finally:
+            if not ended:  # the task's time is over, or it was asked to stop
+                self._hook.on_kill()
             self._hook = None
-        text = compose.answers(RefreshHook(self.refresh_conn_id).places()).take(self.definition_name, answer_id)
+        text = compose.answers(places).take(self.definition_name, answer_id)
         if text is None:
             raise _no_answer(self.definition_name, failure)
-        return Answer.model_validate_json(text)
-
-    def _ended(self, context: Context, result: RunResult) -> dict[str, Any]:
-        if result.state is Outcome.NOTHING_TO_DO:
-            raise binding.skip(result)
-        binding.announce(context, self.outlets, result, self.log)
-        return result.model_dump(mode="json")
+        answer = Answer.model_validate_json(text)
+        if answer.complaint:
+            raise answer.complaint.error()
+        return answer
 
 
 def _no_answer(name: str, why: str) -> Retry:

@@ -38,6 +38,10 @@ class TableLog(Protocol):
         """None when there is no Delta table there. Raises Failed when something else is there."""
         ...
 
+    def table_id(self, location: str) -> str | None:
+        """Which table it is, None when there is none; cheaper than all facts. Raises as `facts`."""
+        ...
+
     def newest(self, location: str) -> int:
         """The newest version."""
         ...

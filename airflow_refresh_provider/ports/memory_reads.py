@@ -27,6 +27,11 @@ class MemoryLog:
     def __init__(self, lake: MemoryLake) -> None:
         self._lake = lake
 
+    def table_id(self, location: str) -> str | None:
+        """Which table it is."""
+        facts = self.facts(location)
+        return facts.table_id if facts else None
+
     def facts(self, location: str) -> TableFacts | None:
         """The table at its newest version."""
         self._lake.step(f"read facts {location}")

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from airflow_refresh_provider.core.cascade import Link, bases, held_up, ordered, summed_up, with_feeders
+from airflow_refresh_provider.core.cascade import Link, bases, held_up, located, ordered, summed_up, with_feeders
 from airflow_refresh_provider.core.inputs import Input
-from airflow_refresh_provider.core.pins import VersionVector
+from airflow_refresh_provider.core.pins import Pin, VersionVector
 from airflow_refresh_provider.core.request import Request
 from airflow_refresh_provider.core.results import (
     CascadeResult,
@@ -20,7 +20,7 @@ from airflow_refresh_provider.core.results import (
     Outcome,
     RunResult,
 )
-from airflow_refresh_provider.errors import Interrupted, RefreshError, Refused
+from airflow_refresh_provider.errors import Failed, Interrupted, Invalid, RefreshError, Refused
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.runner import inputs
 from airflow_refresh_provider.runner.refresh import refresh
@@ -28,8 +28,13 @@ from airflow_refresh_provider.runner.start import known
 
 
 def pinned(ports: Ports, reads: Iterable[tuple[str, Input]]) -> VersionVector:
-    """What some inputs are now, by place. Raises Invalid and Refused as a refresh that reads them."""
-    found = (inputs.newest(ports, name, read) for name, read in reads)
+    """What some inputs are now, by place. One that cannot be read is left out: whoever reads it will fail with it."""
+    found: list[Pin] = []
+    for name, read in reads:
+        try:
+            found.append(inputs.newest(ports, name, read))
+        except (Invalid, Refused, Failed) as error:
+            ports.watch.note(f"an input cannot be read: {error.message}")
     return {pin.location: pin for pin in found}
 
 
@@ -40,7 +45,8 @@ def cascade(ports: Ports, names: Sequence[str], request: Request) -> CascadeResu
     stop ends all.
     """
     named = [known(ports, name, ports.store.read(name).record).name for name in names]
-    links = ordered(with_feeders(named, [record.definition for record in ports.store.records()]))
+    stored = located((record.definition for record in ports.store.records()), ports.environment)
+    links = ordered(with_feeders(named, stored))
     wanted = request.model_copy(update={"pins": pinned(ports, bases(links).items())})
     steps: list[CascadeStep] = []
     for link in links:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from airflow_refresh_provider.core.lifecycle import Event, State
-from airflow_refresh_provider.core.policy import KEY_ERRORS
+from airflow_refresh_provider.core.policy import KEY_ERRORS, UNREADABLE
 from airflow_refresh_provider.core.record import Record
 from airflow_refresh_provider.core.request import Request
 from airflow_refresh_provider.core.results import HistoryEntry, Outcome, RunResult
@@ -81,6 +81,21 @@ def let_go_on_failure(tenure: Tenure) -> Iterator[None]:
     except (RefreshError, LogGap, KeyboardInterrupt):
         let_go(tenure)
         raise
+
+
+def note_failure(tenure: Tenure, error: RefreshError) -> None:
+    """Say of a run that is kept what trying again does not mend: an input that is gone, a scheduled refresh failed."""
+    lost = error.message if error.code in UNREADABLE else None
+
+    def change(record: Record) -> Record:
+        run = record.run
+        assert run is not None
+        counted = after_failure(record, error.message) if run.scheduled and run.lost_input is None else {}
+        return record.with_run(Event.LOSE, lost_input=run.lost_input or lost).model_copy(update=counted)
+
+    with suppress(RefreshError):  # what went wrong before is what the caller has to hear
+        if tenure.record().state is State.FINISHING:
+            tenure.write_record(Event.LOSE, change)
 
 
 def must_be_kept(tenure: Tenure, error: RefreshError) -> bool:

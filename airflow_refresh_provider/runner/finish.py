@@ -29,7 +29,7 @@ from airflow_refresh_provider.core.pins import digests
 from airflow_refresh_provider.core.plan import ChangeCounts, Target
 from airflow_refresh_provider.core.record import Published, Record, Run
 from airflow_refresh_provider.core.seal import Seal, planned_growth
-from airflow_refresh_provider.errors import Conflict, Defect, Failed, Retry
+from airflow_refresh_provider.errors import Conflict, Defect, Failed, Invalid, Refused, Retry
 from airflow_refresh_provider.ports.engine import EngineSession, Stamp
 from airflow_refresh_provider.ports.log import LogGap
 from airflow_refresh_provider.runner import load, merge, rounds, takeover, targets
@@ -99,6 +99,8 @@ def publish(tenure: Tenure, version: int, seal_version: int) -> None:
         definition_hash=run.definition.hash,
         clocked=run.clocked,
         at=tenure.ports.clock.now(),
+        origin=run.origin,
+        begun_at=run.started_at,
     )
     counts = _applied(tenure, run, target)
 
@@ -109,15 +111,29 @@ def publish(tenure: Tenure, version: int, seal_version: int) -> None:
     tenure.write_record(Event.PUBLISH, change)
 
 
-def show(tenure: Tenure, session: EngineSession) -> None:
-    """Point the definition's view, if it names one, at the published version."""
+def show(tenure: Tenure, session: EngineSession) -> Failed | None:
+    """Point the definition's view, if it names one, at the published version. Returns why that cannot be done.
+
+    It is no reason to keep the run: the refresh is whole, and a later one tries again.
+    """
     record = tenure.record()
-    run, published = record.run, record.published
+    run, published, view = record.run, record.published, record.definition.view
     assert run is not None
     assert published is not None
-    if run.definition.view:
-        target = _target(run)
-        session.show_version(run.definition.view, target.location, published.version, target.columns)
+    if not view:
+        return None
+    target = _target(run)
+    try:
+        session.show_version(view, target.location, published.version, target.columns)
+    except (Invalid, Refused, Failed) as error:
+        return Failed(
+            "view_failed",
+            f"version {published.version} of {record.name} is published, but its view {view} cannot be made: "
+            f"{error.message}",
+            left=error.left,
+            next=f"Mend what is in its way or correct `view`, then `airflow-refresh run {record.name} --force`.",
+        )
+    return None
 
 
 def publish_sealed(tenure: Tenure) -> None:
@@ -230,7 +246,7 @@ def _foreign(tenure: Tenure, run: Run, target: Target, newest: int) -> tuple[For
 def _grown_as_planned(run: Run, target: Target, commits: tuple[Commit, ...]) -> bool:
     """Whether the target has as many rows more as were planned, as far as its log tells."""
     assert run.frozen is not None
-    planned = planned_growth(run.frozen.current, run.definition.deletes)
+    planned = planned_growth(run.frozen.current)
     ours = _ours(commits, run, target)
     if planned is None or any(c.net_rows is None for c in ours):
         return True

@@ -5,20 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from statistics import median
 
-from airflow_refresh_provider.core.due import Behind, Cause, DueFacts, due, is_late, lag, told
+from airflow_refresh_provider.core.due import Behind, Cause, DueDecision, DueFacts, due, is_late, lag, told
 from airflow_refresh_provider.core.history import InputHistory
+from airflow_refresh_provider.core.inputs import Format
 from airflow_refresh_provider.core.owner import Liveness
 from airflow_refresh_provider.core.ownership import CONTROL, DEFINITION
 from airflow_refresh_provider.core.pins import DeltaPin, FilesPin, Pin, VersionVector, same_versions
 from airflow_refresh_provider.core.record import Published, Record
 from airflow_refresh_provider.core.results import Complaint, DueReport, Freshness, InputLag, Outcome
-from airflow_refresh_provider.errors import Interrupted, RefreshError
+from airflow_refresh_provider.errors import Failed, Interrupted, Invalid, RefreshError, Refused
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.runner import inputs, reports, targets, windows
 from airflow_refresh_provider.runner.start import judge, known
+
+_LOOK_AGAIN = timedelta(seconds=15)
+"""When to look again at an input that is being refreshed."""
 
 _JUDGED_BY = 5
 """So many of the newest refreshes say how long the next may take."""
@@ -36,28 +40,43 @@ class _Look:
 def report_due(ports: Ports, name: str) -> DueReport:
     """Whether a refresh of a definition is due now. Raises Invalid for an unknown name or a missing input."""
     record = known(ports, name, ports.store.read(name).record)
-    now, published = ports.clock.now(), record.published
-    with _told_of(name):
-        behind = _look(ports, record, published).behind if published else ()
+    now, published, resting = ports.clock.now(), record.published, _resting(ports, record)
+    behind = _behind(ports, record, tolerant=resting is not None)
     ready = _ready(ports, record)
     decision = due(
         DueFacts(
             now=now,
             schedule=record.definition.refresh,
-            refreshed_at=published.at if published else None,
+            refreshed_at=published.begun_at or published.at if published else None,
             behind=(*behind, *_clock(record)),
-            resting=_resting(ports, record),
+            resting=resting,
             ready=ready,
         )
     )
+    reason = told(decision.cause, behind, record.suspended, ready)
+    if decision.cause is Cause.NOTHING_NEW and (feeding := _being_refreshed(ports, record, now)):
+        decision, reason = DueDecision(Cause.FEEDING, now + _LOOK_AGAIN), f"its input {feeding} is being refreshed"
     return DueReport(
         name=name,
         due=decision.cause.due,
         cause=decision.cause.value,
-        reason=told(decision.cause, behind, record.suspended, ready),
+        reason=reason,
         next_at=decision.next_at,
         lag_seconds=lag(now, behind).total_seconds() if published else None,
     )
+
+
+def _behind(ports: Ports, record: Record, *, tolerant: bool) -> tuple[Behind, ...]:
+    """The inputs with changes that were not applied; `tolerant`: none where they cannot be looked at."""
+    if record.published is None:
+        return ()
+    try:
+        with _told_of(record.name):
+            return _look(ports, record, record.published).behind
+    except (Invalid, Refused, Failed):
+        if tolerant:
+            return ()
+        raise
 
 
 def freshness(ports: Ports, record: Record, *, why: bool) -> Freshness:
@@ -208,10 +227,32 @@ def _input_lags(ports: Ports, published: Published, look: _Look, now: datetime) 
 
 def _upstream(ports: Ports, pin: Pin) -> str | None:
     """The definition of this control root whose target an input is."""
-    facts = ports.log.facts(pin.location) if isinstance(pin, DeltaPin) else None
+    return _feeder(ports, pin.location) if isinstance(pin, DeltaPin) else None
+
+
+def _feeder(ports: Ports, location: str) -> str | None:
+    facts = ports.log.facts(location)
     if facts is None or facts.properties.get(CONTROL) != ports.store.control_id:
         return None
     return facts.properties.get(DEFINITION)
+
+
+def _being_refreshed(ports: Ports, record: Record, now: datetime) -> str | None:
+    """An input that is the target of a definition whose refresh is under way: what it has committed is not seen yet.
+
+    Only where changes begin refreshes is that waited for; any other schedule comes again by itself.
+    """
+    if not record.definition.refresh.on_change:
+        return None
+    for name, read in record.definition.inputs.items():
+        if read.ignore_changes or not read.trigger or read.format is not Format.DELTA:
+            continue
+        feeder = _feeder(ports, read.expanded(ports.environment).path)
+        upstream = ports.store.read(feeder).record if feeder else None
+        run = upstream.run if upstream else None
+        if upstream and run and (run.kept_until(now) or judge(ports, upstream) is Liveness.LIVE):
+            return name
+    return None
 
 
 def _wanted(record: Record) -> float | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from airflow_refresh_provider.core.definition import Definition
 from airflow_refresh_provider.core.inputs import Input
 from airflow_refresh_provider.core.ownership import CONTROL, DEFINITION
-from airflow_refresh_provider.core.pins import DeltaPin, Pin, VersionVector
+from airflow_refresh_provider.core.pins import DeltaPin, FilesPin, Pin, VersionVector
 from airflow_refresh_provider.core.plan import Plan
 from airflow_refresh_provider.core.record import Run
 from airflow_refresh_provider.errors import Failed, Refused
@@ -51,12 +51,18 @@ def as_asked(ports: Ports, pins: VersionVector, asked: VersionVector, applied: V
 
 
 def _older(wanted: Pin, applied: Pin | None) -> bool:
+    if isinstance(wanted, FilesPin) and isinstance(applied, FilesPin):
+        return _newest_file(wanted) < _newest_file(applied)
     return (
         isinstance(wanted, DeltaPin)
         and isinstance(applied, DeltaPin)
         and wanted.table_id == applied.table_id
         and wanted.version < applied.version
     )
+
+
+def _newest_file(pin: FilesPin) -> int:
+    return max((file.modified for file in pin.files), default=0)
 
 
 def unreadable(ports: Ports, pins: VersionVector) -> str | None:

@@ -7,7 +7,7 @@ answer decides nothing. A chunk that is already in costs one look at the log.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 
 from airflow_refresh_provider.core import seal
@@ -151,8 +151,17 @@ def _committed(held: UnitTenure, run: Run, stamp: Stamp) -> Commit | None:
         case Standing.YOUNGER:
             raise lost(ports, held.whole.name, held.whole.run_id)
         case Standing.MINE:
-            since = ports.log.commits(target.location, after=_current(run).base)
-            return next(c for c in reversed(since) if c.txns.get(stamp.app_id) == stamp.marker.version)
+            return next(c for c in _backwards(ports, target, _current(run).base) if _carries(c, stamp))
+
+
+def _backwards(ports: Ports, target: Target, base: int) -> Iterator[Commit]:
+    """The commits since a version, newest first: what is looked for mostly is the last of them."""
+    for version in range(ports.log.newest(target.location), base, -1):
+        yield from ports.log.commits(target.location, after=version - 1, upto=version)
+
+
+def _carries(commit: Commit, stamp: Stamp) -> bool:
+    return commit.txns.get(stamp.app_id) == stamp.marker.version
 
 
 def _merge_alone(held: UnitTenure, stop: threading.Event) -> int:
@@ -189,7 +198,7 @@ def _failed_first(future: Future[int]) -> int:
 
 def _stamp(held: UnitTenure, run: Run, target: Target, chunk: Chunk) -> Stamp:
     marker = Marker(held.claim.generation, chunk.number)
-    seals = seal.sealing(_current(run), run.definition.deletes)
+    seals = seal.sealing(_current(run))
     note = Note(
         kind=NoteKind.CHUNK,
         definition=held.whole.name,

@@ -11,13 +11,17 @@ import threading
 
 from airflow_refresh_provider.core.lifecycle import State
 from airflow_refresh_provider.core.pausing import check_not_paused
+from airflow_refresh_provider.core.pins import VersionVector, same_versions
+from airflow_refresh_provider.core.policy import UNREADABLE
 from airflow_refresh_provider.core.record import Run
+from airflow_refresh_provider.core.recovery import Step
 from airflow_refresh_provider.core.request import Request
 from airflow_refresh_provider.core.results import RunResult, Started, UnitOfWork
-from airflow_refresh_provider.errors import Interrupted, Retry
+from airflow_refresh_provider.errors import Failed, Interrupted, Retry
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.runner import ending, load, merge, takeover
 from airflow_refresh_provider.runner.refresh import carry_on, end, kept_or_given_up, nothing, working
+from airflow_refresh_provider.runner.reports import published_for
 from airflow_refresh_provider.runner.start import NothingToDo, begin, known
 from airflow_refresh_provider.runner.stopwatch import Stopwatch
 from airflow_refresh_provider.runner.takeover import Taken
@@ -25,9 +29,15 @@ from airflow_refresh_provider.runner.tenure import Tenure, lost
 
 
 def start(ports: Ports, name: str, request: Request) -> Started | RunResult:
-    """Hold a run and park it; a RunResult says that there is nothing to do. Raises as `begin`."""
+    """Hold a run and park it; a RunResult says that there is nothing to do. Raises as `begin`.
+
+    An unfinished run that reads other versions than were asked for is finished here, before the one that was asked for.
+    """
     watch = Stopwatch(ports.clock)
     begun = begin(ports, name, request)
+    if isinstance(begun, Taken) and _reads_others(begun.tenure.run(), request.pins):
+        carry_on(begun, request, watch, _step(begun))
+        begun = begin(ports, name, request)
     if isinstance(begun, NothingToDo):
         return nothing(begun, watch)
     _park(begun)
@@ -64,6 +74,10 @@ def merge_unit(ports: Ports, name: str, request: Request, slot: int) -> int:
         try:
             merge.shut_out(held, session)
             return merge.merge_unit(held, session, threading.Event())
+        except Failed as error:
+            if error.code in UNREADABLE:
+                ending.note_failure(held.whole, error)
+            raise
         except Retry:
             # To one who was shut out, that is what went wrong, whatever Spark has told him.
             held.must_be_held()
@@ -78,8 +92,11 @@ def merge_unit(ports: Ports, name: str, request: Request, slot: int) -> int:
 def finish(ports: Ports, name: str, request: Request) -> RunResult:
     """Everything after the units: gate, seal, publish, view, clean up. Raises Retry when chunks are missing.
 
-    The result's seconds are those of the run, from its start in another process on.
+    The result's seconds are those of the run, from its start in another process on. Where this origin has published
+    its run before, that result is told again: whoever announces it may not have got to it.
     """
+    if done := _published_before(ports, name, request):
+        return done
     taken = _attached(ports, name, request)
     run = taken.tenure.run()
     watch = Stopwatch(ports.clock, since=run.started_at)
@@ -87,7 +104,7 @@ def finish(ports: Ports, name: str, request: Request) -> RunResult:
         _park(taken)
         raise _not_loaded(name)
     with kept_or_given_up(taken.tenure):
-        step = taken.decision.step if taken.decision else takeover.step_left(taken.tenure)
+        step = _step(taken)
     return carry_on(taken, request, watch, step, end)
 
 
@@ -123,6 +140,24 @@ def _own_run(ports: Ports, name: str, request: Request) -> Run:
         raise lost(ports, name, request.origin or "")
     check_not_paused(record)
     return record.run
+
+
+def _published_before(ports: Ports, name: str, request: Request) -> RunResult | None:
+    record = ports.store.read(name).record or known(ports, name, None)
+    unfinished = record.run is not None and record.run.origin == request.origin
+    return None if unfinished or not request.origin else published_for(ports, name, request.origin)
+
+
+def _reads_others(run: Run, wanted: VersionVector) -> bool:
+    """Whether a run reads an input, whose changes count, at another version than is wanted at its place."""
+    counting = {name for name, read in run.definition.inputs.items() if not read.ignore_changes}
+    pairs = ((pin, wanted.get(pin.location)) for name, pin in run.plan.pins.items() if name in counting)
+    return any(asked is not None and not same_versions({"": pin}, {"": asked}) for pin, asked in pairs)
+
+
+def _step(taken: Taken) -> Step:
+    """How a run that is held goes on. Raises LogGap."""
+    return taken.decision.step if taken.decision else takeover.step_left(taken.tenure)
 
 
 def _park(taken: Taken) -> None:

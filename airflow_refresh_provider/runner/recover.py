@@ -7,7 +7,8 @@ from airflow_refresh_provider.core.owner import Liveness
 from airflow_refresh_provider.core.record import Record
 from airflow_refresh_provider.core.recovery import Admission, Step, admit
 from airflow_refresh_provider.core.request import Request
-from airflow_refresh_provider.core.results import Recovery
+from airflow_refresh_provider.core.results import Complaint, Recovery
+from airflow_refresh_provider.errors import Interrupted, RefreshError
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.runner import staged
 from airflow_refresh_provider.runner.refresh import carry_on
@@ -24,11 +25,21 @@ _DONE = {
 
 
 def recover(ports: Ports, name: str | None) -> list[Recovery]:
-    """One entry for each definition looked at. Raises the first error that is not about a single definition."""
+    """One entry for each definition looked at. Of one that is named the error is raised; else it is in its entry."""
     if name is not None:
         return [_recover(ports, name)]
     staged.drop_left_by_dropped(ports)
-    return [_recover(ports, record.name) for record in ports.store.records()]
+    return [_recovered_or_error(ports, record) for record in ports.store.records()]
+
+
+def _recovered_or_error(ports: Ports, record: Record) -> Recovery:
+    try:
+        return _recover(ports, record.name)
+    except Interrupted:
+        raise
+    except RefreshError as error:
+        run_id, complaint = record.run.run_id if record.run else None, Complaint(**error.told)
+        return Recovery(name=record.name, run_id=run_id, action="failed", reason=error.message, error=complaint)
 
 
 def _recover(ports: Ports, name: str) -> Recovery:

@@ -45,15 +45,18 @@ def carry_on(taken: Taken, request: Request, watch: Stopwatch, step: Step, work:
     """What the step asks for of a run that is held; `work` is what there is to do for one that is not sealed yet."""
     tenure = taken.tenure
     skipped = 0
-    if step is not Step.RESUME and not tenure.run().definition.view:
+    if step is not Step.RESUME and not tenure.record().definition.view:
         return _end_without_spark(taken, step, watch)
     with kept_or_given_up(tenure), working(taken, watch) as session:
         if step is Step.PUBLISH:
             finish.publish_sealed(tenure)
         elif step is Step.RESUME:
             skipped = (work or _load_merge_and_end)(tenure, session, request, watch)
-        finish.show(tenure, session)
-        return _end(taken, watch, skipped)
+        trouble = finish.show(tenure, session)
+        result = _end(taken, watch, skipped)
+    if trouble:
+        raise trouble
+    return result
 
 
 def _end_without_spark(taken: Taken, step: Step, watch: Stopwatch) -> RunResult:
@@ -111,6 +114,7 @@ def kept_or_given_up(tenure: Tenure) -> Iterator[None]:
         raise
     except (Invalid, Refused, Failed) as error:
         if ending.must_be_kept(tenure, error):
+            ending.note_failure(tenure, error)
             ending.let_go(tenure)
         else:
             refused = isinstance(error, Refused)

@@ -110,6 +110,10 @@ class Refreshes:
         """Ended runs, newest first."""
         return reports.history(self.ports, name)
 
+    def published_for(self, name: str, origin: str) -> RunResult | None:
+        """The result of the newest published refresh, if it was made for this origin."""
+        return reports.published_for(self.ports, name, origin)
+
     def recover(self, name: str | None = None) -> list[Recovery]:
         """Finish or give up every interrupted run, of one definition or of all."""
         return recover.recover(self.ports, name)

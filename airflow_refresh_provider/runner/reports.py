@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from airflow_refresh_provider.core.record import Record
-from airflow_refresh_provider.core.results import HistoryEntry, ProgressReport, Rows, VnodeProgress
+from airflow_refresh_provider.core.results import HistoryEntry, ProgressReport, Rows, RunResult, VnodeProgress
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.control import ProgressRow
 from airflow_refresh_provider.runner.ending import RUN_ENDED
@@ -23,6 +23,14 @@ def history(ports: Ports, name: str) -> list[HistoryEntry]:
             entries.pop(row.run_id, None)
             entries[row.run_id] = HistoryEntry.model_validate_json(row.detail)
     return list(reversed(entries.values()))
+
+
+def published_for(ports: Ports, name: str, origin: str) -> RunResult | None:
+    """The result of the newest published refresh, if it was made for this origin."""
+    published = known(ports, name, ports.store.read(name).record).published
+    if published is None or published.origin != origin:
+        return None
+    return next((entry.result for entry in history(ports, name) if entry.run_id == published.run_id), None)
 
 
 def progress(ports: Ports, name: str) -> ProgressReport:

@@ -71,16 +71,21 @@ def begin(ports: Ports, name: str, request: Request) -> Begun:
 
 
 def at_rest(ports: Ports, name: str, request: Request) -> NothingToDo | None:
-    """Why a refresh would do nothing now; None when it may have something to do. Writes nothing, waits for nobody.
+    """Why a refresh would do nothing now; None when it may have something to do. Waits for nobody.
 
-    Raises Paused.
+    Raises Paused, and as `begin` where inputs are missing, which counts as it does there.
     """
-    record = known(ports, name, ports.store.read(name).record)
+    snapshot = ports.store.read(name)
+    record = known(ports, name, snapshot.record)
     check_not_paused(record)
     if record.run is not None or record.suspended or record.state is State.RESETTING or request.force:
         return None
     published = record.published
-    if published is None or not _unmoved(record, _pins(ports, record, request)):
+    if published is None:
+        return None
+    with ending.missed_on_failure(ports, snapshot, record, request):
+        pins = _pins(ports, record, request)
+    if not _unmoved(record, pins):
         return None
     unchanged = targets.as_published(ports, published, record.definition.target)
     return NothingToDo(record, _NOTHING_MOVED) if unchanged else None

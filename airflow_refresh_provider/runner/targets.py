@@ -114,8 +114,7 @@ def read(ports: Ports, session: EngineSession, location: str, vnodes: int) -> Re
 
 def replaced(ports: Ports, target: Target) -> bool:
     """Whether the target has gone, or another table stands in its place."""
-    facts = ports.log.facts(target.location)
-    return facts is None or facts.table_id != target.table_id
+    return ports.log.table_id(target.location) != target.table_id
 
 
 def check_in_place(ports: Ports, target: Target) -> None:

@@ -21,7 +21,7 @@ from airflow_refresh_provider.core.policy import check_deletes
 from airflow_refresh_provider.core.record import Published, Record, Run
 from airflow_refresh_provider.core.request import Request
 from airflow_refresh_provider.core.scope import Scope, ScopeFacts, scope
-from airflow_refresh_provider.errors import Failed
+from airflow_refresh_provider.errors import Failed, Invalid
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.engine import Comparison, EngineSession, KeyReport, Source, WindowTask
 from airflow_refresh_provider.runner import queries, rounds, staged, targets
@@ -102,7 +102,7 @@ def load(tenure: Tenure, session: EngineSession, source: Source, ready: Ready) -
     tenure.ports.watch.stage("changes")
     try:
         staged_table = session.read_windows(_task(tenure, run, source, ready, by_input))
-    except Failed as error:
+    except (Failed, Invalid) as error:
         return None, f"the changes of the inputs cannot be read: {error.message}"
     # Spark passes over a first commit that is cleaned out while it reads.
     if _known(tenure.ports, run, published) is None:

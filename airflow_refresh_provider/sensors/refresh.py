@@ -11,7 +11,7 @@ from airflow.sdk import BaseSensorOperator, PokeReturnValue, conf
 
 from airflow_refresh_provider.core.lifecycle import State
 from airflow_refresh_provider.core.schedule import duration
-from airflow_refresh_provider.errors import Invalid
+from airflow_refresh_provider.errors import Invalid, Retry
 from airflow_refresh_provider.hooks.refresh import RefreshHook
 from airflow_refresh_provider.operators.binding import as_airflow_errors
 from airflow_refresh_provider.triggers import refresh as triggers
@@ -53,8 +53,13 @@ class _RefreshSensor(BaseSensorOperator):
             return found.xcom_value
 
     def poke(self, context: Context) -> PokeReturnValue:
-        """One look."""
-        return PokeReturnValue(*triggers.look(RefreshHook(self.refresh_conn_id).places(), self.definition, self.wish()))
+        """One look; where it fails for reasons that time cures, it was one in vain."""
+        try:
+            places = RefreshHook(self.refresh_conn_id).places()
+            return PokeReturnValue(*triggers.look(places, self.definition, self.wish()))
+        except Retry as error:
+            self.log.warning("%s", error.message)
+            return PokeReturnValue(is_done=False)
 
     def execute_complete(self, context: Context, event: dict[str, Any]) -> dict[str, Any]:
         """What the triggerer saw."""

@@ -35,10 +35,15 @@ SESSION_CONFS = {
     "spark.sql.storeAssignmentPolicy": "ANSI",
     "spark.sql.caseSensitive": "false",
     "spark.sql.variable.substitute": "false",
+    "spark.sql.parser.escapedStringLiterals": "false",
+    "spark.sql.files.ignoreMissingFiles": "false",
+    "spark.sql.files.ignoreCorruptFiles": "false",
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.sources.partitionOverwriteMode": "static",
     "spark.databricks.delta.schema.autoMerge.enabled": "false",
     "spark.databricks.delta.snapshotPartitions": "2",
+    # A pinned version is read as long as its files are there, however long ago it was written.
+    "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration": "false",
     "spark.databricks.delta.v2.enableMode": "NONE",
     "spark.databricks.delta.write.txnVersion.autoReset.enabled": "false",
 }

@@ -58,6 +58,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--force", action="store_true", help="run although nothing moved, accept a mass delete")
     parser.add_argument("--compare-only", action="store_true", help="count and show differences; write nothing")
     parser.add_argument("--origin", help="what the refresh is made for: a run of the same origin is its own")
+    parser.add_argument("--scheduled", action="store_true", help="nobody has asked for it: its failures count")
     parser.add_argument("--answer", metavar="ID", help="leave the outcome in the control root under this id")
     return parser
 
@@ -74,6 +75,7 @@ def _refreshed(given: argparse.Namespace, call: Call) -> RunResult | Differences
             mode=asked_for(given.mode),
             force=given.force,
             origin=given.origin,
+            scheduled=given.scheduled,
         )
         return refreshes.run(given.name, request)
 

@@ -1,8 +1,9 @@
 """Watching inputs from the triggerer: an event whenever rows of one may have changed. Needs no Spark.
 
-All inputs that are watched by one triggerer share one loop, which looks at each of them in turn. Nothing is kept from
-one triggerer to the next: what is seen for the first time counts as changed, and a refresh that was begun for nothing
-costs a look. A look that fails is repeated; an input that cannot be read is told in the log.
+All inputs that are watched by one triggerer share one loop, which looks at them side by side: one that answers slowly
+keeps no other waiting. Nothing is kept from one triggerer to the next: what is seen for the first time counts as
+changed, and a refresh that was begun for nothing costs a look. A look that fails is repeated; an input that cannot be
+read is told in the log.
 """
 
 from __future__ import annotations
@@ -17,6 +18,12 @@ from airflow.triggers.base import BaseEventTrigger, TriggerEvent
 
 from airflow_refresh_provider.core.inputs import Input
 from airflow_refresh_provider.errors import RefreshError
+
+_MALFORMED = (ValueError, LookupError, TypeError)
+"""What a log that is not one may make of a look."""
+
+_PATIENCE = 1.0
+"""Seconds for which the looks that are done wait for those that are not."""
 
 _log = logging.getLogger(__name__)
 
@@ -45,13 +52,18 @@ class InputTrigger(BaseEventTrigger):
         """The inputs that have changed, one after the other, for ever."""
         looks: dict[str, Callable[[], str]] = {}
         seen: dict[str, str] = {}
+        looking: dict[str, asyncio.Task[str | None]] = {}
         while True:
-            for read in tuple(cls.watched):
-                found = await asyncio.to_thread(_look, looks, read)
+            for read in cls.watched.keys() - looking.keys():
+                looking[read] = asyncio.create_task(asyncio.to_thread(_look, looks, read))
+            if looking:
+                await asyncio.wait(looking.values(), timeout=_PATIENCE)
+            for read in [read for read, look in looking.items() if look.done()]:
+                found = looking.pop(read).result()
                 if found is not None and found != seen.get(read):
                     seen[read] = found
                     yield read
-            for gone in set(seen) - set(cls.watched):
+            for gone in seen.keys() - cls.watched.keys() - looking.keys():
                 del seen[gone], looks[gone]
             await asyncio.sleep(kwargs["every"])
 
@@ -84,7 +96,9 @@ def _look(looks: dict[str, Callable[[], str]], read: str) -> str | None:
         return looks[read]()
     except RefreshError as error:
         _log.warning("an input cannot be watched: %s", error.message)
-        return None
+    except _MALFORMED:  # the loop is everybody's: what is wrong with one input must not end the watch over the others
+        _log.exception("an input cannot be watched: %s", read)
+    return None
 
 
 def _text(read: dict[str, Any]) -> str:

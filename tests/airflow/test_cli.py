@@ -85,3 +85,10 @@ def test_every_command_is_there() -> None:
     for inner in group.subcommands:
         names |= {(inner.name, below.name) for below in getattr(inner, "subcommands", ())}
     assert names == {command.words for command in COMMANDS}
+
+
+def test_checking_a_file_asks_no_database(tmp_path: Path) -> None:
+    file = tmp_path / "orders.yaml"
+    file.write_text("name: orders\ntarget: /t\nfrom: x\ninputs: {x: {path: /x}}\nkeys: [k]\n")
+    ended = _airflow("validate", str(file), AIRFLOW_HOME=str(tmp_path))
+    assert ended.returncode == 0, ended.stderr

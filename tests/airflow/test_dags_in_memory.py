@@ -13,7 +13,7 @@ from airflow_refresh_provider.runner import phases
 from tests.airflow.conftest import Airflow, DagRunSeen
 from tests.airflow.shared import CHUNKED, Shared
 from tests.unit.runner.faults import at, disconnected
-from tests.unit.runner.world import INPUT, NAME, TARGET, row
+from tests.unit.runner.world import INPUT, NAME, TARGET, definition, row
 
 PHASED = """
 from airflow_refresh_provider import Definition
@@ -149,8 +149,8 @@ def test_a_phase_that_fails_publishes_nothing_and_the_next_dag_run_ends_it(
     shared.world.become(row(1, "c"), *[row(i) for i in range(2, 9)])
     dag = airflow.dag(PHASED.format(definition=shared.definition))
     published = shared.world.record.published
-    point = {"load": "create memory://staging", "finish": "read newest /gold"}[phase]
-    with at(shared.world.lake, point, disconnected):
+    point, nth = {"load": ("create memory://staging", 1), "finish": ("read newest /gold", 3)}[phase]  # after two chunks
+    with at(shared.world.lake, point, disconnected, nth):
         seen = airflow.run(dag)
     assert (seen.state, seen.tasks[phase]) == ("failed", "failed")
     assert shared.world.record.published == published
@@ -184,3 +184,59 @@ def _asset_events(name: str, seen: DagRunSeen) -> list[dict[str, Any]]:
     with create_session() as session:
         found = session.query(AssetEvent).join(AssetModel, AssetModel.id == AssetEvent.asset_id)
         return [e.extra for e in found.filter(AssetModel.name == name, AssetEvent.source_run_id == seen.run_id)]
+
+
+BARE = """
+from datetime import datetime
+from airflow.sdk import DAG
+from airflow_refresh_provider.operators.refresh import RefreshOperator
+with DAG("bare_{name}", schedule=None, start_date=datetime(2024, 1, 1)):
+    RefreshOperator(task_id="refresh", definition={definition!r})
+"""
+
+
+@pytest.mark.parametrize(
+    "conf", [{"force": "false"}, {"mode": "ful"}, {"on_interrupted": 1}, {"compare_only": "no"}, {"if_running": "run"}]
+)
+def test_a_dag_without_the_form_takes_no_wrong_values_either(
+    conf: dict[str, Any], airflow: Airflow, share: Callable[..., Shared]
+) -> None:
+    shared = share()
+    seen = airflow.run(airflow.dag(BARE.format(name=next(iter(conf)), definition=shared.definition)), **conf)
+    assert seen.tasks == {"refresh": "failed"}
+    assert shared.world.record.published is None
+
+
+def test_a_dag_may_have_parameters_of_its_own_beside_the_form() -> None:
+    from airflow_refresh_provider import Definition, refresh_dag
+
+    given = Definition.model_validate(definition().model_dump(mode="json", exclude_unset=True))
+    dag = refresh_dag(given, params={"mine": 1, "mode": "full"})
+    assert {"mine", "mode", "force", "on_interrupted", "compare_only"} <= set(dag.params)
+    assert (dag.params["mine"], dag.params["mode"]) == (1, "full")
+
+
+def test_what_a_dag_run_has_published_is_announced_again_by_a_task_that_comes_again(
+    airflow: Airflow, share: Callable[..., Shared], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process that published died before Airflow heard of it: its next try has nothing to do, and tells it all."""
+    shared = share()
+    dag = airflow.dag(
+        BARE.format(name="again", definition=shared.definition).replace(
+            "definition=", "retries=1, retry_delay=0, definition="
+        )
+    )
+    announced = iter([ConnectionError("the api server is gone")])
+    real = binding.announce
+
+    def announce(*given: Any) -> None:
+        for error in announced:
+            raise error
+        real(*given)
+
+    monkeypatch.setattr(binding, "announce", announce)
+    seen = airflow.run(dag)
+    assert seen.tasks == {"refresh": "success"}
+    published = shared.world.record.published
+    assert published and seen.returned["refresh"]["run_id"] == published.run_id
+    assert [e.run_id for e in shared.world.refreshes.history(NAME)] == [published.run_id]

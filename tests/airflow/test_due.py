@@ -10,17 +10,20 @@ from typing import Any
 import pytest
 from airflow.sdk.exceptions import AirflowSkipException
 
+from airflow_refresh_provider.core.request import Request
+from airflow_refresh_provider.errors import Invalid, Refused
 from airflow_refresh_provider.operators import binding
 from airflow_refresh_provider.ports.memory_lake import BEGINNING
+from airflow_refresh_provider.runner import phases
 from tests.airflow.conftest import Airflow
 from tests.airflow.shared import Shared
 from tests.airflow.test_dags_in_memory import PHASED
 from tests.unit.runner.world import INPUT, NAME, World, row
 
 
-def check(world: World, run_type: str) -> None:
-    context: Any = {"dag_run": SimpleNamespace(run_type=run_type)}
-    binding.check_due(context, world.ports, NAME)
+def check(world: World, run_type: str, *, cascaded: bool = False, **params: Any) -> None:
+    context: Any = {"dag_run": SimpleNamespace(run_type=run_type), "params": params}
+    binding.check_due(context, world.ports, NAME, cascaded=cascaded)
 
 
 def refreshed(**refresh: Any) -> World:
@@ -43,6 +46,34 @@ def test_a_scheduled_task_of_a_suspended_definition_skips_with_the_reason() -> N
     world.refreshes.suspend(NAME, "we look into it")
     with pytest.raises(AirflowSkipException, match="it is suspended: we look into it"):
         check(world, "scheduled")
+
+
+def test_force_is_heeded_whoever_has_triggered_the_dag() -> None:
+    world = refreshed(interval="1 h")
+    with pytest.raises(AirflowSkipException):
+        check(world, "operator_triggered", force=False)
+    check(world, "operator_triggered", force=True)
+
+
+def test_an_input_that_is_gone_is_left_to_the_refresh_to_tell_and_to_count() -> None:
+    world = refreshed(interval="1 h", suspend_after=1)
+    world.lake.remove(INPUT)
+    check(world, "scheduled")
+    with pytest.raises(Invalid):
+        phases.start(world.ports, NAME, Request(scheduled=True))
+    assert world.record.suspended
+    with pytest.raises(AirflowSkipException, match="it is suspended"):
+        check(world, "scheduled")
+
+
+def test_a_part_of_a_cascade_neither_waits_nor_is_skipped_for_being_suspended() -> None:
+    world = refreshed(on_change=True, at_most_every="1 h")
+    world.lake.append(INPUT, [row(2)])
+    check(world, "scheduled", cascaded=True)
+    world.refreshes.suspend(NAME, "we look into it")
+    check(world, "scheduled", cascaded=True)
+    with pytest.raises(Refused, match="is suspended"):
+        phases.start(world.ports, NAME, Request(scheduled=True))
 
 
 @pytest.mark.parametrize("schedule", [{"interval": "1 h"}, {"cron": "0 6 * * *"}, {}])

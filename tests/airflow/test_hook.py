@@ -71,3 +71,11 @@ def test_the_test_button_finds_a_server_that_does_not_answer(connection: Callabl
     fine, message = RefreshHook().test_connection()
     assert not fine
     assert "127.0.0.1:9" in message
+
+
+def test_an_empty_variable_says_nothing(connection: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
+    connection(control="/control", spark="sc://cluster:15002")
+    for variable in ("AIRFLOW_REFRESH_CONTROL", "AIRFLOW_REFRESH_SPARK"):
+        monkeypatch.setenv(variable, "")
+    places = RefreshHook().places()
+    assert (places.control, places.spark) == ("/control", "sc://cluster:15002")

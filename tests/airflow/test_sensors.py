@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from airflow.triggers.base import TriggerEvent
 
-from airflow_refresh_provider.errors import Invalid
+from airflow_refresh_provider.errors import Invalid, Retry
 from airflow_refresh_provider.places import Places
 from airflow_refresh_provider.ports.memory_lake import BEGINNING
 from airflow_refresh_provider.sensors.refresh import RefreshFreshnessSensor, RefreshPublishedSensor, RefreshStateSensor
@@ -132,3 +132,29 @@ def test_freshness_is_waited_for(share: Callable[..., Shared]) -> None:
         shared.world.lake.times[INPUT, newest] = BEGINNING - timedelta(minutes=minutes)
         done, found = triggers.look(PLACES, NAME, wish)
         assert (done, found["lag_seconds"]) == (granted, minutes * 60)
+
+
+def test_no_change_waits_means_that_none_does_however_a_clock_has_dated_it(share: Callable[..., Shared]) -> None:
+    shared = share()
+    shared.world.run()
+    wish = RefreshFreshnessSensor(task_id="t", definition=NAME).wish()
+    assert triggers.look(PLACES, NAME, wish)[0] is True
+    shared.world.lake.append(INPUT, [row(20)])
+    newest = shared.world.lake.table(INPUT).newest.commit.version
+    shared.world.lake.times[INPUT, newest] = BEGINNING + timedelta(seconds=2)
+    assert triggers.look(PLACES, NAME, wish)[0] is False
+
+
+def test_a_look_that_fails_for_a_while_is_one_in_vain(airflow: Airflow, share: Callable[..., Shared]) -> None:
+    shared = share()
+    shared.world.run()
+    failures = iter([True])
+
+    def look() -> None:
+        for _ in failures:
+            raise Retry("storage_failed", "the storage does not answer", left="as it was", next="wait")
+
+    shared.look = look
+    seen = airflow.run(airflow.dag(DAG.format(name="in_vain", deferrable=False)))
+    assert seen.tasks == {"rests": "success", "published": "success"}
+    assert next(failures, None) is None

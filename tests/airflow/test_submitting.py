@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +21,11 @@ from airflow.providers.apache.spark.hooks import spark_submit
 
 from airflow_refresh_provider import RefreshSubmitOperator
 from airflow_refresh_provider.core.answer import Answer
+from airflow_refresh_provider.core.request import Request
 from airflow_refresh_provider.core.results import Differences, Outcome, Rows, RunResult
 from airflow_refresh_provider.errors import Failed, Invalid, Refused, Retry
 from airflow_refresh_provider.operators import binding
-from airflow_refresh_provider.operators.submission import Submission
+from airflow_refresh_provider.operators.submission import Submission, arguments
 from airflow_refresh_provider.spark.installation import find
 from airflow_refresh_provider.spark.jars import EXCLUDED, PACKAGE, delta_jars
 from tests.airflow.conftest import Airflow
@@ -36,11 +38,11 @@ PROGRAM = Path(__file__).parents[2] / "airflow_refresh_provider" / "spark_apps" 
 SHOWN = re.compile(r"^```sh\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
 STANDALONE, YARN, KUBERNETES = range(3)
 DAG_FILE = """
-from datetime import datetime
+import datetime
 from airflow.sdk import DAG
 from airflow_refresh_provider import RefreshSubmitOperator
 from airflow_refresh_provider.operators.form import trigger_form
-with DAG("submitted", schedule=None, start_date=datetime(2024, 1, 1), params=trigger_form()):
+with DAG("submitted", schedule=None, start_date=datetime.datetime(2024, 1, 1), params=trigger_form()):
     RefreshSubmitOperator(task_id="refresh", definition={definition!r}, **{given!r})
 """
 AGAIN: dict[str, Any] = {"retries": 1, "retry_delay": 0}
@@ -124,7 +126,7 @@ def test_a_driver_here_is_submitted_to_a_standalone_master_as_the_page_shows(sit
 
 def test_a_driver_on_yarn_is_submitted_as_the_page_shows(site: Site, connection: Callable[..., None]) -> None:
     site.connect("yarn", extra={"queue": "nightly", "deploy-mode": "cluster"})
-    connection(control="hdfs://lake/control")
+    connection(control="abfss://lake@account.dfs.core.windows.net/control")
 
     site.run(submit_options={"num_executors": 4, "executor_memory": "4g"})
 
@@ -280,3 +282,17 @@ def test_where_no_spark_submit_is_on_the_path_the_installed_one_is_used(
     monkeypatch.setenv("JAVA_HOME", str(java))
     hook = Submission("spark_default").hook(NAME, [])
     assert hook.spark_binary == find(os.environ).submit
+
+
+@pytest.mark.parametrize("scheduled", [True, False])
+def test_an_application_is_told_whether_its_failures_count(scheduled: bool) -> None:
+    words = arguments(NAME, "/c", Request(scheduled=scheduled), "answer", compare_only=False)
+    assert ("--scheduled" in words) is scheduled
+
+
+def test_a_task_whose_time_is_over_ends_what_it_has_submitted(site: Site) -> None:
+    site.program.ends(seconds=600)
+    before = psutil.Process().children()
+    assert site.run(execution_timeout=timedelta(seconds=10)).tasks == {"refresh": "failed"}
+    left = [child for child in psutil.Process().children() if child not in before]
+    assert psutil.wait_procs(left, timeout=60)[1] == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,14 @@ from typing import Any
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
-from airflow.sdk import Asset, AssetAny
-from deltalake import DeltaTable, write_deltalake
+from airflow.sdk import Asset, AssetAny, AssetOrTimeSchedule, CronTriggerTimetable
+from deltalake import CommitProperties, DeltaTable, write_deltalake
 
-from airflow_refresh_provider import Definition
+from airflow_refresh_provider import Definition, compose
+from airflow_refresh_provider.core.inputs import Input
+from airflow_refresh_provider.core.note import Note, NoteKind
 from airflow_refresh_provider.dag_factory import refresh_dag
+from airflow_refresh_provider.errors import Invalid
 from airflow_refresh_provider.triggers.commits import InputTrigger
 
 ROWS = pa.table({"k": pa.array([1, 2], pa.int64())})
@@ -106,6 +110,61 @@ def test_an_input_that_comes_later_or_is_made_anew_is_seen(lake: Path) -> None:
     asyncio.run(Watching({"path": place, "format": "delta"}).run(script))
 
 
+def test_an_input_that_does_not_answer_keeps_no_other_waiting(lake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = threading.Event()
+    real = compose.input_state
+
+    def slow(read: Input) -> Callable[[], str]:
+        if read.path.endswith("/b"):
+            answer.wait(60)
+        return real(read)
+
+    monkeypatch.setattr(compose, "input_state", slow)
+
+    def script() -> Any:
+        yield ["a"]
+        write_deltalake(str(lake / "a"), ROWS, mode="append")
+        yield ["a", "a"]
+        answer.set()
+        yield ["a", "a", "b"]
+
+    asyncio.run(Watching(*({"path": str(lake / name), "format": "delta"} for name in "ab")).run(script))
+
+
+def test_a_log_that_is_none_ends_no_watch(lake: Path) -> None:
+    def script() -> Any:
+        yield ["a", "b"]
+        (lake / "b" / "_delta_log" / "00000000000000000001.json").write_text("this is no commit")
+        write_deltalake(str(lake / "a"), ROWS, mode="append")
+        yield ["a", "a", "b"]
+
+    asyncio.run(Watching(*({"path": str(lake / name), "format": "delta"} for name in "ab")).run(script))
+
+
+def test_files_are_listed_and_not_opened(lake: Path) -> None:
+    (lake / "c" / "1.parquet").chmod(0)
+
+    def script() -> Any:
+        yield ["c"]
+        pq.write_table(ROWS, lake / "c" / "2.parquet")
+        yield ["c", "c"]
+
+    asyncio.run(Watching({"path": str(lake / "c"), "format": "parquet"}).run(script))
+
+
+def test_the_seal_of_an_upstream_refresh_is_an_event(lake: Path) -> None:
+    place, note = str(lake / "a"), Note(kind=NoteKind.SEAL, definition="up", run="r", generation=1)
+
+    def script() -> Any:
+        yield ["a"]
+        write_deltalake(
+            place, ROWS[:0], mode="append", commit_properties=CommitProperties({"userMetadata": note.text()})
+        )
+        yield ["a", "a"]
+
+    asyncio.run(Watching({"path": place, "format": "delta"}).run(script))
+
+
 def build(**fields: Any) -> Definition:
     given = {"name": "t", "target": "/t", "query": "SELECT x.k FROM x JOIN y USING (k)", "keys": ["k"]}
     return Definition.build(**given | {"inputs": {"x": {"path": "/x"}, "y": {"path": "/y", "trigger": False}}} | fields)
@@ -142,20 +201,31 @@ def test_inputs_that_begin_refreshes_are_watched_and_all_are_told_as_inlets() ->
         ("changes of /x", "file:///x?asset=changes", 1),
         ("/y", "file:///y?asset=input", 0),
     ]
-    assert isinstance(dag.schedule, AssetAny)
-    assert list(dag.schedule.objects) == assets[:1]
+    assert begun_by(dag) == assets[:1]
 
 
 def test_the_target_of_another_dag_is_watched_by_its_own_asset() -> None:
     parent = Asset(name="parent", uri="file:///x")
     dag = refresh_dag(build(refresh={"on_change": True}), upstream={"x": parent})
-    assert isinstance(dag.schedule, AssetAny)
-    assert list(dag.schedule.objects) == [parent]
+    assert begun_by(dag) == [parent]
+
+
+def test_a_name_that_is_no_input_is_refused_as_upstream() -> None:
+    with pytest.raises(Invalid, match=r"no input 'xx' that another DAG could keep fresh. Did you mean x\?"):
+        refresh_dag(build(), upstream={"xx": Asset(name="parent", uri="file:///x")})
+
+
+def begun_by(dag: Any) -> list[Asset]:
+    """The assets whose events begin a DAG, which looks by itself once an hour, too."""
+    assert isinstance(dag.schedule, AssetOrTimeSchedule)
+    hourly, commits = dag.schedule.timetable, dag.schedule.asset_condition
+    assert isinstance(hourly, CronTriggerTimetable)
+    assert hourly.run_immediately
+    assert isinstance(commits, AssetAny)
+    return [asset for asset in commits.objects if isinstance(asset, Asset)]
 
 
 def test_on_change_needs_an_input_that_may_begin_it() -> None:
-    from airflow_refresh_provider.errors import Invalid
-
     with pytest.raises(Invalid, match=r"refresh\.on_change: needs an input"):
         build(
             inputs={"x": {"path": "/x", "trigger": False}, "y": {"path": "/y", "ignore_changes": True}},

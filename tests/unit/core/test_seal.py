@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from airflow_refresh_provider.core.definition import Deletes
 from airflow_refresh_provider.core.log import Commit
 from airflow_refresh_provider.core.marker import Marker, seal_app_id, slot_app_id
 from airflow_refresh_provider.core.note import Note, NoteKind, Sealing
@@ -101,11 +100,11 @@ def of(*chunks: int, compared: bool = True, changes: StagedTable | None = CHANGE
 
 
 def test_a_round_of_one_chunk_is_sealed_by_it() -> None:
-    assert sealing(of(1), Deletes.APPLY) == Sealing(base=7, growth=2)
-    assert sealing(of(1, changes=None), Deletes.APPLY) == Sealing(base=7)
-    assert sealing(of(1, compared=False), Deletes.IGNORE) == Sealing(base=7)
+    assert sealing(of(1)) == Sealing(base=7, growth=2)
+    assert sealing(of(1, changes=None)) == Sealing(base=7)
+    assert sealing(of(1, compared=False)) == Sealing(base=7, growth=2)
 
 
 @pytest.mark.parametrize("chunks", [(), (0,), (2,), (1, 1)])
 def test_a_round_of_several_chunks_or_none_needs_a_seal_of_its_own(chunks: tuple[int, ...]) -> None:
-    assert sealing(of(*chunks), Deletes.APPLY) is None
+    assert sealing(of(*chunks)) is None

@@ -28,7 +28,6 @@ TEXT = st.text(st.characters(min_codepoint=32, exclude_characters="/"), min_size
         ("s3://bucket/gold/orders/", "s3://bucket/gold/orders"),
         ("S3A://Bucket//gold//orders", "s3a://Bucket/gold/orders"),
         ("abfss://container@account.dfs.core.windows.net/gold", "abfss://container@account.dfs.core.windows.net/gold"),
-        ("hdfs://name:8020/gold", "hdfs://name:8020/gold"),
     ],
 )
 def test_a_place_gets_its_one_spelling(given_place: str, kept: str) -> None:

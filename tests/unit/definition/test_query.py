@@ -164,6 +164,15 @@ def test_a_function_that_changes_is_refused_wherever_it_stands(function: str, fo
     [
         "SELECT * FROM x TABLESAMPLE (10 PERCENT)",
         "SELECT DATE'today' AS d FROM x",
+        "SELECT CAST(' Today UTC' AS DATE) AS d FROM x",
+        "SELECT 'now'::timestamp AS d FROM x",
+        "SELECT date('tomorrow') AS d FROM x",
+        "SELECT to_date('now') AS d FROM x",
+        "SELECT a FROM x WHERE b < 'now'",
+        "SELECT a FROM x WHERE b IN (DATE'2026-01-01', 'today')",
+        "SELECT a FROM x WHERE b BETWEEN 'yesterday' AND c",
+        "SELECT date_trunc('day', 'now') AS d FROM x",
+        "SELECT CASE WHEN a THEN b ELSE 'today' END AS d FROM x",
         "SELECT timestamp 'NOW' AS d FROM x",
         "SELECT * FROM x WHERE d > TIMESTAMP_NTZ ' yesterday UTC'",
     ],
@@ -181,6 +190,7 @@ def test_samples_and_moving_moments_are_refused(query: str) -> None:
         "SELECT `rand()` FROM x",
         "WITH uuid(a) AS (SELECT * FROM x) SELECT * FROM uuid",
         "SELECT DATE'2026-01-01' AS d, 'today' AS e FROM x",
+        "SELECT a || 'now' AS b FROM x WHERE a LIKE 'now' OR a = concat('today') OR a = 'today and tomorrow'",
     ],
 )
 def test_what_only_looks_like_something_that_changes_is_accepted(query: str) -> None:

@@ -10,7 +10,7 @@ from airflow_refresh_provider.core.inputs import Input
 from airflow_refresh_provider.core.ownership import CONTROL, DEFINITION
 from airflow_refresh_provider.core.pins import DeltaPin
 from airflow_refresh_provider.core.results import CascadeResult, CascadeState
-from airflow_refresh_provider.errors import Interrupted, Invalid, Refused
+from airflow_refresh_provider.errors import Interrupted, Invalid
 from airflow_refresh_provider.ports.memory_lake import MemoryQuery
 from airflow_refresh_provider.ports.memory_rows import shown
 from airflow_refresh_provider.runner.cascade import pinned
@@ -138,9 +138,25 @@ def test_a_base_that_is_a_target_is_pinned_at_its_published_version() -> None:
     assert published and isinstance(pin, DeltaPin) and pin.version == published.version
 
 
-def test_a_base_that_was_never_published_is_refused() -> None:
+def test_a_base_that_cannot_be_read_is_told_by_those_who_read_it() -> None:
     world = World(row(1))
     world.lake.create(TARGET, COLUMNS)
     world.lake.reshape(TARGET, properties={CONTROL: world.store.control_id, DEFINITION: NAME})
-    with pytest.raises(Refused, match="has not been refreshed yet"):
-        pinned(world.ports, [(TARGET, Input(path=TARGET))])
+    reads = [("never published", Input(path=TARGET)), ("gone", Input(path="/nowhere")), ("sound", Input(path=INPUT))]
+    assert set(pinned(world.ports, reads)) == {INPUT}
+    world.lake.create("/in/leaving", COLUMNS)
+    world.refreshes.register(definition(name=LEFT, target="/gold/left", inputs={"x": {"path": "/in/leaving"}}))
+    world.lake.remove("/in/leaving")
+    world.refreshes.register(definition(name=APART, target="/gold/apart"))
+    assert states(world.refreshes.cascade([LEFT, APART], ONE)) == {LEFT: FAILED, APART: DONE}
+
+
+def test_those_that_feed_are_found_through_variables() -> None:
+    world = diamond()
+    world.ports.environment["LAKE"] = "/gold"
+    world.refreshes.register(definition(name=LEFT, target="/gold/left", inputs={"x": {"path": "${LAKE}/orders"}}))
+    world.lake.append(INPUT, [row(3)])
+    result = world.refreshes.cascade([LEFT], ONE)
+    assert [step.name for step in result.refreshes] == [NAME, LEFT]
+    assert row(3) in rows(world, LEFT)
+    assert world.refreshes.show(LEFT).definition.inputs["x"].path == "${LAKE}/orders"

@@ -13,6 +13,7 @@ from airflow_refresh_provider.core.results import Freshness
 from airflow_refresh_provider.errors import Failed, Invalid, Refused
 from airflow_refresh_provider.ports.memory_lake import BEGINNING, MemoryQuery
 from airflow_refresh_provider.ports.twins import MemoryClock
+from airflow_refresh_provider.runner import phases
 from airflow_refresh_provider.runner.refreshes import Refreshes
 from tests.unit.runner.faults import Killed, at
 from tests.unit.runner.world import COLUMNS, INPUT, NAME, ONE, TARGET, World, definition, row
@@ -272,3 +273,60 @@ def test_registering_the_same_again_is_no_cure_and_another_definition_is() -> No
     assert made.record.suspended == "we look into it"
     made.refreshes.register(definition(owner="us"))
     assert made.record.suspended is None
+
+
+@pytest.mark.parametrize("rest", ["suspend", "pause"])
+def test_why_it_rests_is_told_although_an_input_is_gone(rest: str) -> None:
+    made = World(row(1), refresh={"interval": "1 h"})
+    made.run()
+    if rest == "suspend":
+        made.refreshes.suspend(NAME, "we look into it")
+    else:
+        made.refreshes.pause(NAME)
+    made.lake.remove(INPUT)
+    assert made.refreshes.due(NAME).cause == {"suspend": "suspended", "pause": "paused"}[rest]
+
+
+def test_the_moment_of_a_cron_counts_from_where_the_last_refresh_began() -> None:
+    made = World(row(1), refresh={"cron": "0 6 * * *"})
+    tick = (clock(made).now() + timedelta(days=1)).replace(hour=6, minute=0, second=0, microsecond=0)
+    clock(made).sleep((tick - timedelta(seconds=30) - clock(made).now()).total_seconds())
+
+    def slow(what: str) -> None:
+        if what.startswith("begin /gold"):
+            clock(made).sleep(60)
+
+    made.lake.step = slow
+    made.run()
+    made.lake.step = lambda _what: None
+    append(made, row(2))
+    assert made.record.published and made.record.published.at > tick
+    assert made.refreshes.due(NAME).cause == "cron"
+
+
+def test_a_target_that_is_being_refreshed_is_waited_for() -> None:
+    made = World(row(1))
+    made.run()
+    child = definition(name="child", target="/gold/child", inputs={"x": {"path": TARGET}}, refresh={"on_change": True})
+    made.refreshes.register(child)
+    made.refreshes.run("child", ONE)
+    assert made.refreshes.due("child").cause == "nothing_new"
+    made.lake.append(INPUT, [row(2)])
+    phases.start(made.ports, NAME, Request(origin="dag/one"))
+    due = made.refreshes.due("child")
+    assert (due.due, due.cause, due.reason) == (False, "feeding", "its input x is being refreshed")
+    assert due.next_at and due.next_at > made.ports.clock.now()
+    phases.interrupt(made.ports, NAME, Request(origin="dag/one"))
+    assert made.refreshes.due("child").cause == "nothing_new"
+
+
+def test_scheduled_failures_of_a_run_that_is_kept_count() -> None:
+    made = World(row(1), refresh={"interval": "1 h", "suspend_after": 2})
+    made.run()
+    made.become(row(1, "b"))
+    wrong = Failed("bad_value", "a row cannot be computed", left="as it was", next="mend it")
+    for failures, nth in ((1, 1), (2, 3)):  # the second owner begins with two fences
+        with at(made.lake, "begin /gold", lambda: wrong, nth), pytest.raises(Failed):
+            made.another(Request(workers=1, scheduled=True))
+        assert made.record.failures == failures
+    assert made.record.suspended and made.record.run is not None

@@ -360,3 +360,20 @@ def _then(world: World, what: str, act: Any) -> Any:
             act()
 
     return step
+
+
+@pytest.mark.parametrize("code", ["input_missing", "input_unreadable"])
+def test_a_run_that_cannot_read_its_inputs_any_more_is_given_up_by_the_next(code: str) -> None:
+    world = World(row(1))
+    world.run()
+    world.become(row(1, "b"))
+    gone = Failed(code, "x has no files any more", left="as it was", next="restore them")
+    with at(world.lake, "begin /gold", lambda: gone), pytest.raises(Failed, match="no files any more"):
+        world.another()
+    kept = world.interrupted.run_id
+    result = world.another()
+    assert result.run_id != kept and not result.resumed
+    assert next(e.reason for e in world.refreshes.history(NAME) if e.run_id == kept) == (
+        "the pinned input cannot be read any more: x has no files any more"
+    )
+    assert world.fresh()

@@ -8,14 +8,16 @@ from typing import Any
 import pytest
 
 from airflow_refresh_provider.cli.sheets import line, sheet
+from airflow_refresh_provider.core.inputs import Input
 from airflow_refresh_provider.core.owner import PARKED_FOR
 from airflow_refresh_provider.core.recovery import OnInterrupted
 from airflow_refresh_provider.core.request import IfRunning, Request
 from airflow_refresh_provider.core.results import Outcome, RunResult, Started, UnitOfWork
-from airflow_refresh_provider.errors import Lost, Refused, Retry
+from airflow_refresh_provider.errors import Failed, Lost, Refused, Retry
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.twins import MemoryProcesses
 from airflow_refresh_provider.runner import phases
+from airflow_refresh_provider.runner.cascade import pinned
 from airflow_refresh_provider.runner.refreshes import Refreshes
 from tests.unit.runner.faults import POINTS, Killed, at, disconnected
 from tests.unit.runner.world import INPUT, NAME, ONE, World, row
@@ -176,15 +178,53 @@ def test_a_phase_that_comes_again_changes_nothing(phase: Callable[[World], objec
     for unit in loaded(world):
         merged(world, unit)
     phase(world)
-    if phase is finished:
-        with pytest.raises(Lost):
-            phase(world)
-    else:
+    if phase is not finished:
         phase(world)
         assert world.interrupted.run_id == run_id
         assert [merged(world, unit) for unit in loaded(world)] == [unit.chunks for unit in loaded(world)]
-        assert finished(world).run_id == run_id
+    assert finished(world).run_id == run_id
     assert world.fresh()
+
+
+def test_an_end_that_comes_again_tells_what_was_published() -> None:
+    world = changed(**BY_VNODE)
+    started(world)
+    for unit in loaded(world):
+        merged(world, unit)
+    told = finished(world)
+    again = finished(world)
+    assert again.model_copy(update={"stages": {}, "seconds": 0}) == told.model_copy(update={"stages": {}, "seconds": 0})
+    world.become(row(1, "c"))
+    world.another()
+    with pytest.raises(Lost):
+        finished(world)
+
+
+def test_a_run_that_reads_other_versions_than_were_asked_for_is_finished_before_the_one_that_was() -> None:
+    world = changed(**BY_VNODE)
+    started(world)
+    first, *_ = loaded(world)
+    merged(world, first)
+    world.lake.append(INPUT, [row(20, "c")])
+    wanted = OTHER.model_copy(update={"pins": pinned(world.ports, [("x", Input(path=INPUT))])})
+    begun = phases.start(ended(world, "dag/one"), NAME, wanted)
+    assert isinstance(begun, Started)
+    assert not begun.resumed
+    before = world.record.published
+    assert before and before.run_id != begun.run_id
+    assert world.interrupted.plan.pins["x"] == wanted.pins[INPUT] != before.pins["x"]
+    for unit in loaded(world, wanted):
+        merged(world, unit, wanted)
+    assert finished(world, wanted).rows.inserted == 1
+    assert world.fresh()
+
+
+def ended(world: World, origin: str) -> Ports:
+    """A new process that knows an origin to be over."""
+    ports = world.process()
+    assert isinstance(ports.processes, MemoryProcesses)
+    ports.processes.ended.add(origin)
+    return ports
 
 
 @pytest.mark.parametrize("point", POINTS)
@@ -359,3 +399,16 @@ def test_a_task_for_a_unit_that_the_run_does_not_have_touches_nothing() -> None:
     with pytest.raises(Lost):
         merged(world, UnitOfWork(unit=31, chunks=1, rows=1))
     assert world.record.generation == generation
+
+
+def test_a_unit_that_cannot_read_its_inputs_any_more_has_the_run_given_up() -> None:
+    world = changed(**BY_VNODE)
+    started(world)
+    first, *_ = loaded(world)
+    gone = Failed("input_missing", "x has no files any more", left="as it was", next="restore them")
+    with at(world.lake, "begin /gold", lambda: gone), pytest.raises(Failed):
+        merged(world, first)
+    assert phases.interrupt(world.process(), NAME, MINE)
+    assert world.record.run is None
+    world.another()
+    assert world.fresh()

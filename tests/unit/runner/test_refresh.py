@@ -11,6 +11,8 @@ from airflow_refresh_provider.core.request import Request
 from airflow_refresh_provider.core.results import Outcome, Rows
 from airflow_refresh_provider.errors import Failed, Invalid, Paused, Refused
 from airflow_refresh_provider.ports.memory_lake import MemoryQuery
+from airflow_refresh_provider.runner.refreshes import Refreshes
+from tests.unit.runner.faults import Killed, at
 from tests.unit.runner.world import COLUMNS, FORCE, INPUT, NAME, ONE, TARGET, World, definition, row
 
 LIVE = {"visibility": "live", "chunking": {"one_commit_up_to": 2, "chunk_rows": 2}}
@@ -230,7 +232,7 @@ def test_units_of_a_vnode_target_are_merged_side_by_side() -> None:
 def test_a_view_shows_the_published_version_without_hidden_columns() -> None:
     world = World(*SIX, view="gold.orders", **BY_VNODE)
     result = world.run()
-    assert world.ports.engine.views == {"gold.orders": (TARGET, result.published_version, ("k", "v"))}  # type: ignore[attr-defined]
+    assert views(world) == {"gold.orders": (TARGET, result.published_version, ("k", "v"))}
 
 
 def test_unknown_names_and_queries_are_invalid() -> None:
@@ -263,3 +265,31 @@ def test_a_lost_control_root_is_replaced_by_adopting_the_target_above_its_marker
 def _widen(world: World) -> None:
     world.lake.remove(INPUT)
     world.lake.create(INPUT, (*COLUMNS, Column(name="w", type="int")), [{"k": 1, "v": "a", "w": 5}])
+
+
+def test_a_view_that_cannot_be_made_keeps_no_refresh_from_its_end() -> None:
+    world = World(row(1), view="nowhere.v")
+    wrong = Invalid("query_invalid", "there is no schema nowhere", left="the view is as before", next="none")
+    with at(world.lake, "view nowhere.v", lambda: wrong), pytest.raises(Failed, match="but its view") as caught:
+        world.run()
+    assert "there is no schema nowhere" in caught.value.message
+    assert world.fresh()
+    world.refreshes.register(definition(view="gold.v"))
+    world.run(FORCE)
+    assert set(views(world)) == {"gold.v"}
+
+
+def test_a_run_that_was_left_with_its_view_shows_it_as_it_is_defined_now() -> None:
+    world = World(row(1), view="old.v")
+    with at(world.lake, "view old.v"), pytest.raises(Killed):
+        world.run()
+    world.refreshes.register(definition(view="new.v"))
+    world.die(world.ports)
+    ports = world.process()
+    Refreshes(ports).run(NAME, ONE)
+    assert set(ports.engine.views) == {"new.v"}  # type: ignore[attr-defined]
+
+
+def views(world: World) -> dict[str, Any]:
+    found: dict[str, Any] = world.ports.engine.views  # type: ignore[attr-defined]
+    return found

@@ -3,7 +3,7 @@
 import pytest
 
 from airflow_refresh_provider.core.results import Outcome
-from airflow_refresh_provider.errors import Invalid, Refused
+from airflow_refresh_provider.errors import Failed, Invalid, Refused
 from airflow_refresh_provider.runner import staged
 from airflow_refresh_provider.runner.refreshes import Refreshes
 from tests.unit.runner.faults import Killed, at
@@ -180,3 +180,20 @@ def test_a_run_shows_its_owner_and_whether_he_lives() -> None:
     assert (status.state, status.run.stage, status.run.live) == ("FINISHING", "merging", False)
     assert world.another(ONE).resumed
     assert world.refreshes.show(NAME).run is None
+
+
+def test_recovery_of_one_that_fails_hides_no_other() -> None:
+    world = World(row(1))
+    world.refreshes.register(definition(name="another", target="/gold/another"))
+    for name in ("another", NAME):
+        with at(world.lake, "commit /gold"), pytest.raises(Killed):
+            world.refreshes.run(name, ONE)
+    world.die(world.ports)
+    wrong = Failed("bad_value", "a row cannot be computed", left="as it was", next="mend it")
+    with at(world.lake, "begin /gold/another", lambda: wrong):
+        found = {r.name: r for r in Refreshes(world.process()).recover()}
+    assert found["another"].action == "failed"
+    assert found["another"].error and found["another"].error.code == "bad_value"
+    assert found[NAME].action == "resumed"
+    with at(world.lake, "begin /gold/another", lambda: wrong), pytest.raises(Failed):
+        Refreshes(world.process()).recover("another")

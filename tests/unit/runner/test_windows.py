@@ -218,6 +218,22 @@ def test_deletes_that_are_ignored_leave_rows_that_may_come_back() -> None:
     assert world.target() == world.source()
 
 
+def test_where_deletes_are_ignored_two_rows_of_one_key_are_found_as_well() -> None:
+    world = incremental(deletes="ignore")
+    world.lake.append(INPUT, [row(3, "again")])
+    with pytest.raises(Failed, match="1 keys occur more than once"):
+        world.run()
+    assert world.record.run is None
+
+
+def test_a_feed_that_spark_refuses_has_everything_compared() -> None:
+    world = incremental()
+    change(world)
+    refused = Invalid("query_invalid", "the feed has another schema", left="as it was", next="none")
+    with at(world.lake, "begin memory://staging", lambda: refused):
+        assert compared_in_full(world, world.run(), "another schema")
+
+
 def test_a_changed_definition_has_everything_compared() -> None:
     world = incremental()
     world.lake.queries["SELECT k, v FROM x WHERE k <> 4"] = MemoryQuery(
