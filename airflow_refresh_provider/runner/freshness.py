@@ -171,22 +171,22 @@ def _span(
     """
     if applied is not None and same_versions({"": applied}, {"": pin}):
         return None
+    if isinstance(pin, FilesPin) and isinstance(applied, FilesPin):
+        return _file_span(published, applied, pin)
     if history is not None:
         if not history.changes:
             return None
         return history.applied_at or published.at, history.changes[0].at, history.changes[-1].at
-    if isinstance(pin, FilesPin) and isinstance(applied, FilesPin):
-        return _file_span(published, applied, pin)
     return published.at, published.at, published.at
 
 
 def _file_span(published: Published, applied: FilesPin, pin: FilesPin) -> tuple[datetime, datetime, datetime]:
-    known_before = set(applied.files)
-    fresh = [f.modified for f in pin.files if f not in known_before]
+    """As `_span`. A file that was not there when the last refresh began came later, however old it says it is."""
+    known_before, since, zone = set(applied.files), published.begun_at or published.at, published.at.tzinfo
+    fresh = [datetime.fromtimestamp(f.modified / 1e6, zone) for f in pin.files if f not in known_before]
     if not fresh:
         return published.at, published.at, published.at  # files have gone, and nobody noted when
-    zone = published.at.tzinfo
-    return published.at, datetime.fromtimestamp(min(fresh) / 1e6, zone), datetime.fromtimestamp(max(fresh) / 1e6, zone)
+    return published.at, max(since, min(fresh)), max(since, *fresh)
 
 
 def _resting(ports: Ports, record: Record) -> Cause | None:

@@ -102,3 +102,13 @@ def test_files_are_as_late_as_they_are_old_and_kept_for_good() -> None:
     made.ports.clock.sleep(900)
     (found,) = made.refreshes.freshness(NAME, why=True)
     assert (found.lag_seconds, found.inputs[0].kept_until) == (600, None)
+
+
+def test_a_file_that_says_it_is_old_came_after_the_last_refresh_had_begun() -> None:
+    made = world()
+    made.lake.append(INPUT, [row(4)])
+    made.lake.times[INPUT, made.lake.table(INPUT).newest.commit.version] = BEGINNING - timedelta(days=90)
+    clock = made.ports.clock
+    clock.sleep(60)
+    [fresh] = made.refreshes.freshness(NAME)
+    assert fresh.lag_seconds == 60
