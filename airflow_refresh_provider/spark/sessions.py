@@ -10,7 +10,7 @@ import atexit
 import logging
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from typing import Any, cast
 from weakref import WeakSet
@@ -19,12 +19,24 @@ import grpc
 from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 from pyspark.sql.connect.client.retries import DefaultPolicy
+from pyspark.sql.connect.proto import ConfigRequest
+from pyspark.sql.connect.proto import KeyValue as ConfigPair
 from pyspark.sql.connect.session import SparkSession as ConnectSession
 
 from airflow_refresh_provider.spark.endpoint import Endpoint, answers, channel_builder, must_answer
 from airflow_refresh_provider.spark.faults import SPARK_ERRORS, FaultKind, as_refresh_error, fault_of, translated
 
-__all__ = ["USER", "Endpoint", "close", "connect", "interrupt", "interrupt_classic", "open_classic", "release"]
+__all__ = [
+    "USER",
+    "Endpoint",
+    "close",
+    "configure",
+    "connect",
+    "interrupt",
+    "interrupt_classic",
+    "open_classic",
+    "release",
+]
 
 USER = "airflow-refresh"
 """Sessions are named by user and id; one user for all, so that any process can release another's session."""
@@ -66,8 +78,7 @@ def connect(endpoint: Endpoint, session_id: str) -> SparkSession:
     _close_at_exit(session)
     with ExitStack() as on_failure, translated(left="Nothing was changed."):
         on_failure.callback(close, session)
-        for name, value in (SESSION_CONFS | _CONNECT_ONLY_CONFS).items():
-            session.conf.set(name, value)
+        configure(session, SESSION_CONFS | _CONNECT_ONLY_CONFS)
         on_failure.pop_all()
     return session
 
@@ -76,9 +87,18 @@ def open_classic(spark: SparkSession) -> SparkSession:
     """A session of its own within a running Spark application, with the same confs as `connect` gives."""
     _quieten()
     session = spark.newSession()
-    for name, value in (SESSION_CONFS | _CLASSIC_ONLY_CONFS).items():
-        session.conf.set(name, value)
+    configure(session, SESSION_CONFS | _CLASSIC_ONLY_CONFS)
     return session
+
+
+def configure(session: SparkSession, confs: Mapping[str, str]) -> None:
+    """Set confs of a session, in one call to the server where there is one."""
+    if not _is_connect(session):
+        for name, value in confs.items():
+            session.conf.set(name, value)
+        return
+    pairs = [ConfigPair(key=name, value=value) for name, value in confs.items()]
+    session.client.config(ConfigRequest.Operation(set=ConfigRequest.Set(pairs=pairs)))
 
 
 def close(session: SparkSession) -> None:

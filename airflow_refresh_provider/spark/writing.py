@@ -13,7 +13,7 @@ from pyspark.sql import DataFrameWriter, SparkSession
 
 from airflow_refresh_provider.core.columns import Columns
 from airflow_refresh_provider.ports.engine import Stamp
-from airflow_refresh_provider.spark import ddl, sql
+from airflow_refresh_provider.spark import ddl, sessions, sql
 from airflow_refresh_provider.spark.faults import SPARK_ERRORS, FaultKind, fault_of
 
 _APP_ID = "spark.databricks.delta.write.txnAppId"
@@ -64,9 +64,11 @@ def vectors(spark: SparkSession, columns: Columns) -> Iterator[None]:
 @contextmanager
 def setting(spark: SparkSession, values: dict[str, str]) -> Iterator[None]:
     """Settings for one statement, put back when its end is known: it succeeded, lost a race, was refused."""
+    if not values:
+        yield
+        return
     before = {key: spark.conf.get(key, None) for key in values}
-    for key, value in values.items():
-        spark.conf.set(key, value)
+    sessions.configure(spark, values)
     ended = False
     try:
         yield

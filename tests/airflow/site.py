@@ -32,7 +32,6 @@ from tests.frugal import FRUGAL, INTERPRETED
 from tests.reading import read
 
 ROOT = Path(__file__).parents[2]
-_OF_A_DRIVER = "SparkSubmit"
 _QUERY = "SELECT id, grp, name, amount FROM found WHERE grp <> 3"
 """What the definition asks of its input; the target has it already."""
 
@@ -144,8 +143,13 @@ class Site:
 def driver_of(pid: int) -> list[psutil.Process]:
     """A driver's two processes, of Java and of Python, below one that started it; that one itself, if it is it."""
     found = psutil.Process(pid)
-    java = next((p for p in (found, *_alive_below(found)) if _OF_A_DRIVER in " ".join(p.cmdline())), None)
+    java = next((p for p in (found, *_alive_below(found)) if _drives(" ".join(p.cmdline()))), None)
     return [java, *_alive_below(java)] if java else []
+
+
+def _drives(command: str) -> bool:
+    """Whether it is that of a driver's Java; an embedded server, which is below a test, too, has another program."""
+    return "SparkSubmit" in command and "refresh.py" in command
 
 
 def _alive_below(process: psutil.Process) -> list[psutil.Process]:
