@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 from airflow_refresh_provider.core.changes import ChangedRows, FeedRows, FileTables, Means, NewFiles
@@ -14,12 +13,9 @@ from airflow_refresh_provider.delta.files import count_rows, is_parquet, list_fi
 from airflow_refresh_provider.delta.history import changed_files, history
 from airflow_refresh_provider.delta.log_files import list_log
 from airflow_refresh_provider.delta.storage import is_local, storage
-from airflow_refresh_provider.delta.tables import features, hidden_rows, open_table, size_of
+from airflow_refresh_provider.delta.tables import open_table, plain_files, size_of
 from airflow_refresh_provider.errors import Failed, Invalid, RefreshError
 from airflow_refresh_provider.ports.log import LogGap
-
-_PLAIN_PATH = re.compile(r"[A-Za-z0-9._=/-]+")  # the log escapes others, and names files elsewhere by URI
-_NOT_PLAIN = frozenset({"columnMapping", "typeWidening", "typeWidening-preview"})
 
 
 class DeltaInputProbe:
@@ -60,16 +56,7 @@ class DeltaInputProbe:
         """(path, size) of the plain files that make up exactly the pinned rows, None when no such list exists."""
         if isinstance(pin, FilesPin):
             return tuple((f.path, f.size) for f in pin.files)
-        table = open_table(pin.location, pin.version)
-        if table is None or table.metadata().partition_columns or features(table) & _NOT_PLAIN:
-            return None
-        if hidden_rows(table, pin.location) != 0:
-            return None
-        listed = table.get_add_actions(flatten=True)
-        paths, sizes = listed["path"].to_pylist(), listed["size_bytes"].to_pylist()
-        if any(path.startswith("/") or not _PLAIN_PATH.fullmatch(path) for path in paths):
-            return None
-        return tuple(sorted((f"{pin.location}/{path}", size) for path, size in zip(paths, sizes, strict=True)))
+        return plain_files(pin.location, pin.version)
 
     def rows(self, pin: Pin) -> int | None:
         """About how many rows; exact for Delta with statistics, estimated for files, None when unknown."""

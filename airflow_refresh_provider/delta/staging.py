@@ -13,6 +13,7 @@ from deltalake import DeltaTable, QueryBuilder
 from airflow_refresh_provider.core.columns import OP, VNODE
 from airflow_refresh_provider.core.plan import StagedTable
 from airflow_refresh_provider.delta.storage import UntypedErrors, is_local, open_store, storage
+from airflow_refresh_provider.delta.tables import plain_files
 
 _COUNTED = f"SELECT {VNODE} AS vnode, {OP} AS op, count(*) AS rows FROM c GROUP BY {VNODE}, {OP}"
 _TRIES = 3  # a statement that still runs may put files into a folder while it is emptied
@@ -37,6 +38,11 @@ class StagingFolders:
             found = QueryBuilder().register("c", table).execute(_COUNTED).read_all()
         vnodes, ops, rows = (found[name].to_pylist() for name in ("vnode", "op", "rows"))
         return {(int(vnode), str(op)): int(count) for vnode, op, count in zip(vnodes, ops, rows, strict=True)}
+
+    def files(self, staged: StagedTable) -> tuple[str, ...] | None:
+        """The plain parquet files that hold exactly the staged rows, None when no such list exists."""
+        found = plain_files(staged.location, staged.version)
+        return None if found is None else tuple(path for path, _size in found)
 
     def span(self, staged: StagedTable, column: str) -> tuple[int, int] | None:
         """The smallest and the largest value of an integer column, None when the table's statistics do not tell."""

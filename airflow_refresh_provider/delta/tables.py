@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from deltalake import DeltaTable
@@ -11,6 +12,9 @@ from airflow_refresh_provider.delta.log_files import list_log
 from airflow_refresh_provider.delta.storage import is_local, storage
 
 DELETION_VECTORS = "deletionVectors"
+
+_PLAIN_PATH = re.compile(r"[A-Za-z0-9._=/-]+")  # the log escapes others, and names files elsewhere by URI
+_NOT_PLAIN = frozenset({"columnMapping", "typeWidening", "typeWidening-preview"})
 
 
 def open_table(location: str, version: int | None = None) -> DeltaTable | None:
@@ -28,6 +32,20 @@ def features(table: DeltaTable) -> frozenset[str]:
     """Every table feature that a reader or a writer must know."""
     protocol = table.protocol()
     return frozenset([*(protocol.reader_features or ()), *(protocol.writer_features or ())])
+
+
+def plain_files(location: str, version: int) -> tuple[tuple[str, int], ...] | None:
+    """(path, size) of the plain files that make up exactly a version's rows, None when no such list exists."""
+    table = open_table(location, version)
+    if table is None or table.metadata().partition_columns or features(table) & _NOT_PLAIN:
+        return None
+    if hidden_rows(table, location) != 0:
+        return None
+    listed = table.get_add_actions(flatten=True)
+    paths, sizes = listed["path"].to_pylist(), listed["size_bytes"].to_pylist()
+    if any(path.startswith("/") or not _PLAIN_PATH.fullmatch(path) for path in paths):
+        return None
+    return tuple(sorted((f"{location}/{path}", size) for path, size in zip(paths, sizes, strict=True)))
 
 
 def size_of(table: DeltaTable, location: str) -> tuple[int | None, int]:

@@ -133,7 +133,8 @@ class ApplyTask(Stored):
     """Bring one chunk into the target in one commit.
 
     `span` is between which values the first key of all changes lies, where that is known: files and parts of files
-    outside of it need not be read.
+    outside of it need not be read. `files` are those that hold the changes, where they can be read as they are: a
+    log costs an engine more than a small change set.
     """
 
     target: Target
@@ -143,6 +144,7 @@ class ApplyTask(Stored):
     chunk: Chunk
     stamp: Stamp
     span: tuple[int, int] | None = None
+    files: tuple[str, ...] | None = None
 
 
 class Sample(Stored):

@@ -104,6 +104,10 @@ class Staging(Protocol):
         """How many rows of a staged change set there are of each (vnode, op)."""
         ...
 
+    def files(self, staged: StagedTable) -> tuple[str, ...] | None:
+        """The plain parquet files that hold exactly the staged rows, None when no such list exists."""
+        ...
+
     def span(self, staged: StagedTable, column: str) -> tuple[int, int] | None:
         """The smallest and the largest value of an integer column, None when the table's statistics do not tell."""
         ...

@@ -209,6 +209,10 @@ class MemoryStaging:
         with self._lake.lock:
             return dict(Counter((r[VNODE], r[OP]) for r in self._lake.rows(staged.location, staged.version)))
 
+    def files(self, staged: StagedTable) -> tuple[str, ...] | None:
+        """A lake in memory has no files."""
+        return None
+
     def span(self, staged: StagedTable, column: str) -> tuple[int, int] | None:
         """Smallest and largest value."""
         with self._lake.lock:

@@ -111,6 +111,7 @@ def _apply(held: UnitTenure, session: EngineSession, run: Run, chunk: Chunk) -> 
         chunk=chunk,
         stamp=stamp,
         span=_span(held.whole.ports, run, chunk),
+        files=_files(held.whole.ports, run),
     )
     for left in reversed(range(APPLY_TRIES)):
         failure: Retry | None = None
@@ -139,6 +140,11 @@ def _span(ports: Ports, run: Run, chunk: Chunk) -> tuple[int, int] | None:
     if changes is None or chunk.way not in LOOKING or key.type not in INTEGERS:
         return None
     return ports.staging.span(changes, key.name)
+
+
+def _files(ports: Ports, run: Run) -> tuple[str, ...] | None:
+    changes = _current(run).changes
+    return ports.staging.files(changes) if changes else None
 
 
 def _committed(held: UnitTenure, run: Run, stamp: Stamp) -> Commit | None:

@@ -13,6 +13,11 @@ from airflow_refresh_provider.spark import content, sql, writing
 
 _PARTITION_ROWS = 250_000
 _FEWEST_PARTITIONS = 2
+_KEEPS_SOURCE = "spark.databricks.delta.insertReplaceOnOrUsing.materializeSource"
+"""Delta keeps a copy of a source of which it does not know that it stays the same; staged files do."""
+
+_OF_A_TABLE = ("variant", "collate")
+"""Types that more is known of in a table than in its files."""
 
 
 def apply(spark: SparkSession, task: ApplyTask) -> None:
@@ -92,7 +97,8 @@ def _replace_on(spark: SparkSession, task: ApplyTask) -> None:
     writer = writer.option("replaceOn", _same_keys(task, keys)).option("targetAlias", "t")
     # What is shuffled are the changes and the places of the rows that they replace.
     partitions = max(_FEWEST_PARTITIONS, task.chunk.counts.total // _PARTITION_ROWS)
-    with writing.setting(spark, {"spark.sql.shuffle.partitions": str(partitions)}):
+    confs = {"spark.sql.shuffle.partitions": str(partitions), _KEEPS_SOURCE: "none"}
+    with writing.setting(spark, confs):
         writer.save(task.target.location)
 
 
@@ -121,7 +127,11 @@ def _upserts(spark: SparkSession, task: ApplyTask) -> DataFrame:
 
 def _chunk(spark: SparkSession, task: ApplyTask) -> DataFrame:
     assert task.changes is not None
-    return content.staged(spark, task.changes).alias("s").where(_of_chunk(task, "s"))
+    if not task.files or any(kind in c.type for c in task.target.columns for kind in _OF_A_TABLE):
+        rows = content.staged(spark, task.changes)
+    else:
+        rows = content.staged_files(spark, task.files, task.target)
+    return rows.alias("s").where(_of_chunk(task, "s"))
 
 
 def _of_chunk(task: ApplyTask, prefix: str) -> str:

@@ -35,8 +35,7 @@ def result(spark: SparkSession, source: Source, split: Split | None = None) -> D
 def over(spark: SparkSession, source: Source, reads: Mapping[str, DataFrame]) -> DataFrame:
     """The query's result over these inputs, their hidden columns left out."""
     for name, read in reads.items():
-        hidden = [c for c in read.columns if c.lower() in HIDDEN]
-        (read.drop(*hidden) if hidden else read).createOrReplaceTempView(name)
+        read.drop(*HIDDEN).createOrReplaceTempView(name)
     return spark.sql(source.query)
 
 
@@ -76,6 +75,13 @@ def with_hidden(rows: DataFrame, source: Source, target: Target) -> DataFrame:
 def staged(spark: SparkSession, table: StagedTable) -> DataFrame:
     """A staged table at the version that was frozen."""
     return at_version(spark, table.location, table.version)
+
+
+def staged_files(spark: SparkSession, files: tuple[str, ...], target: Target) -> DataFrame:
+    """The rows of a staged change set, read from its files alone."""
+    columns = ", ".join(f"{sql.name(c.name)} {c.type}" for c in visible(target.columns))
+    schema = f"{columns}, {ROW_HASH} BIGINT, {OP} STRING, {VNODE} INT"
+    return spark.read.schema(schema).parquet(*map(_literally, files))
 
 
 def at_version(spark: SparkSession, location: str, version: int) -> DataFrame:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ if TYPE_CHECKING:
     from pyspark.sql.connect.client import DefaultChannelBuilder
 
 ANSWER_SECONDS = 5.0
+_UNKNOWN = "/spark.connect.SparkConnectService/IsAnybodyThere"
 
 
 @dataclass(frozen=True)
@@ -34,25 +34,21 @@ def channel_builder(endpoint: Endpoint) -> DefaultChannelBuilder:
 
 
 def answers(endpoint: Endpoint, seconds: float = ANSWER_SECONDS) -> bool:
-    """Whether a living gRPC server greets us there: a stopped process accepts connections, yet greets nobody."""
+    """Whether a living gRPC server answers there: a stopped process accepts connections, yet says nothing.
+
+    It is asked for something that no server has. To watch the channel instead takes five times as long: its states are
+    looked at five times a second.
+    """
     import grpc
-
-    settled = threading.Event()
-    seen: list[grpc.ChannelConnectivity] = []
-
-    def note(state: grpc.ChannelConnectivity) -> None:
-        seen.append(state)
-        if state in (grpc.ChannelConnectivity.READY, grpc.ChannelConnectivity.TRANSIENT_FAILURE):
-            settled.set()
 
     channel = channel_builder(endpoint).toChannel()
     try:
-        channel.subscribe(note, try_to_connect=True)
-        settled.wait(seconds)
-        return grpc.ChannelConnectivity.READY in seen
+        channel.unary_unary(_UNKNOWN)(b"", timeout=seconds)
+    except grpc.RpcError as error:
+        return error.code() not in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
     finally:
-        channel.unsubscribe(note)
         channel.close()
+    return True
 
 
 def must_answer(endpoint: Endpoint) -> None:

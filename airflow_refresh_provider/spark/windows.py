@@ -56,7 +56,8 @@ def _ends(signed: DataFrame, task: WindowTask) -> DataFrame:
     keys = [F.col(sql.name(k)) for k in task.source.keys]
     row = f"struct({', '.join(columns)}, {ROW_HASH})"
     net = F.expr(f"struct(sum({OP}) AS net, any_value({row}) AS row)").alias(OP)
-    once = signed.groupBy(*keys, VNODE, ROW_HASH).agg(net).where(f"{OP}.net <> 0")
+    # By key, so that what is counted by row and then by key is shuffled once.
+    once = signed.repartition(*keys).groupBy(*keys, VNODE, ROW_HASH).agg(net).where(f"{OP}.net <> 0")
     end = F.expr(
         f"struct(sum(greatest({OP}.net, 0)) AS came, sum(greatest(-{OP}.net, 0)) AS went, "
         f"max_by({OP}.row, {OP}.net) AS row)"

@@ -59,3 +59,19 @@ def test_a_folder_that_two_drop_at_once_is_gone(tmp_path: Path) -> None:
     for thread in threads:
         thread.join()
     assert not (tmp_path / "run").exists()
+
+
+def test_the_files_of_staged_rows_are_those_of_their_version(tmp_path: Path) -> None:
+    place, rows = str(tmp_path / "changes"), pa.table({"k": pa.array([1, 2], pa.int64())})
+    write_deltalake(place, rows)
+    write_deltalake(place, rows, mode="append")
+    first, both = (FOLDERS.files(StagedTable(location=place, version=version)) for version in (0, 1))
+    assert first is not None and both is not None
+    assert set(first) < set(both) == {str(file) for file in tmp_path.glob("changes/*.parquet")}
+
+
+def test_what_a_log_knows_more_of_than_its_files_is_no_list_of_files(tmp_path: Path) -> None:
+    place = str(tmp_path / "changes")
+    rows = pa.table({"k": pa.array([1, 2], pa.int64()), "day": pa.array([1, 2], pa.int32())})
+    write_deltalake(place, rows, partition_by=["day"])
+    assert FOLDERS.files(StagedTable(location=place, version=0)) is None
