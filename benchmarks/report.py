@@ -17,9 +17,10 @@ writing. The rest is a handful of Spark jobs, of half a second to three seconds 
 notices. What would save more is not reading: change feeds of the inputs, and row hashes that the target keeps (layout
 `vnode`).
 
-An incremental refresh reads its window in a second or two. Most of the rest is finding the rows to be replaced: all
-keys of the target are read for it, unless the changed ones lie close together, as the newest do, and most files can be
-passed over.
+An incremental refresh reads and stages its window in little more than a second. Half a second then goes into what Delta
+does for each commit that carries a marker: it computes the whole state of the target's log, of which the markers are a
+part. The rest is finding the rows to be replaced: all keys of the target are read for it, unless the changed ones lie
+close together, as the newest do, and most files can be passed over.
 
 A first load pays for the check of its keys and for making and sealing the table; the overwrite checks nothing.
 """

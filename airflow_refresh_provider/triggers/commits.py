@@ -53,19 +53,23 @@ class InputTrigger(BaseEventTrigger):
         looks: dict[str, Callable[[], str]] = {}
         seen: dict[str, str] = {}
         looking: dict[str, asyncio.Task[str | None]] = {}
-        while True:
-            for read in cls.watched.keys() - looking.keys():
-                looking[read] = asyncio.create_task(asyncio.to_thread(_look, looks, read))
-            if looking:
-                await asyncio.wait(looking.values(), timeout=_PATIENCE)
-            for read in [read for read, look in looking.items() if look.done()]:
-                found = looking.pop(read).result()
-                if found is not None and found != seen.get(read):
-                    seen[read] = found
-                    yield read
-            for gone in seen.keys() - cls.watched.keys() - looking.keys():
-                del seen[gone], looks[gone]
-            await asyncio.sleep(kwargs["every"])
+        try:
+            while True:
+                for read in cls.watched.keys() - looking.keys():
+                    looking[read] = asyncio.create_task(asyncio.to_thread(_look, looks, read))
+                if looking:
+                    await asyncio.wait(looking.values(), timeout=_PATIENCE)
+                for read in [read for read, look in looking.items() if look.done()]:
+                    found = looking.pop(read).result()
+                    if found is not None and found != seen.get(read):
+                        seen[read] = found
+                        yield read
+                for gone in seen.keys() - cls.watched.keys() - looking.keys():
+                    del seen[gone], looks[gone]
+                await asyncio.sleep(kwargs["every"])
+        finally:
+            for look in looking.values():
+                look.cancel()
 
     async def filter_shared_stream(self, shared_stream: AsyncIterator[str]) -> AsyncIterator[TriggerEvent]:
         """An event for each change of this input."""
