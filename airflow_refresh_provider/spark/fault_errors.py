@@ -21,6 +21,7 @@ class FaultKind(StrEnum):
     SESSION_GONE = "session_gone"
     CANCELLED = "cancelled"
     OUT_OF_DISK = "out_of_disk"
+    SPEECHLESS = "speechless"
     OTHER = "other"
 
 
@@ -50,6 +51,13 @@ def of(kind: FaultKind, reason: str, left: str) -> RefreshError:
                 f"Spark ran out of disk space: {reason}",
                 left=left,
                 next="Free disk space, then run again; the refresh goes on from its last commit.",
+            )
+        case FaultKind.SPEECHLESS:
+            return Retry(
+                "spark_speechless",
+                "Spark ended a call without saying why",
+                left=left,
+                next=f"{_GO_ON} If that stays so, start Spark anew (the embedded one: `airflow-refresh spark stop`).",
             )
         case FaultKind.OTHER:
             return Failed(

@@ -12,6 +12,7 @@ import socket
 import subprocess
 import threading
 import time
+import uuid
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +20,9 @@ import psutil
 
 from airflow_refresh_provider.errors import Failed, Refused, Retry
 from airflow_refresh_provider.spark import process as processes
+from airflow_refresh_provider.spark import sessions
 from airflow_refresh_provider.spark.endpoint import Endpoint, answers
+from airflow_refresh_provider.spark.faults import translated
 from airflow_refresh_provider.spark.installation import find
 from airflow_refresh_provider.spark.jars import delta_jars
 from airflow_refresh_provider.spark.launch import Home, ServerOptions, command, write_log4j2
@@ -148,6 +151,7 @@ class EmbeddedServer:
             if not server.alive():
                 raise failure(self._home.log)
             if _listens(server.port) and answers(Endpoint(server.url)):
+                _warm(Endpoint(server.url))
                 return self._announced(server)
             time.sleep(_LOOK_EVERY)
         server.end()
@@ -162,6 +166,20 @@ class EmbeddedServer:
         if not server.ready:
             processes.save(self._home.state, server.is_ready)
         return Endpoint(server.url)
+
+
+def _warm(endpoint: Endpoint) -> None:
+    """Run the first job while nobody can interrupt it.
+
+    What Java makes once, such as a codec, is broken for as long as it runs if its making is cut short, and the owner of
+    a statement may be replaced at any moment. The next statement is faster by as much as this one takes.
+    """
+    session = sessions.connect(endpoint, str(uuid.uuid4()))
+    try:
+        with translated(left="The server runs; nothing was changed."):
+            session.range(1).collect()
+    finally:
+        sessions.close(session)
 
 
 def _free_port() -> int:

@@ -47,7 +47,6 @@ SESSION_CONFS = {
     "spark.sql.storeAssignmentPolicy": "ANSI",
     "spark.sql.caseSensitive": "false",
     "spark.sql.variable.substitute": "false",
-    "spark.sql.parser.escapedStringLiterals": "false",
     "spark.sql.files.ignoreMissingFiles": "false",
     "spark.sql.files.ignoreCorruptFiles": "false",
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
