@@ -52,13 +52,14 @@ def _perform(command: Command, args: argparse.Namespace) -> None:
     """Run a command and end the program with its exit code."""
     from airflow_refresh_provider.cli.output import report
     from airflow_refresh_provider.cli.perform import perform
+    from airflow_refresh_provider.cli.signals import end
 
     given = {option.parameter: getattr(args, option.parameter) for option in (*command.options, *GLOBAL_OPTIONS)}
     try:
         placed = _placed(given) if command.placed else given
     except RefreshError as error:
         sys.exit(report(error, as_json=given["output"] == "json"))
-    sys.exit(perform(command, **placed))
+    end(perform(command, **placed))
 
 
 def _placed(given: dict[str, Any]) -> dict[str, Any]:

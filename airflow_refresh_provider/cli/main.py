@@ -24,6 +24,14 @@ from airflow_refresh_provider.cli.table import (
 from airflow_refresh_provider.errors import Invalid
 
 
+def program() -> NoReturn:
+    """The process of the program: one command, then its exit code."""
+    code = main()
+    from airflow_refresh_provider.cli.signals import end
+
+    end(code)
+
+
 def main(argv: Sequence[str] | None = None, composition: Composition = composed) -> int:
     """Run one command and return its exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
@@ -78,4 +86,4 @@ def _asks_for_json(words: Sequence[str]) -> bool:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    program()

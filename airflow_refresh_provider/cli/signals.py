@@ -1,25 +1,55 @@
 """Ctrl-C and SIGTERM: the first asks the command to stop where it stands, the second ends it at once.
 
 The first signal raises Interrupted in the main thread: whoever holds a run interrupts its statement and
-releases it. The second needs nobody: a refresh can be resumed from wherever it was cut.
+releases it. The second needs nobody: a refresh can be resumed from wherever it was cut. So may the first one do
+after a while, because an error that comes from nowhere can cut what Python and its libraries do not expect to be
+cut, such as the start of a thread or the taking of a lock, and then somebody waits for ever.
 """
 
 from __future__ import annotations
 
+import logging
 import os
+import select
 import signal
 import sys
+import threading
+from contextlib import suppress
 from types import FrameType, TracebackType
+from typing import NoReturn
 
 from airflow_refresh_provider.errors import Interrupted
 
+PATIENCE = 60.0
+"""Seconds that a command has to stop; interrupting a statement and ending its session take less."""
+
+_STDERR = 2
 _SHOW_CURSOR = "\x1b[?25h"
 
 
-class Interruptions:
-    """While entered, signals to stop become Interrupted. `came` says whether, `exit_code` is 128 + the signal."""
+def end(code: int) -> NoReturn:
+    """End the process with the exit code of a command that has told its end.
 
-    def __init__(self) -> None:
+    After a signal nobody is waited for: a thread whose start was cut would never be told to end.
+    """
+    if code <= 128:
+        sys.exit(code)
+    logging.shutdown()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError):
+            stream.flush()
+    os._exit(code)
+
+
+class Interruptions:
+    """While entered, signals to stop become Interrupted. `came` says whether, `exit_code` is 128 + the signal.
+
+    `patience`: seconds that what is stopped may take before the process is ended.
+    """
+
+    def __init__(self, patience: float = PATIENCE) -> None:
+        self._patience = patience
+        self._limit: threading.Timer | None = None
         self.exit_code = Interrupted.exit_code
         self.came = False
         self._before: dict[signal.Signals, object] = {}
@@ -34,6 +64,8 @@ class Interruptions:
     ) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)  # type: ignore[arg-type]
+        if self._limit is not None:
+            self._limit.cancel()
 
     @property
     def error(self) -> Interrupted:
@@ -48,9 +80,24 @@ class Interruptions:
     def _stop(self, number: int, _frame: FrameType | None) -> None:
         self.exit_code = 128 + number
         if self.came:
-            if sys.stderr.isatty():
-                sys.stderr.write(_SHOW_CURSOR)
-                sys.stderr.flush()
-            os._exit(self.exit_code)
+            _end_now(self.exit_code)
         self.came = True
+        self._limit = threading.Timer(self._patience, self._lose_patience)
+        self._limit.daemon = True
+        self._limit.start()
         raise self.error
+
+    def _lose_patience(self) -> None:
+        _end_now(
+            self.exit_code, f"{self.error.message}; what was at work did not end within {self._patience:g} seconds\n"
+        )
+
+
+def _end_now(code: int, words: str = "") -> NoReturn:
+    """End without waiting for anybody, not even for a reader of stderr."""
+    if sys.stderr.isatty():
+        words += _SHOW_CURSOR
+    with suppress(OSError):
+        if words and select.select([], [_STDERR], [], 0)[1]:
+            os.write(_STDERR, words.encode())
+    os._exit(code)

@@ -16,7 +16,7 @@ from airflow_refresh_provider.core.log import Commit, Standing, chunk_reached, s
 from airflow_refresh_provider.core.marker import Marker, slot_app_id
 from airflow_refresh_provider.core.note import Note, NoteKind
 from airflow_refresh_provider.core.pins import digests
-from airflow_refresh_provider.core.plan import Chunk, Round, Target, Unit
+from airflow_refresh_provider.core.plan import Chunk, Round, Target, Unit, Way
 from airflow_refresh_provider.core.record import Run
 from airflow_refresh_provider.core.ways import INTEGERS, LOOKING
 from airflow_refresh_provider.errors import Conflict, Interrupted, Lost, Retry
@@ -111,7 +111,7 @@ def _apply(held: UnitTenure, session: EngineSession, run: Run, chunk: Chunk) -> 
         chunk=chunk,
         stamp=stamp,
         span=_span(held.whole.ports, run, chunk),
-        files=_files(held.whole.ports, run),
+        files=_files(held.whole.ports, run, chunk),
     )
     for left in reversed(range(APPLY_TRIES)):
         failure: Retry | None = None
@@ -142,9 +142,10 @@ def _span(ports: Ports, run: Run, chunk: Chunk) -> tuple[int, int] | None:
     return ports.staging.span(changes, key.name)
 
 
-def _files(ports: Ports, run: Run) -> tuple[str, ...] | None:
+def _files(ports: Ports, run: Run, chunk: Chunk) -> tuple[str, ...] | None:
+    """The files of the changes, for the ways that do not name the table in a statement."""
     changes = _current(run).changes
-    return ports.staging.files(changes) if changes else None
+    return ports.staging.files(changes) if changes and chunk.way is not Way.MERGE else None
 
 
 def _committed(held: UnitTenure, run: Run, stamp: Stamp) -> Commit | None:

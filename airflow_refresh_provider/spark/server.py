@@ -20,9 +20,7 @@ import psutil
 
 from airflow_refresh_provider.errors import Failed, Refused, Retry
 from airflow_refresh_provider.spark import process as processes
-from airflow_refresh_provider.spark import sessions
 from airflow_refresh_provider.spark.endpoint import Endpoint, answers
-from airflow_refresh_provider.spark.faults import translated
 from airflow_refresh_provider.spark.installation import find
 from airflow_refresh_provider.spark.jars import delta_jars
 from airflow_refresh_provider.spark.launch import Home, ServerOptions, command, write_log4j2
@@ -174,6 +172,9 @@ def _warm(endpoint: Endpoint) -> None:
     What Java makes once, such as a codec, is broken for as long as it runs if its making is cut short, and the owner of
     a statement may be replaced at any moment. The next statement is faster by as much as this one takes.
     """
+    from airflow_refresh_provider.spark import sessions
+    from airflow_refresh_provider.spark.faults import translated
+
     session = sessions.connect(endpoint, str(uuid.uuid4()))
     try:
         with translated(left="The server runs; nothing was changed."):

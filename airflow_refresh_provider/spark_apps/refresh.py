@@ -21,6 +21,7 @@ from airflow_refresh_provider import compose
 from airflow_refresh_provider.cli import debug_log
 from airflow_refresh_provider.cli.call import Call
 from airflow_refresh_provider.cli.perform import attempt, tell
+from airflow_refresh_provider.cli.signals import end
 from airflow_refresh_provider.core.answer import Answer
 from airflow_refresh_provider.core.mode import Mode, asked_for
 from airflow_refresh_provider.core.recovery import OnInterrupted
@@ -102,4 +103,4 @@ def _say(line: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    end(main())

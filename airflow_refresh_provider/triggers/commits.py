@@ -39,6 +39,13 @@ class InputTrigger(BaseEventTrigger):
         self.read = read
         self.every = every
 
+    @staticmethod
+    def look_at(read: Input) -> Callable[[], str]:
+        """A look at an input: a text that is another one after rows of it may have changed."""
+        from airflow_refresh_provider import compose
+
+        return compose.input_state(read)
+
     def serialize(self) -> tuple[str, dict[str, Any]]:
         """The class and its arguments."""
         return f"{type(self).__module__}.{type(self).__qualname__}", {"read": self.read, "every": self.every}
@@ -56,7 +63,7 @@ class InputTrigger(BaseEventTrigger):
         try:
             while True:
                 for read in cls.watched.keys() - looking.keys():
-                    looking[read] = asyncio.create_task(asyncio.to_thread(_look, looks, read))
+                    looking[read] = asyncio.create_task(asyncio.to_thread(cls._look, looks, read))
                 if looking:
                     await asyncio.wait(looking.values(), timeout=_PATIENCE)
                 for read in [read for read, look in looking.items() if look.done()]:
@@ -89,20 +96,18 @@ class InputTrigger(BaseEventTrigger):
         async for event in self.filter_shared_stream(self.open_shared_stream({"every": self.every})):
             yield event
 
-
-def _look(looks: dict[str, Callable[[], str]], read: str) -> str | None:
-    """What is seen of an input now; None when it cannot be looked at."""
-    from airflow_refresh_provider import compose
-
-    try:
-        if read not in looks:
-            looks[read] = compose.input_state(Input.model_validate_json(read))
-        return looks[read]()
-    except RefreshError as error:
-        _log.warning("an input cannot be watched: %s", error.message)
-    except _MALFORMED:  # the loop is everybody's: what is wrong with one input must not end the watch over the others
-        _log.exception("an input cannot be watched: %s", read)
-    return None
+    @classmethod
+    def _look(cls, looks: dict[str, Callable[[], str]], read: str) -> str | None:
+        """What is seen of an input now; None when it cannot be looked at."""
+        try:
+            if read not in looks:
+                looks[read] = cls.look_at(Input.model_validate_json(read))
+            return looks[read]()
+        except RefreshError as error:
+            _log.warning("an input cannot be watched: %s", error.message)
+        except _MALFORMED:  # the loop is everybody's: one input must not end the watch over the others
+            _log.exception("an input cannot be watched: %s", read)
+        return None
 
 
 def _text(read: dict[str, Any]) -> str:

@@ -216,26 +216,29 @@ def test_a_dag_may_have_parameters_of_its_own_beside_the_form() -> None:
     assert (dag.params["mine"], dag.params["mode"]) == (1, "full")
 
 
-def test_what_a_dag_run_has_published_is_announced_again_by_a_task_that_comes_again(
-    airflow: Airflow, share: Callable[..., Shared], monkeypatch: pytest.MonkeyPatch
+DYING = """
+from datetime import datetime
+from airflow.sdk import DAG
+from airflow_refresh_provider.operators.refresh import RefreshOperator
+
+class Dying(RefreshOperator):
+    def perform(self, context, ports):
+        told = super().perform(context, ports)
+        if context["ti"].try_number == 1:
+            raise ConnectionError("the process is no more")
+        return told
+
+with DAG("dying", schedule=None, start_date=datetime(2024, 1, 1)):
+    Dying(task_id="refresh", definition={definition!r}, retries=1, retry_delay=0)
+"""
+
+
+def test_what_a_dag_run_has_published_is_announced_by_a_task_that_comes_again(
+    airflow: Airflow, share: Callable[..., Shared]
 ) -> None:
     """The process that published died before Airflow heard of it: its next try has nothing to do, and tells it all."""
     shared = share()
-    dag = airflow.dag(
-        BARE.format(name="again", definition=shared.definition).replace(
-            "definition=", "retries=1, retry_delay=0, definition="
-        )
-    )
-    announced = iter([ConnectionError("the api server is gone")])
-    real = binding.announce
-
-    def announce(*given: Any) -> None:
-        for error in announced:
-            raise error
-        real(*given)
-
-    monkeypatch.setattr(binding, "announce", announce)
-    seen = airflow.run(dag)
+    seen = airflow.run(airflow.dag(DYING.format(definition=shared.definition)))
     assert seen.tasks == {"refresh": "success"}
     published = shared.world.record.published
     assert published and seen.returned["refresh"]["run_id"] == published.run_id

@@ -14,7 +14,7 @@ import pytest
 from airflow.sdk import Asset, AssetAny, AssetOrTimeSchedule, CronTriggerTimetable
 from deltalake import CommitProperties, DeltaTable, write_deltalake
 
-from airflow_refresh_provider import Definition, compose
+from airflow_refresh_provider import Definition
 from airflow_refresh_provider.core.inputs import Input
 from airflow_refresh_provider.core.note import Note, NoteKind
 from airflow_refresh_provider.dag_factory import refresh_dag
@@ -27,8 +27,9 @@ ROWS = pa.table({"k": pa.array([1, 2], pa.int64())})
 class Watching:
     """Triggers that share one loop, as a triggerer runs them, and the events that came."""
 
-    def __init__(self, *reads: dict[str, Any]) -> None:
-        self.triggers = [InputTrigger(read=read, every=0.01) for read in reads]
+    def __init__(self, *reads: dict[str, Any], kind: type[InputTrigger] = InputTrigger) -> None:
+        self.kind = kind
+        self.triggers = [kind(read=read, every=0.01) for read in reads]
         assert len({t.shared_stream_key() for t in self.triggers}) == 1
         self.events: list[str] = []
         self._queues: list[asyncio.Queue[str]] = [asyncio.Queue() for _ in reads]
@@ -49,7 +50,7 @@ class Watching:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _loop(self) -> None:
-        async for raw in InputTrigger.open_shared_stream({"read": {}, "every": 0.01}):
+        async for raw in self.kind.open_shared_stream({"read": {}, "every": 0.01}):
             for queue in self._queues:
                 queue.put_nowait(raw)
 
@@ -110,16 +111,15 @@ def test_an_input_that_comes_later_or_is_made_anew_is_seen(lake: Path) -> None:
     asyncio.run(Watching({"path": place, "format": "delta"}).run(script))
 
 
-def test_an_input_that_does_not_answer_keeps_no_other_waiting(lake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_input_that_does_not_answer_keeps_no_other_waiting(lake: Path) -> None:
     answer = threading.Event()
-    real = compose.input_state
 
-    def slow(read: Input) -> Callable[[], str]:
-        if read.path.endswith("/b"):
-            answer.wait(60)
-        return real(read)
-
-    monkeypatch.setattr(compose, "input_state", slow)
+    class Slow(InputTrigger):
+        @staticmethod
+        def look_at(read: Input) -> Callable[[], str]:
+            if read.path.endswith("/b"):
+                answer.wait(60)
+            return InputTrigger.look_at(read)
 
     def script() -> Any:
         yield ["a"]
@@ -128,7 +128,7 @@ def test_an_input_that_does_not_answer_keeps_no_other_waiting(lake: Path, monkey
         answer.set()
         yield ["a", "a", "b"]
 
-    asyncio.run(Watching(*({"path": str(lake / name), "format": "delta"} for name in "ab")).run(script))
+    asyncio.run(Watching(*({"path": str(lake / name), "format": "delta"} for name in "ab"), kind=Slow).run(script))
 
 
 def test_a_log_that_is_none_ends_no_watch(lake: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from airflow_refresh_provider.cli.signals import PATIENCE
 from airflow_refresh_provider.compose import refreshes
 from airflow_refresh_provider.places import Places
 from tests.cli.conftest import ROOT, Program
@@ -30,6 +31,32 @@ chunking: {chunk_rows: 100}
 """
 
 ORDERS = 500
+
+LEFT_ALONE = """
+import threading, time
+from airflow_refresh_provider.cli.signals import Interruptions, end
+from airflow_refresh_provider.errors import Interrupted
+signals = Interruptions()
+try:
+    with signals:
+        threading.Thread(target=threading.Event().wait).start()  # nobody will tell it to end
+        print("ready", flush=True)
+        time.sleep(60)
+except Interrupted:
+    print("told")
+    end(signals.exit_code)
+"""
+
+STUCK = """
+import threading, time
+from airflow_refresh_provider.cli.signals import Interruptions
+with Interruptions(patience=0.2):
+    try:
+        print("ready", flush=True)
+        time.sleep(60)
+    finally:
+        threading.Event().wait()
+"""
 
 STUBBORN = """
 import sys, time
@@ -72,7 +99,7 @@ def test_a_run_stopped_by_ctrl_c_and_then_by_sigterm_is_finished_by_the_same_com
             assert run.poll() is None, run.communicate()
             time.sleep(0.1)
         run.send_signal(number)
-        out, err = run.communicate()
+        out, err = run.communicate(timeout=PATIENCE)
         assert (run.returncode, json.loads(out)["error"]["code"]) == (code, "interrupted"), err
         assert "Traceback" not in err
         assert not program("show", "open_orders", *places).json["run"]["live"]
@@ -95,3 +122,18 @@ def test_the_second_signal_ends_a_command_that_does_not_listen(
         assert process.stdout.readline() == "ready\n"
         process.send_signal(number)
     assert process.wait() == code
+
+
+@pytest.mark.parametrize(
+    ("script", "told", "last_words"),
+    [(LEFT_ALONE, "told\n", ""), (STUCK, "", "stopped by SIGTERM; what was at work did not end within 0.2 seconds\n")],
+    ids=["a thread nobody ends", "a wait for ever"],
+)
+def test_after_a_signal_nothing_is_waited_for_without_limit(
+    script: str, told: str, last_words: str, tmp_path: Path
+) -> None:
+    process = start("-c", script, folder=tmp_path)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    process.send_signal(signal.SIGTERM)
+    assert (process.communicate(timeout=PATIENCE), process.returncode) == ((told, last_words), 143)

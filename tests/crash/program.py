@@ -17,6 +17,7 @@ from typing import Any
 
 from airflow_refresh_provider import compose
 from airflow_refresh_provider.cli.main import main
+from airflow_refresh_provider.cli.signals import end
 from airflow_refresh_provider.core.lifecycle import Event
 from airflow_refresh_provider.core.owner import Owner
 from airflow_refresh_provider.places import Places
@@ -93,4 +94,4 @@ if __name__ == "__main__":
     _, _folder, _pids, *_words = sys.argv
     _gone = frozenset() if _pids == "-" else frozenset(map(int, _pids.split(",")))
     compose.refreshes = held(Path(_folder), _gone)  # type: ignore[assignment]
-    sys.exit(main(_words))
+    end(main(_words))

@@ -1,0 +1,56 @@
+"""A refresh phase by phase, each in a process of its own, as the tasks of a DAG run do it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from airflow_refresh_provider.core.request import Request
+from airflow_refresh_provider.core.results import RunResult, Started, UnitOfWork
+from airflow_refresh_provider.ports.bundle import Ports
+from airflow_refresh_provider.ports.twins import MemoryProcesses
+from airflow_refresh_provider.runner import phases
+from tests.unit.runner.world import NAME, World, row
+
+MINE = Request(origin="dag/one")
+OTHER = Request(origin="dag/two")
+BY_VNODE = {
+    "layout": "vnode",
+    "vnodes": 4,
+    "visibility": "live",
+    "chunking": {"one_commit_up_to": 1, "chunk_rows": 1},
+}
+PLAIN: dict[str, Any] = {}
+
+
+def changed(**options: Any) -> World:
+    """A refreshed target whose input has moved since."""
+    world = World(*[row(i) for i in range(9)], **options)
+    world.run()
+    world.become(*[row(i, "b") for i in range(1, 10)])
+    return world
+
+
+def started(world: World, request: Request = MINE) -> Started:
+    found = phases.start(world.process(), NAME, request)
+    assert isinstance(found, Started)
+    return found
+
+
+def loaded(world: World, request: Request = MINE) -> tuple[UnitOfWork, ...]:
+    return phases.fill(world.process(), NAME, request)
+
+
+def merged(world: World, unit: UnitOfWork, request: Request = MINE) -> int:
+    return phases.merge_unit(world.process(), NAME, request, unit.unit)
+
+
+def finished(world: World, request: Request = MINE) -> RunResult:
+    return phases.finish(world.process(), NAME, request)
+
+
+def ended(world: World, origin: str) -> Ports:
+    """A new process that knows an origin to be over."""
+    ports = world.process()
+    assert isinstance(ports.processes, MemoryProcesses)
+    ports.processes.ended.add(origin)
+    return ports

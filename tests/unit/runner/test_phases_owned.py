@@ -1,0 +1,159 @@
+"""Whose a run is between its tasks, and what becomes of one that is left: kept, taken over, finished, given up."""
+
+from __future__ import annotations
+
+import pytest
+
+from airflow_refresh_provider.cli.sheets import line, sheet
+from airflow_refresh_provider.core.inputs import Input
+from airflow_refresh_provider.core.owner import PARKED_FOR
+from airflow_refresh_provider.core.recovery import OnInterrupted
+from airflow_refresh_provider.core.request import IfRunning, Request
+from airflow_refresh_provider.core.results import Outcome, Started
+from airflow_refresh_provider.errors import Failed, Lost, Refused, Retry
+from airflow_refresh_provider.runner import phases
+from airflow_refresh_provider.runner.cascade import pinned
+from airflow_refresh_provider.runner.refreshes import Refreshes
+from tests.unit.runner.faults import Killed, at, disconnected
+from tests.unit.runner.phased import BY_VNODE, MINE, OTHER, changed, ended, finished, loaded, merged, started
+from tests.unit.runner.world import INPUT, NAME, ONE, row
+
+
+def test_between_two_phases_nobody_else_takes_the_run() -> None:
+    world = changed()
+    started(world)
+    for request in (ONE, OTHER):
+        with pytest.raises(
+            Refused, match=r"refreshed by the tasks of dag/one: .* for them until 2024-01-01 01:00:0"
+        ) as e:
+            world.another(request)
+        assert "switch it on" in e.value.next
+        assert "--" not in e.value.next.replace("--follow", "")
+    assert world.another(Request(if_running=IfRunning.SKIP)).state is Outcome.NOTHING_TO_DO
+    assert [r.action for r in world.refreshes.recover()] == ["live"]
+    loaded(world)
+    with pytest.raises(Refused):
+        world.another()
+
+
+def test_who_looks_sees_whom_a_run_is_kept_for_and_until_when() -> None:
+    world = changed(**BY_VNODE)
+    started(world)
+    waiting = world.refreshes.show(NAME)
+    assert waiting.run is not None
+    assert (waiting.run.live, waiting.run.origin) == (False, "dag/one")
+    assert waiting.run.kept_until == world.interrupted.lease.parked_until
+    assert "between two tasks of dag/one, kept until 2024-01-01 01:00:0" in str(sheet(waiting).rows)
+    assert str(line(waiting)["run"]).endswith("between two tasks")
+    unit, *_ = loaded(world)
+    with at(world.lake, "begin /gold"), pytest.raises(Killed):
+        merged(world, unit)
+    assert "held by tasks of dag/one" in str(sheet(world.refreshes.show(NAME)).rows)
+
+
+def test_a_run_whose_deadline_has_passed_is_anyones() -> None:
+    world = changed()
+    started(world)
+    later = world.process()
+    later.clock.sleep(PARKED_FOR.total_seconds() + 1)
+    left = Refreshes(later).show(NAME)
+    assert left.run is not None
+    assert left.run.kept_until is None
+    assert str(line(left)["run"]).endswith("interrupted")
+    assert Refreshes(later).run(NAME, ONE).resumed
+    assert world.fresh()
+    with pytest.raises(Lost):
+        loaded(world)
+
+
+def test_merging_a_unit_keeps_the_run_parked_for_as_long_again() -> None:
+    world = changed(**BY_VNODE)
+    started(world)
+    first, *_ = loaded(world)
+    later = world.process()
+    later.clock.sleep(PARKED_FOR.total_seconds() - 1)
+    phases.merge_unit(later, NAME, MINE, first.unit)
+    latest = world.process()
+    latest.clock.sleep(PARKED_FOR.total_seconds() + 1)
+    with pytest.raises(Refused):
+        Refreshes(latest).run(NAME, ONE)
+
+
+def test_a_run_whose_origin_has_ended_is_anyones_at_once() -> None:
+    world = changed(**BY_VNODE)
+    started(world)
+    first, *_ = loaded(world)
+    merged(world, first)
+    result = Refreshes(ended(world, "dag/one")).run(NAME, OTHER)
+    assert (result.resumed, result.chunks.skipped) == (True, first.chunks)
+    assert world.fresh()
+
+
+def test_a_run_that_reads_other_versions_than_were_asked_for_is_finished_before_the_one_that_was() -> None:
+    world = changed(**BY_VNODE)
+    started(world)
+    first, *_ = loaded(world)
+    merged(world, first)
+    world.lake.append(INPUT, [row(20, "c")])
+    wanted = OTHER.model_copy(update={"pins": pinned(world.ports, [("x", Input(path=INPUT))])})
+    begun = phases.start(ended(world, "dag/one"), NAME, wanted)
+    assert isinstance(begun, Started)
+    assert not begun.resumed
+    before = world.record.published
+    assert before and before.run_id != begun.run_id
+    assert world.interrupted.plan.pins["x"] == wanted.pins[INPUT] != before.pins["x"]
+    for unit in loaded(world, wanted):
+        merged(world, unit, wanted)
+    assert finished(world, wanted).rows.inserted == 1
+    assert world.fresh()
+
+
+def test_an_interrupted_run_is_left_to_anyone_with_its_old_owners_shut_out() -> None:
+    world = changed(**BY_VNODE)
+    started(world)
+    units = loaded(world)
+    merged(world, units[0])
+    with at(world.lake, "commit /gold", disconnected), pytest.raises(Retry):
+        merged(world, units[1])
+    assert phases.interrupt(world.process(), NAME, MINE)
+    with pytest.raises(Lost):
+        merged(world, units[2])
+    result = world.another()
+    assert (result.resumed, result.chunks.skipped) == (True, units[0].chunks)
+    assert world.fresh()
+    assert not phases.interrupt(world.process(), NAME, MINE)
+
+
+def test_a_restart_gives_up_the_run_of_others_and_never_ones_own() -> None:
+    world = changed(**BY_VNODE)
+    theirs = started(world, OTHER).run_id
+    assert phases.interrupt(world.process(), NAME, OTHER)
+    restart = MINE.model_copy(update={"on_interrupted": OnInterrupted.RESTART})
+    mine = started(world, restart).run_id
+    assert mine != theirs
+    for unit in loaded(world, restart):
+        merged(world, unit, restart)
+    with at(world.lake, "begin /gold"), pytest.raises(Killed):
+        finished(world, restart)
+    assert finished(world, restart).run_id == mine
+    assert world.fresh()
+
+
+def test_the_run_of_somebody_else_is_not_interrupted() -> None:
+    world = changed()
+    started(world, OTHER)
+    assert not phases.interrupt(world.process(), NAME, MINE)
+    loaded(world, OTHER)
+
+
+def test_a_unit_that_cannot_read_its_inputs_any_more_has_the_run_given_up() -> None:
+    world = changed(**BY_VNODE)
+    started(world)
+    first, *_ = loaded(world)
+    gone = Failed("input_missing", "x has no files any more", left="as it was", next="restore them")
+    with at(world.lake, "begin /gold", lambda: gone), pytest.raises(Failed):
+        merged(world, first)
+    assert phases.interrupt(world.process(), NAME, MINE)
+    assert world.record.run is None
+    world.another()
+    assert world.fresh()
