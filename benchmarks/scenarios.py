@@ -32,7 +32,8 @@ Figures = dict[str, Any]
 class Bench:
     """One warm Spark, one control root, one lake; `runs` is how often each figure is taken.
 
-    `parquet` is the folder of files that the lake was made from.
+    `parquet` is the folder of files that the lake was made from. `warming`: seconds of the refreshes before those that
+    are measured.
     """
 
     spark: SparkSession
@@ -42,6 +43,7 @@ class Bench:
     control: Path
     rows: int
     runs: int
+    warming: tuple[float, ...] = ()
 
 
 def define(bench: Bench, name: str, **options: Any) -> Definition:

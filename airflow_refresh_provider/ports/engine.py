@@ -85,7 +85,8 @@ class CompareTask(Stored):
     """Compare desired content with the target at `base` and stage the differences at `location`.
 
     The content is the source's, or `rows` when it was staged in splits. `vnodes` restricts both sides, None = all.
-    `partitioned` lays the change set out by vnode, for change sets that will be applied in several chunks.
+    `one_chunk`: so many changes are applied in one chunk; a change set of more is laid out by vnode, for its chunks to
+    be found. None = never.
     `stored_hashes`: in layout vnode the target's own row hashes may be believed, because nobody else has written it.
     `row_wise`: reading the content twice costs little, as each of its rows comes from one row that is stored.
     `target_rows`: the rows of the target when its keys are known to be unique and in their places, because nobody else
@@ -104,7 +105,7 @@ class CompareTask(Stored):
     stamp: Stamp
     deletes: bool
     vnodes: tuple[int, ...] | None
-    partitioned: bool
+    one_chunk: int | None
     stored_hashes: bool = True
     row_wise: bool = False
     target_rows: int | None = None
@@ -115,8 +116,9 @@ class CompareTask(Stored):
 class WindowTask(Stored):
     """Stage at `location` what the changes of the inputs change in the result of a row-wise query.
 
-    `deletes` and `partitioned` are those of a comparison. A key without a value, or of which the windows leave more
-    than one row, is staged as DOUBTFUL; then only a comparison can tell what is right. `bytes` are about what is read.
+    `deletes` is that of a comparison, `partitioned` lays the change set out by vnode. A key without a value, or of
+    which the windows leave more than one row, is staged as DOUBTFUL; then only a comparison can tell what is right.
+    `bytes` are about what is read.
     """
 
     source: Source

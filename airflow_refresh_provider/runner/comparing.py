@@ -64,7 +64,7 @@ def _differences(
         stamp=Stamp(app_id=plan.staging, marker=Marker(1, 1), note=note),
         deletes=definition.deletes is Deletes.APPLY,
         vnodes=None,
-        partitioned=False,
+        one_chunk=None,
         row_wise=queries.row_wise(definition),
         expected_rows=max(rows, ready.rows or 0),
         stored_hashes=False,  # a stranger's update leaves them as they were, and showing it is the point here

@@ -70,7 +70,7 @@ def compare(
         stamp=stamp,
         deletes=run.definition.deletes is Deletes.APPLY,
         vnodes=vnodes,
-        partitioned=rounds.laid_out_by_vnode(run, inputs.expected_rows(tenure.ports, run)),
+        one_chunk=rounds.one_chunk(run),
         stored_hashes=stored_hashes,
         row_wise=queries.row_wise(run.definition),
         target_rows=target_rows if stored_hashes or target_rows == 0 else None,

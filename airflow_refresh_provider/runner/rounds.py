@@ -43,11 +43,12 @@ def round_of(run: Run, base: int, compared: Comparison, vnodes: tuple[int, ...] 
     )
 
 
-def laid_out_by_vnode(run: Run, rows: int) -> bool:
-    """Whether a change set of up to so many rows may need several chunks, so that laying it out by vnode pays."""
+def one_chunk(run: Run) -> int:
+    """How many changes are applied in one chunk. More than that are laid out by vnode, each chunk to find its own."""
     definition = run.definition
-    allowed = loading.limits(definition.chunking, definition.visibility, definition.layout)
-    return definition.layout is Layout.VNODE or rows > allowed.one_commit
+    if definition.layout is Layout.VNODE:
+        return 0
+    return loading.limits(definition.chunking, definition.visibility, definition.layout).one_commit
 
 
 def _rewriting(run: Run, base: int, compared: Comparison, allowed: chunking.Limits) -> Round:

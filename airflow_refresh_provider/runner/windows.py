@@ -150,7 +150,7 @@ def _task(tenure: Tenure, run: Run, source: Source, ready: Ready, told: dict[str
         location=location,
         stamp=stamp,
         deletes=run.definition.deletes is Deletes.APPLY,
-        partitioned=rounds.laid_out_by_vnode(run, sum(t.rows for t in told.values())),
+        partitioned=sum(t.rows for t in told.values()) > rounds.one_chunk(run),
         bytes=sum(t.by.bytes for t in told.values()),
     )
 

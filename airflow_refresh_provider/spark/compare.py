@@ -31,7 +31,8 @@ def compare(spark: SparkSession, task: CompareTask) -> Comparison:
 
 
 def _at_once(spark: SparkSession, task: CompareTask, counted: differences.Counted) -> Comparison:
-    changes = _stage(differences.whole(spark, task, counted), task)
+    # How many rows will differ is not known before they are staged.
+    changes = _stage(differences.whole(spark, task, counted), task, at_most=task.expected_rows)
     return _checked(spark, task, counted, content.staged(spark, changes))
 
 
@@ -46,14 +47,16 @@ def _by_keys(spark: SparkSession, task: CompareTask, counted: differences.Counte
         return compared
     if task.rewrite_from is not None and total >= task.rewrite_from:
         return compared.model_copy(update={"rewrite": True})
-    _stage(differences.widened(spark, task, differing, few=total <= _SENT_KEYS), task)
+    _stage(differences.widened(spark, task, differing, few=total <= _SENT_KEYS), task, at_most=total)
     return compared
 
 
-def _stage(rows: DataFrame, task: CompareTask) -> StagedTable:
-    rows = rows.repartition(VNODE) if task.partitioned else rows
+def _stage(rows: DataFrame, task: CompareTask, at_most: int) -> StagedTable:
+    """Stage differences, which are so many rows at most."""
+    by_vnode = task.one_chunk is not None and at_most > task.one_chunk
+    rows = rows.repartition(VNODE) if by_vnode else rows
     writer = writing.stamped(rows.write, task.stamp).mode("overwrite").options(**ddl.naming(task.target.columns))
-    (writer.partitionBy(VNODE) if task.partitioned else writer).save(task.location)
+    (writer.partitionBy(VNODE) if by_vnode else writer).save(task.location)
     return _changes(task)
 
 

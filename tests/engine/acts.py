@@ -111,7 +111,7 @@ class Lake:
             "stamp": self.stamp(target),
             "deletes": True,
             "vnodes": None,
-            "partitioned": False,
+            "one_chunk": None,
             "row_wise": True,
         }
         return CompareTask(**(task | choices))
@@ -137,7 +137,7 @@ class Lake:
 
     def refresh(self, target: Target, source: Source, way: Way) -> ChangeCounts:
         """Compare, apply, apply again; the target then equals the source, in one commit that carries the stamp."""
-        compared = self.compare(target, source, partitioned=way is Way.REPLACE_VNODES)
+        compared = self.compare(target, source, one_chunk=0 if way is Way.REPLACE_VNODES else None)
         before = self.log.newest(target.location)
         task = self.apply(target, source, compared, way)
         self.session.apply(task)

@@ -86,7 +86,7 @@ def test_changes_are_counted_in_the_vnodes_they_touch_and_only_wanted_vnodes_are
 
     none_touched = lake.compare(target, first)
     one_touched = lake.compare(target, one)
-    all_touched = lake.compare(target, all_of_them, partitioned=True)
+    all_touched = lake.compare(target, all_of_them, one_chunk=0)
     [vnode] = one_touched.counts
     others = tuple(v for v in range(4) if v != vnode)
     restricted = lake.compare(target, one, vnodes=others)

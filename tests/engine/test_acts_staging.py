@@ -8,6 +8,7 @@ import pytest
 
 from airflow_refresh_provider.core.pins import FilesPin, FileStamp
 from airflow_refresh_provider.core.plan import ChangeCounts, Chunk, HashRange, Split, StagedTable, Way
+from airflow_refresh_provider.delta.staging import StagingFolders
 from airflow_refresh_provider.ports.engine import Source
 from tests.engine.acts import Lake, source
 
@@ -47,13 +48,28 @@ def test_rows_staged_in_splits_are_staged_once_and_compared_like_the_query(lake:
     for split, stamp in [*zip(_splits(files), stamps, strict=True), (_splits(files)[1], stamps[1])]:
         lake.session.stage_rows(files, target, split, location, stamp)
     rows = _staged(lake, location)
-    compared = lake.compare(target, files, rows=rows, partitioned=True)
+    compared = lake.compare(target, files, rows=rows, one_chunk=0)
     lake.apply(target, files, compared, Way.APPEND)
 
     assert rows.version == 1
     assert (compared.total, compared.source_rows) == (ChangeCounts(inserted=19), 19)
     lake.session.describe(files)
     lake.assert_equal(target, files)
+
+
+@pytest.mark.parametrize(("one_chunk", "by_vnode"), [(None, False), (19, False), (18, True)])
+@pytest.mark.parametrize("row_wise", [True, False])
+def test_changes_of_several_chunks_are_laid_out_by_vnode_and_those_of_one_are_plain_files(
+    lake: Lake, one_chunk: int | None, by_vnode: bool, row_wise: bool
+) -> None:
+    wanted = source("SELECT id AS k FROM range(19)", "k")
+    target = lake.target(wanted)
+
+    compared = lake.compare(target, wanted, one_chunk=one_chunk, row_wise=row_wise, expected_rows=19)
+    plain = StagingFolders().files(compared.changes)
+
+    assert compared.total == ChangeCounts(inserted=19)
+    assert (plain is None) == by_vnode
 
 
 def test_splits_loaded_straight_into_an_empty_target_make_up_the_query(lake: Lake) -> None:
