@@ -93,7 +93,8 @@ def _followed(raw: Figures) -> str:
         f"{median(due['looks']):.3f} s, as a command {median(due['commands']):.2f} s.",
         "",
         f"Measured once the server has run {len(raw['warming'])} such refreshes, of which the first took "
-        f"{raw['warming'][0]:.1f} s: Java compiles while it works. The other contenders have been through more rounds by then.",
+        f"{raw['warming'][0]:.1f} s: Java compiles while it works. The other contenders have been through more rounds "
+        "by then.",
     ]
     names = list(raw["scattered"]["stages"][0])
     cells = (f"{median(s.get(name, 0.0) for s in raw['scattered']['stages']):.2f}" for name in names)

@@ -67,6 +67,7 @@ class Run(Stored):
 
     `definition` is the one it was started with; a newer one may have been registered since. `origin` names what the
     run is made for, such as a DAG run whose tasks carry it on one after the other. `scheduled`: nobody stands by.
+    `failed_in`: the generation in which it last counted as failed; all units of a generation count once.
     `lost_input`: why something that the run reads cannot be read any more, once that has been found out.
     `left_over`: sessions of those whom a drop has shut out, until it is known that they are ended.
     """
@@ -84,6 +85,7 @@ class Run(Stored):
     frozen: Frozen | None = None
     counts: ChangeCounts = ChangeCounts()
     published: bool = False
+    failed_in: int | None = None
     lost_input: str | None = None
     left_over: tuple[str, ...] = ()
 

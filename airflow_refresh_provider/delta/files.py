@@ -5,6 +5,7 @@ Names that begin with `_` or `.` are not data, as in Spark.
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from io import BytesIO
 from pathlib import Path
 from typing import cast
@@ -16,6 +17,7 @@ from airflow_refresh_provider.core.pins import FileStamp
 from airflow_refresh_provider.delta.storage import is_local, open_store
 
 SAMPLED_FILES = 8
+_SIDE_BY_SIDE = 16
 
 _MAGIC = b"PAR1"
 _SMALLEST = 12  # magic, length of the footer, magic
@@ -38,13 +40,20 @@ def stamp(path: str) -> FileStamp | None:
     return FileStamp(path=path, size=about["size"], modified=round(about["last_modified"].timestamp() * 1_000_000))
 
 
-def is_parquet(file: FileStamp) -> bool:
-    """Whether a file begins and ends as parquet does."""
+def not_parquet(files: tuple[FileStamp, ...]) -> FileStamp | None:
+    """The first file that does not begin and end as parquet does. Those far away are looked at side by side."""
+    folders = {_split(f.path)[0] for f in files if not is_local(f.path)}
+    stores = {folder: open_store(folder) for folder in folders}
+    with ThreadPoolExecutor(_SIDE_BY_SIDE, thread_name_prefix="files") as pool:
+        looks = pool.map(lambda f: _is_parquet(f, stores.get(_split(f.path)[0])), files)
+        return next((f for f, found in zip(files, looks, strict=True) if not found), None)
+
+
+def _is_parquet(file: FileStamp, store: ObjectStore | None) -> bool:
     if file.size < _SMALLEST:
         return False
-    if not is_local(file.path):
-        store, key = _remote(file.path)
-        ends = obstore.get_ranges(store, key, starts=[0, file.size - 4], lengths=[4, 4])
+    if store is not None:
+        ends = obstore.get_ranges(store, _split(file.path)[1], starts=[0, file.size - 4], lengths=[4, 4])
         return all(bytes(end) == _MAGIC for end in ends)
     with Path(file.path).open("rb") as opened:
         head = opened.read(4)
@@ -124,5 +133,10 @@ def _hidden(name: str) -> bool:
 
 
 def _remote(path: str) -> tuple[ObjectStore, str]:
-    folder, _, name = path.rpartition("/")
+    folder, name = _split(path)
     return cast(ObjectStore, open_store(folder)), name
+
+
+def _split(path: str) -> tuple[str, str]:
+    folder, _, name = path.rpartition("/")
+    return folder, name

@@ -46,8 +46,8 @@ def history(applied: DeltaPin, newest: DeltaPin) -> InputHistory | None:
     feed_bytes = 0
     files = FileSum()
     try:
-        for version in range(applied.version + 1, newest.version + 1):
-            by_kind = grouped(log.actions(version))
+        for version, actions in log.between(applied.version, newest.version):
+            by_kind = grouped(actions)
             commits.append(_commit(log, version, by_kind))
             feed_bytes += sum(int(f.get("size") or 0) for f in by_kind.get("cdc") or _moved(by_kind))
             files.add(by_kind, commits[-1].at)
@@ -75,8 +75,8 @@ def changed_files(applied: DeltaPin, newest: DeltaPin) -> ChangedFiles:
     if log is None:
         raise LogGap(newest.location)
     files = FileSum()
-    for version in range(applied.version + 1, newest.version + 1):
-        by_kind = grouped(log.actions(version))
+    for version, actions in log.between(applied.version, newest.version):
+        by_kind = grouped(actions)
         files.add(by_kind, _commit(log, version, by_kind).at)
     return files.total()
 

@@ -9,7 +9,7 @@ from airflow_refresh_provider.core.history import InputHistory, of_files
 from airflow_refresh_provider.core.inputs import Format, Input
 from airflow_refresh_provider.core.pins import DeltaPin, FilesPin, Pin
 from airflow_refresh_provider.delta.file_tables import lay_out
-from airflow_refresh_provider.delta.files import count_rows, is_parquet, list_files, stamp
+from airflow_refresh_provider.delta.files import count_rows, list_files, not_parquet, stamp
 from airflow_refresh_provider.delta.history import changed_files, history
 from airflow_refresh_provider.delta.log_files import list_log
 from airflow_refresh_provider.delta.storage import is_local, storage
@@ -118,10 +118,10 @@ def _pin_files(name: str, path: str) -> FilesPin:
                 f"the input {name} at {path} is a folder without files (names that begin with _ or . do not count)",
                 next="Put the files there, or correct the path.",
             )
-        if wrong := next((f.path for f in found if not is_parquet(f)), None):
+        if wrong := not_parquet(found):
             raise Invalid(
                 "input_not_parquet",
-                f"the input {name} has a file that is not parquet: {wrong}",
+                f"the input {name} has a file that is not parquet: {wrong.path}",
                 next="Move it elsewhere, or let its name begin with _ so that it does not count.",
             )
     return FilesPin(location=path, files=found)
@@ -132,7 +132,7 @@ def _no_table(name: str, path: str) -> Invalid:
         found = list_files(path)
         if found is None:
             return _missing(name, path, "a Delta table")
-        if found and is_parquet(found[0]):
+        if found and not not_parquet(found[:1]):
             return Invalid(
                 "input_is_parquet",
                 f"the input {name} at {path} is plain parquet, and its format says delta",

@@ -78,7 +78,7 @@ class DeltaTableLog:
         """The commits of (after, upto], oldest first; upto None = newest. Raises LogGap."""
         log = _log(location)
         last = log.newest if upto is None else upto
-        return tuple(commit_of(version, log.actions(version)) for version in range(after + 1, last + 1))
+        return tuple(commit_of(version, actions) for version, actions in log.between(after, last))
 
 
 def _log(location: str) -> LogFiles:

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 import obstore
+from obstore.store import ObjectStore
 
 from airflow_refresh_provider.delta.storage import open_store, storage
 from airflow_refresh_provider.ports.log import LogGap
@@ -23,6 +25,8 @@ Action = Mapping[str, Any]
 _FOLDER = "_delta_log"
 _FILE = re.compile(r"(\d{20})\.(json|crc)")
 _READING = "reading the Delta log"
+_SIDE_BY_SIDE = 16
+_AHEAD = 64
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,7 @@ class LogFiles:
     location: str
     commits: Mapping[int, datetime]
     checksums: frozenset[int]
+    store: ObjectStore = field(compare=False, repr=False)
 
     @property
     def newest(self) -> int:
@@ -53,6 +58,16 @@ class LogFiles:
             raise LogGap(f"{self.location} has no commit file for version {version}")
         return [json.loads(line) for line in text.splitlines() if line.strip()]
 
+    def between(self, after: int, upto: int) -> Iterator[tuple[int, list[Action]]]:
+        """The commits of (after, upto] with their actions, oldest first. Raises LogGap when a file is gone.
+
+        Files are read side by side: storage far away lets each wait for as long as hundreds would take.
+        """
+        with ThreadPoolExecutor(_SIDE_BY_SIDE, thread_name_prefix="log") as pool:
+            for first in range(after + 1, upto + 1, _AHEAD):
+                versions = range(first, min(first + _AHEAD, upto + 1))
+                yield from zip(versions, pool.map(self.actions, versions), strict=True)
+
     def checksum(self, version: int) -> Action | None:
         """The sums Spark stored with a version, None when there are none that can be read."""
         text = self._read(f"{version:020}.crc") if version in self.checksums else None
@@ -64,9 +79,8 @@ class LogFiles:
 
     def _read(self, name: str) -> bytes | None:
         with storage(_READING, self.location):
-            store = open_store(self.location)
             try:
-                return None if store is None else bytes(obstore.get(store, f"{_FOLDER}/{name}").bytes())
+                return bytes(obstore.get(self.store, f"{_FOLDER}/{name}").bytes())
             except FileNotFoundError:
                 return None
 
@@ -83,4 +97,4 @@ def list_log(location: str) -> LogFiles | None:
                 found[match[2]][int(match[1])] = listed["last_modified"]
     if not found["json"]:
         return None
-    return LogFiles(location, found["json"], frozenset(found["crc"]))
+    return LogFiles(location, found["json"], frozenset(found["crc"]), store)

@@ -90,8 +90,10 @@ def note_failure(tenure: Tenure, error: RefreshError) -> None:
     def change(record: Record) -> Record:
         run = record.run
         assert run is not None
-        counted = after_failure(record, error.message) if run.scheduled and run.lost_input is None else {}
-        return record.with_run(Event.LOSE, lost_input=run.lost_input or lost).model_copy(update=counted)
+        counts_here = run.scheduled and run.lost_input is None and run.failed_in != run.generation
+        counted = after_failure(record, error.message) if counts_here else {}
+        noted = record.with_run(Event.LOSE, lost_input=run.lost_input or lost, failed_in=run.generation)
+        return noted.model_copy(update=counted)
 
     with suppress(RefreshError):  # what went wrong before is what the caller has to hear
         if tenure.record().state is State.FINISHING:

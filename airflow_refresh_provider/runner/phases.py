@@ -12,12 +12,11 @@ import threading
 from airflow_refresh_provider.core.lifecycle import State
 from airflow_refresh_provider.core.pausing import check_not_paused
 from airflow_refresh_provider.core.pins import VersionVector, same_versions
-from airflow_refresh_provider.core.policy import UNREADABLE
 from airflow_refresh_provider.core.record import Run
 from airflow_refresh_provider.core.recovery import Step
 from airflow_refresh_provider.core.request import Request
 from airflow_refresh_provider.core.results import RunResult, Started, UnitOfWork
-from airflow_refresh_provider.errors import Failed, Interrupted, Retry
+from airflow_refresh_provider.errors import Failed, Interrupted, Invalid, Refused, Retry
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.runner import ending, load, merge, takeover
 from airflow_refresh_provider.runner.refresh import carry_on, end, kept_or_given_up, nothing, working
@@ -74,9 +73,8 @@ def merge_unit(ports: Ports, name: str, request: Request, slot: int) -> int:
         try:
             merge.shut_out(held, session)
             return merge.merge_unit(held, session, threading.Event())
-        except Failed as error:
-            if error.code in UNREADABLE:
-                ending.note_failure(held.whole, error)
+        except (Invalid, Refused, Failed) as error:
+            ending.note_failure(held.whole, error)
             raise
         except Retry:
             # To one who was shut out, that is what went wrong, whatever Spark has told him.

@@ -117,6 +117,17 @@ def test_commits_come_oldest_first_between_the_versions_asked(table: Path) -> No
     assert LOG.commits(str(table), after=3) == ()
 
 
+def test_a_long_log_is_read_in_order_and_ends_where_a_file_is_missing(table: Path) -> None:
+    write(table, rows(1))
+    for n in range(1, 200):
+        commit = {"commitInfo": {"timestamp": n, "operation": "WRITE", "userMetadata": f"note {n}"}}
+        (table / "_delta_log" / f"{n:020}.json").write_text(json.dumps(commit))
+    assert [c.note for c in LOG.commits(str(table), after=0)] == [f"note {n}" for n in range(1, 200)]
+    (table / "_delta_log" / f"{150:020}.json").unlink()
+    with pytest.raises(LogGap, match="150"):
+        LOG.commits(str(table), after=0)
+
+
 def test_commits_of_a_cleaned_log_are_a_gap(table: Path) -> None:
     for n in range(3):
         write(table, rows(n))

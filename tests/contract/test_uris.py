@@ -9,7 +9,7 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 
 from airflow_refresh_provider.core.pins import FilesPin
-from airflow_refresh_provider.delta.files import count_rows, is_parquet, list_files, stamp
+from airflow_refresh_provider.delta.files import count_rows, list_files, not_parquet, stamp
 from airflow_refresh_provider.delta.inputs import DeltaInputProbe
 from airflow_refresh_provider.delta.log import DeltaTableLog
 from airflow_refresh_provider.delta.staging import StagingFolders
@@ -51,13 +51,13 @@ def test_files_at_a_uri_are_listed_judged_and_counted(bucket: Path) -> None:
     place = (bucket / "in").as_uri()
     found = list_files(place)
     assert found is not None and [f.path for f in found] == [f"{place}/a.parquet", f"{place}/deep/b.parquet"]
-    assert all(is_parquet(f) for f in found) and count_rows(found) == 4
+    assert not_parquet(found) is None and count_rows(found) == 4
     pin = FilesPin(location=place, files=found)
     assert [stamp(f.path) for f in found] == list(found) and DeltaInputProbe().unreadable(pin) is None
     (bucket / "in" / "a.parquet").write_bytes(b"something else, and longer than before" * 50)
     assert "a.parquet" in (DeltaInputProbe().unreadable(pin) or "")
     changed = stamp(found[0].path)
-    assert changed is not None and not is_parquet(changed)
+    assert changed is not None and not_parquet((found[1], changed)) == changed
     assert list_files(f"{place}/deep/b.parquet") == (found[1],)
 
 

@@ -36,6 +36,27 @@ def test_between_two_phases_nobody_else_takes_the_run() -> None:
         world.another()
 
 
+def test_units_that_fail_count_once_for_each_scheduled_run_and_suspend_in_the_end() -> None:
+    world = changed(refresh={"interval": "1 h", "suspend_after": 2}, **BY_VNODE)
+    wrong = Failed("bad_value", "a row cannot be computed", left="as it was", next="mend it")
+    for failures, origin in ((1, "dag/one"), (2, "dag/two")):
+        request = Request(origin=origin, scheduled=True)
+        started(world, request)
+        for unit in loaded(world, request)[:2]:
+            with at(world.lake, "begin /gold", lambda: wrong), pytest.raises(Failed):
+                merged(world, unit, request)
+        assert world.record.failures == failures
+        assert phases.interrupt(world.process(), NAME, request)
+    assert "2 scheduled refreshes in a row have failed" in (world.record.suspended or "")
+
+    by_hand = Request(origin="dag/three")
+    started(world, by_hand)
+    for unit in loaded(world, by_hand):
+        merged(world, unit, by_hand)
+    assert finished(world, by_hand).state is Outcome.SUCCEEDED
+    assert world.record.failures == 0
+
+
 def test_who_looks_sees_whom_a_run_is_kept_for_and_until_when() -> None:
     world = changed(**BY_VNODE)
     started(world)
