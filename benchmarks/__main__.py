@@ -8,24 +8,28 @@ import os
 import shutil
 import sys
 import tempfile
+from collections.abc import Callable
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
 from airflow_refresh_provider.compose import embedded_server, refreshes
 from airflow_refresh_provider.places import Places
+from airflow_refresh_provider.spark.endpoint import Endpoint
 from airflow_refresh_provider.spark.sessions import connect
 from benchmarks import control_store, incremental, lake, report, scenarios
 from benchmarks.contenders import refresh
 
-DOCS = Path(__file__).parent.parent / "docs"
+_SECTIONS = ("first_load", "changed", "incremental", "unmoved", "resumed", "control")
+_PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
+_RAW = _PAGE.with_suffix(".json")
 _WARM_UP_SHARE = 0.05
 _WARM_UPS = 2
 _WARM_UP_SEED = 1_000_000
 
 
 def main() -> int:
-    """Run everything on one warm server."""
+    """Take every figure, or those asked for, on one warm server."""
     options = _options()
     cache = Path(os.environ.get("XDG_CACHE_HOME", ".cache")) / "bench"
     cache.mkdir(parents=True, exist_ok=True)
@@ -34,19 +38,17 @@ def main() -> int:
     places = Places(control=str(root / "control"), spark="local", spark_home=str(root / "spark"))
     server = embedded_server(places)
     try:
-        raw = _measure(places, root, parquet, options)
-        _say("control tables")
-        raw["control"] = control_store.measure()
+        _measure(places, root, parquet, options)
     finally:
         server.stop()
         shutil.rmtree(root, ignore_errors=True)
-    (DOCS / "benchmarks.json").write_text(json.dumps(raw, indent=1) + "\n")
-    (DOCS / "benchmarks.md").write_text(report.page(raw))
-    print((DOCS / "benchmarks.md").read_text())
+    _PAGE.write_text(report.page(json.loads(_RAW.read_text())))
+    print(_PAGE.read_text())
     return 0
 
 
-def _measure(places: Places, root: Path, parquet: Path, options: argparse.Namespace) -> scenarios.Figures:
+def _measure(places: Places, root: Path, parquet: Path, options: argparse.Namespace) -> None:
+    """Each section is kept as soon as it is measured: one that fails takes no other with it."""
     endpoint = embedded_server(places).ensure()
     spark = connect(endpoint, "00000000-0000-4000-8000-00000000be7c")
     try:
@@ -60,36 +62,51 @@ def _measure(places: Places, root: Path, parquet: Path, options: argparse.Namesp
         refresh(bench.refreshes, "lineitem")
         spark.read.format("delta").load(tables.lineitem).write.format("delta").save(tables.table("merged"))
         scenarios.changed(replace(bench, runs=_WARM_UPS), _WARM_UP_SHARE, seed=_WARM_UP_SEED)
-        _say("first loads")
-        first = scenarios.first_loads(bench)
-        changed = {}
-        for i, share in enumerate(scenarios.SHARES):
-            _say(f"{share:.1%} changed")
-            changed[str(share)] = scenarios.changed(bench, share, seed=100 * i)
-        _say("incremental")
-        followed = incremental.measure(bench)
-        _say("nothing moved; killed and resumed")
-        return {
-            "scale": options.scale,
-            "rows": bench.rows,
-            "runs": options.runs,
-            "cores": os.cpu_count(),
-            "spark": version("pyspark"),
-            "delta": version("delta-spark"),
-            "first_load": first,
-            "changed": changed,
-            "incremental": followed,
-            "unmoved": scenarios.unmoved(bench),
-            "resumed": scenarios.resumed(bench, endpoint.url),
-        }
+        _keep(_about(bench, options))
+        for name, take in _sections(bench, endpoint).items():
+            if name in options.only:
+                _say(name)
+                _keep({name: take()})
     finally:
         spark.stop()
+
+
+def _sections(bench: scenarios.Bench, endpoint: Endpoint) -> dict[str, Callable[[], scenarios.Figures]]:
+    """The sections of the page in the order in which they can be taken; nothing may have moved before `unmoved`."""
+    return {
+        "first_load": lambda: scenarios.first_loads(bench),
+        "changed": lambda: {
+            str(share): scenarios.changed(bench, share, seed=100 * i) for i, share in enumerate(scenarios.SHARES)
+        },
+        "incremental": lambda: incremental.measure(bench),
+        "unmoved": lambda: scenarios.unmoved(bench),
+        "resumed": lambda: scenarios.resumed(bench, endpoint.url),
+        "control": control_store.measure,
+    }
+
+
+def _about(bench: scenarios.Bench, options: argparse.Namespace) -> scenarios.Figures:
+    return {
+        "scale": options.scale,
+        "rows": bench.rows,
+        "runs": options.runs,
+        "cores": os.cpu_count(),
+        "spark": version("pyspark"),
+        "delta": version("delta-spark"),
+    }
+
+
+def _keep(figures: scenarios.Figures) -> None:
+    """Put figures beside those that were taken before."""
+    before = json.loads(_RAW.read_text()) if _RAW.exists() else {}
+    _RAW.write_text(json.dumps(before | figures, indent=1) + "\n")
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--scale", type=float, default=1.0, help="TPC-H scale factor")
     parser.add_argument("--runs", type=int, default=3, help="how often each figure is taken")
+    parser.add_argument("--only", nargs="+", choices=_SECTIONS, default=_SECTIONS, help="sections to measure anew")
     return parser.parse_args()
 
 
