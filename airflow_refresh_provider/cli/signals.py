@@ -49,12 +49,15 @@ class Interruptions:
 
     def __init__(self, patience: float = PATIENCE) -> None:
         self._patience = patience
-        self._limit: threading.Timer | None = None
+        self._stopping = threading.Event()
+        self._over = threading.Event()
         self.exit_code = Interrupted.exit_code
         self.came = False
         self._before: dict[signal.Signals, object] = {}
 
     def __enter__(self) -> Interruptions:
+        # Begun here, since a signal may come while the main thread is about to begin another one, and holds the lock.
+        threading.Thread(target=self._keep_watch, name="patience", daemon=True).start()
         for number in (signal.SIGINT, signal.SIGTERM):
             self._before[number] = signal.signal(number, self._stop)
         return self
@@ -64,8 +67,8 @@ class Interruptions:
     ) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)  # type: ignore[arg-type]
-        if self._limit is not None:
-            self._limit.cancel()
+        self._over.set()
+        self._stopping.set()
 
     @property
     def error(self) -> Interrupted:
@@ -82,15 +85,15 @@ class Interruptions:
         if self.came:
             _end_now(self.exit_code)
         self.came = True
-        self._limit = threading.Timer(self._patience, self._lose_patience)
-        self._limit.daemon = True
-        self._limit.start()
+        self._stopping.set()
         raise self.error
 
-    def _lose_patience(self) -> None:
-        _end_now(
-            self.exit_code, f"{self.error.message}; what was at work did not end within {self._patience:g} seconds\n"
-        )
+    def _keep_watch(self) -> None:
+        """End the process when what was asked to stop does not."""
+        self._stopping.wait()
+        if not self._over.wait(self._patience):
+            late = f"{self.error.message}; what was at work did not end within {self._patience:g} seconds\n"
+            _end_now(self.exit_code, late)
 
 
 def _end_now(code: int, words: str = "") -> NoReturn:
