@@ -21,12 +21,24 @@ from airflow_refresh_provider.cli.table import (
     SUMMARY,
     Command,
 )
-from airflow_refresh_provider.errors import Invalid
+from airflow_refresh_provider.errors import Interrupted, Invalid
+
+_STOPPED = Interrupted(
+    "interrupted",
+    "stopped by SIGINT",
+    left="Everything committed stays, and a run can be resumed.",
+    next="Run the same command again; a refresh goes on from its last commit.",
+)
 
 
 def program() -> NoReturn:
     """The process of the program: one command, then its exit code."""
-    code = main()
+    try:
+        code = main()
+    except KeyboardInterrupt:  # before anybody listened, or when all was done
+        from airflow_refresh_provider.cli.output import report
+
+        code = report(_STOPPED, as_json=_asks_for_json(sys.argv[1:]))
     from airflow_refresh_provider.cli.signals import end
 
     end(code)

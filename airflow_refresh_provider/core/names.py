@@ -38,6 +38,12 @@ def _column(name: str) -> str:
     return name
 
 
+def _input(name: str) -> str:
+    if name.lower() in RESERVED:
+        raise ValueError("is a reserved name: give the input another one")
+    return name
+
+
 def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:
     if again := repeated(names):
         raise ValueError(f"names {', '.join(again)} more than once (case does not count): keep one")
@@ -45,7 +51,7 @@ def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 DefinitionName = Annotated[str, Field(pattern=NAME, max_length=120)]
-InputName = Annotated[str, Field(pattern=IDENTIFIER)]
+InputName = Annotated[str, Field(pattern=IDENTIFIER), AfterValidator(_input)]
 ViewName = Annotated[str, Field(pattern=VIEW)]
 ColumnName = Annotated[str, AfterValidator(_column)]
 ColumnNames = Annotated[tuple[ColumnName, ...], AfterValidator(_distinct)]

@@ -6,7 +6,8 @@ over when the definition adopts it; the same holds for a table of another contro
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import json
+from collections.abc import Collection, Iterable, Mapping
 
 from airflow_refresh_provider.core.definition import Definition, Layout
 from airflow_refresh_provider.errors import Refused
@@ -15,6 +16,7 @@ CONTROL = "airflow_refresh.control"
 DEFINITION = "airflow_refresh.definition"
 LAYOUT = "airflow_refresh.layout"
 VNODES = "airflow_refresh.vnodes"
+KEYS = "airflow_refresh.keys"
 HASH = "airflow_refresh.hash"
 HASH_FUNCTION = "xxhash64"
 
@@ -37,7 +39,7 @@ def wanted_properties(definition: Definition, control_id: str, vnodes: int, *, c
     """
     wanted = {CONTROL: control_id, DEFINITION: definition.name, LAYOUT: definition.layout.value}
     if definition.layout is Layout.VNODE:
-        wanted |= {VNODES: str(vnodes), HASH: HASH_FUNCTION}
+        wanted |= {VNODES: str(vnodes), HASH: HASH_FUNCTION, KEYS: json.dumps(definition.keys)}
     if created:
         wanted["delta.checkpointInterval"] = _CHECKPOINT_INTERVAL
     if created and definition.view:
@@ -96,10 +98,23 @@ def check_layout(definition: Definition, properties: Mapping[str, str], partitio
             f"the target {definition.target} has {kept} vnodes for its life, the definition says {definition.vnodes}",
             next=f"Set `vnodes: {kept}` or `auto`, or drop the definition with --delete-target and register it again.",
         )
-    if not has_vnodes and definition.partition_by and tuple(definition.partition_by) != partitioned_by:
+    hashed = json.loads(properties.get(KEYS, "[]"))
+    if has_vnodes and hashed and not _same_names(hashed, definition.keys):
+        raise Refused(
+            "keys_changed",
+            f"the rows of the target {definition.target} lie in vnodes by the keys ({', '.join(hashed)}), "
+            f"the definition says ({', '.join(definition.keys)})",
+            next="Keep the keys and their order, or drop the definition with --delete-target and register it again.",
+        )
+    if not has_vnodes and definition.partition_by and not _same_names(definition.partition_by, partitioned_by):
         raise Refused(
             "partitioning_changed",
             f"the target {definition.target} is partitioned by ({', '.join(partitioned_by)}), "
             f"the definition says ({', '.join(definition.partition_by)})",
             next="Use the table's own partitioning, or drop it with --delete-target and register again.",
         )
+
+
+def _same_names(some: Iterable[str], others: Iterable[str]) -> bool:
+    """Whether columns are the same in the same order; Spark takes them in any case."""
+    return [name.lower() for name in some] == [name.lower() for name in others]

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator
 
 from airflow_refresh_provider.core.definition import Definition
 from airflow_refresh_provider.core.pins import Digests
 from airflow_refresh_provider.core.stored import Stored
+from airflow_refresh_provider.core.told_values import told
 
 
 class Outcome(StrEnum):
@@ -272,12 +275,15 @@ class Recovery(Stored):
     error: Complaint | None = None
 
 
+ToldRow = Annotated[dict[str, Any] | None, BeforeValidator(told)]
+
+
 class DifferenceSample(Stored):
     """A row that differs: `op` is what a refresh would do (I, U, D)."""
 
     op: str
-    desired: dict[str, Any] | None
-    found: dict[str, Any] | None
+    desired: ToldRow
+    found: ToldRow
 
 
 class Started(Stored):

@@ -34,6 +34,7 @@ class ChunkFacts(Stored):
     empty: bool  # the whole target was empty when compared
     rows: int
     alone: bool  # layout plain: the only chunk of its round
+    keeps_others: bool  # rows that the query does not give stay, and whoever adds such rows keeps them
     vnode_layout: bool
     whole_vnodes: bool  # not a hash range of one
     deletion_vectors: bool
@@ -45,7 +46,9 @@ def choose(facts: ChunkFacts) -> Way:
     counts = facts.counts
     if facts.empty:
         return Way.APPEND
-    if facts.vnode_layout:
+    if facts.keeps_others:
+        pass  # writing whole vnodes or the whole table anew takes what has been added since the comparison
+    elif facts.vnode_layout:
         if facts.whole_vnodes and counts.total >= REWRITE_VNODES_SHARE * facts.rows:
             return Way.REPLACE_VNODES
     elif facts.alone and counts.total >= REWRITE_TABLE_SHARE * facts.rows and counts.total > LITERAL_KEYS:

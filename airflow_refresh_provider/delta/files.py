@@ -109,7 +109,8 @@ def _remote_files(location: str) -> list[FileStamp] | None:
         return [one]
     store = open_store(location)
     assert store is not None
-    listed = [o for batch in obstore.list(store) for o in batch]
+    # Of folders on object stores some tools leave an empty object behind, and no file is empty that is parquet.
+    listed = [o for batch in obstore.list(store) for o in batch if o["size"]]
     if not listed:
         return None
     return [

@@ -52,6 +52,7 @@ def history(applied: DeltaPin, newest: DeltaPin) -> InputHistory | None:
             feed_bytes += sum(int(f.get("size") or 0) for f in by_kind.get("cdc") or _moved(by_kind))
             files.add(by_kind, commits[-1].at)
             shapes += (_Shape.written(metadata) for metadata in by_kind.get("metaData", ()))
+        applied_at = _applied_at(log, applied.version)
     except LogGap:
         return None
     if len(shapes) > 1:
@@ -63,9 +64,7 @@ def history(applied: DeltaPin, newest: DeltaPin) -> InputHistory | None:
         commits=tuple(commits),
         tellings=tuple(_tellings(commits, shapes, feed_bytes, files.total())),
         reshaped=any(shape.columns != shapes[0].columns for shape in shapes),
-        applied_at=_commit(log, applied.version, grouped(log.actions(applied.version))).at
-        if applied.version in log.commits
-        else None,
+        applied_at=applied_at,
     )
 
 
@@ -119,6 +118,10 @@ def _tellings(
         ends = [commits[0].at + log_kept] if commits else []
         ends += [files.removed_at + files_kept] if files.removed_at else []
         yield Telling(means=Means.FILES, bytes=files.bytes, until=min(ends, default=None))
+
+
+def _applied_at(log: LogFiles, version: int) -> datetime | None:
+    return _commit(log, version, grouped(log.actions(version))).at if version in log.commits else None
 
 
 def _commit(log: LogFiles, version: int, by_kind: ByKind) -> InputCommit:

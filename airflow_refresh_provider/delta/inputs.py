@@ -11,7 +11,7 @@ from airflow_refresh_provider.core.pins import DeltaPin, FilesPin, Pin
 from airflow_refresh_provider.delta.file_tables import lay_out
 from airflow_refresh_provider.delta.files import count_rows, list_files, not_parquet, stamp
 from airflow_refresh_provider.delta.history import changed_files, history
-from airflow_refresh_provider.delta.log_files import list_log
+from airflow_refresh_provider.delta.log_files import has_log, list_log
 from airflow_refresh_provider.delta.storage import is_local, storage
 from airflow_refresh_provider.delta.tables import open_table, plain_files, size_of
 from airflow_refresh_provider.errors import Failed, Invalid, RefreshError
@@ -102,7 +102,7 @@ def _pin_delta(name: str, path: str) -> DeltaPin:
 
 
 def _pin_files(name: str, path: str) -> FilesPin:
-    if list_log(path) is not None:
+    if has_log(path):
         raise Invalid(
             "input_is_delta",
             f"the input {name} at {path} is a Delta table, and its format says parquet",
@@ -128,6 +128,12 @@ def _pin_files(name: str, path: str) -> FilesPin:
 
 
 def _no_table(name: str, path: str) -> Invalid:
+    if has_log(path):
+        return Invalid(
+            "input_not_delta",
+            f"the log of the input {name} at {path} has no commit files any more",
+            next="Let a writer commit to the table once more, or restore the files of its log.",
+        )
     with storage(f"reading the input {name}", path):
         found = list_files(path)
         if found is None:

@@ -111,7 +111,8 @@ def _check_vacant(location: str) -> None:
             return
         listed = obstore.list_with_delimiter(store)
     folders = {str(path).rstrip("/").rpartition("/")[2] for path in listed["common_prefixes"]}
-    if "_delta_log" not in folders and (folders or listed["objects"]):
+    files = [o for o in listed["objects"] if o["size"]]  # far away a folder may be an empty object
+    if "_delta_log" not in folders and (folders or files):
         raise _occupied(location, "holds files that are not a Delta table")
 
 

@@ -85,6 +85,13 @@ class LogFiles:
                 return None
 
 
+def has_log(location: str) -> bool:
+    """Whether there is a log of any kind, be it one whose commit files are gone."""
+    with storage(_READING, location):
+        store = open_store(location)
+        return store is not None and bool(obstore.list_with_delimiter(store, _FOLDER)["objects"])
+
+
 def list_log(location: str) -> LogFiles | None:
     """The log of a table, None when there is no table."""
     found: dict[str, dict[int, datetime]] = {"json": {}, "crc": {}}

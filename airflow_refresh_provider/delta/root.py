@@ -79,7 +79,7 @@ def make_mark(root: str) -> Mark:
 def _check_vacant(store: ObjectStore, root: str) -> None:
     listed = obstore.list_with_delimiter(store)
     names = {str(p).rstrip("/").rpartition("/")[2] for p in listed["common_prefixes"]}
-    names |= {str(o["path"]).rpartition("/")[2] for o in listed["objects"]}
+    names |= {str(o["path"]).rpartition("/")[2] for o in listed["objects"] if o["size"]}  # empty ones may be folders
     others = sorted(n for n in names - _NEIGHBOURS if not n.startswith("."))
     if others and read_mark(root) is None:
         raise _taken(root, f"holds other things ({', '.join(others[:3])}) and no control tables")

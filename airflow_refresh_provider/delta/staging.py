@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -60,8 +61,8 @@ class StagingFolders:
             if store is None:
                 return ()
             listed = obstore.list_with_delimiter(store)["common_prefixes"]
-        names = {str(path).rstrip("/").rpartition("/")[2] for path in listed}
-        return tuple(f"{root}/{name}" for name in sorted(names))
+            names = sorted({str(path).rstrip("/").rpartition("/")[2] for path in listed})
+        return tuple(f"{root}/{name}" for name in names if is_local(root) or _holds_any(f"{root}/{name}"))
 
 
 def _statistics(files: Table, name: str) -> list[Any]:
@@ -80,4 +81,13 @@ def _drop_objects(location: str) -> None:
     store = open_store(location)
     if store is not None:
         for batch in obstore.list(store):
-            obstore.delete(store, [str(o["path"]) for o in batch])
+            obstore.delete(store, [str(o["path"]) for o in batch if o["size"]])
+            for empty in (str(o["path"]) for o in batch if not o["size"]):
+                with suppress(FileNotFoundError):  # the mark of a folder, whose name cannot be said here
+                    obstore.delete(store, empty)
+
+
+def _holds_any(location: str) -> bool:
+    """Whether there is more than the empty objects that some tools leave behind of folders."""
+    store = open_store(location)
+    return store is not None and any(o["size"] for batch in obstore.list(store) for o in batch)

@@ -130,7 +130,7 @@ class MemorySession:
         self._alive()
         desired, found = self._both_sides(task)
         keys = task.source.keys
-        changes = differences(desired, found, keys, deletes=task.deletes)
+        changes = differences(desired, found, keys, deletes=task.deletes, sound=task.target_rows is not None)
         rewrite = task.row_wise and task.rewrite_from is not None and len(changes) >= task.rewrite_from
         nothing = StagedTable(location=task.location, version=0)
         return Comparison(

@@ -12,13 +12,16 @@ from airflow_refresh_provider.core.definition import Definition, Deletes, Layout
 from airflow_refresh_provider.core.lifecycle import Event
 from airflow_refresh_provider.core.plan import Frozen, Round, Split, StagedTable, Target
 from airflow_refresh_provider.core.policy import TARGET_ERRORS, by_others, check_deletes, check_keys
-from airflow_refresh_provider.core.record import Run
+from airflow_refresh_provider.core.record import Published, Run
 from airflow_refresh_provider.errors import Failed
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.engine import CompareTask, Comparison, EngineSession, Source
 from airflow_refresh_provider.ports.log import LogGap
 from airflow_refresh_provider.runner import inputs, queries, rounds, staged, targets, windows
 from airflow_refresh_provider.runner.tenure import Tenure
+
+_UNTOUCHED = "The target was not changed."
+_BEGUN = "The chunks applied so far are in the target; nothing was published, and the version published before stays."
 
 
 def load(tenure: Tenure, session: EngineSession) -> Run:
@@ -82,7 +85,8 @@ def compare(
     except Failed as error:
         raise _explained(tenure, error) from error
     keys = compared.keys
-    check_keys(keys.null_keys, keys.duplicate_keys, keys.null_examples, keys.duplicate_examples)
+    left = _BEGUN if run.frozen else _UNTOUCHED
+    check_keys(keys.null_keys, keys.duplicate_keys, keys.null_examples, keys.duplicate_examples, left)
     return compared
 
 
@@ -136,13 +140,19 @@ def _compared(
     run = _plan_splits(tenure, run, loading.row_splits(allowed, large))
     _stage_rows(tenure, session, source, run, ready.target)
     tenure.ports.watch.stage("compare")
-    believed = not targets.written_by_others(tenure.ports, record.published, ready)
+    believed = _as_left(tenure.ports, record.published, run, ready)
     compared = compare(tenure, session, ready.version, stored_hashes=believed, target_rows=ready.rows)
     total = compared.total
     check_deletes(total.deleted, compared.target_rows, definition.max_delete_ratio, force=run.plan.force)
     first = rounds.round_of(run, ready.version, compared)
     unchanged = compared.source_rows - total.inserted - total.updated
     return Frozen(rounds=(first,), source_rows=compared.source_rows, unchanged=unchanged)
+
+
+def _as_left(ports: Ports, published: Published | None, run: Run, ready: targets.Ready) -> bool:
+    """Whether the target's rows are those of a refresh by this very definition: another may have had other keys."""
+    same = published is not None and published.definition_hash == run.definition.hash
+    return same and not targets.written_by_others(ports, published, ready)
 
 
 def _plan_splits(tenure: Tenure, run: Run, splits: tuple[Split, ...]) -> Run:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from airflow_refresh_provider.core import chunking, loading
-from airflow_refresh_provider.core.definition import Layout
+from airflow_refresh_provider.core.definition import Deletes, Layout
 from airflow_refresh_provider.core.plan import Frozen, Round, Way
 from airflow_refresh_provider.core.record import Run
 from airflow_refresh_provider.core.ways import ChunkFacts, choose, key_types
@@ -27,6 +27,7 @@ def round_of(run: Run, base: int, compared: Comparison, vnodes: tuple[int, ...] 
                 empty=vnodes is None and compared.target_rows == 0,
                 rows=round(rows_of_vnode * len(piece.vnodes)) if by_vnode else compared.target_rows,
                 alone=len(pieces) == 1,
+                keeps_others=definition.deletes is Deletes.IGNORE,
                 vnode_layout=by_vnode,
                 whole_vnodes=piece.keys is None,
                 deletion_vectors=target.deletion_vectors,

@@ -40,7 +40,7 @@ def _by_keys(spark: SparkSession, task: CompareTask, counted: differences.Counte
     keys = differences.of_keys(spark, task, counted)
     place = f"{task.location}-keys"
     keys.write.mode("overwrite").parquet(place)
-    differing = spark.read.schema(keys.schema).parquet(place)
+    differing = spark.read.schema(keys.schema).parquet(content.literally(place))
     compared = _checked(spark, task, counted, differing)
     total = compared.total.total
     if not total or compared.keys.null_keys or compared.keys.duplicate_keys:

@@ -81,7 +81,7 @@ def staged_files(spark: SparkSession, files: tuple[str, ...], target: Target) ->
     """The rows of a staged change set, read from its files alone."""
     columns = ", ".join(f"{sql.name(c.name)} {c.type}" for c in visible(target.columns))
     schema = f"{columns}, {ROW_HASH} BIGINT, {OP} STRING, {VNODE} INT"
-    return spark.read.schema(schema).parquet(*map(_literally, files))
+    return spark.read.schema(schema).parquet(*map(literally, files))
 
 
 def at_version(spark: SparkSession, location: str, version: int) -> DataFrame:
@@ -103,13 +103,13 @@ def pinned(spark: SparkSession, pin: Pin, options: dict[str, str]) -> DataFrame:
     """An input as it was pinned."""
     if isinstance(pin, DeltaPin):
         return spark.read.format("delta").options(**options).option("versionAsOf", pin.version).load(pin.location)
-    return _parquet(spark, pin, options).parquet(*(_literally(f.path) for f in pin.files))
+    return _parquet(spark, pin, options).parquet(*(literally(f.path) for f in pin.files))
 
 
 def part(spark: SparkSession, files: tuple[str, ...], pin: Pin, options: dict[str, str]) -> DataFrame:
     """Some of the pinned files, with the schema of all of them."""
     schema = pinned(spark, pin, options).schema
-    return _parquet(spark, pin, options).schema(schema).parquet(*map(_literally, files))
+    return _parquet(spark, pin, options).schema(schema).parquet(*map(literally, files))
 
 
 def _parquet(spark: SparkSession, pin: Pin, options: dict[str, str]) -> DataFrameReader:
@@ -119,6 +119,6 @@ def _parquet(spark: SparkSession, pin: Pin, options: dict[str, str]) -> DataFram
     return reader if one_file else reader.option("basePath", pin.location)
 
 
-def _literally(path: str) -> str:
+def literally(path: str) -> str:
     """A path in which no character is a pattern."""
     return _PATTERN.sub(r"\\\g<0>", path)

@@ -19,7 +19,7 @@ from airflow.triggers.base import BaseEventTrigger, TriggerEvent
 from airflow_refresh_provider.core.inputs import Input
 from airflow_refresh_provider.errors import RefreshError
 
-_MALFORMED = (ValueError, LookupError, TypeError)
+_MALFORMED = (ValueError, LookupError, TypeError, AttributeError)
 """What a log that is not one may make of a look."""
 
 _PATIENCE = 1.0

@@ -131,10 +131,11 @@ def test_an_input_that_does_not_answer_keeps_no_other_waiting(lake: Path) -> Non
     asyncio.run(Watching(*({"path": str(lake / name), "format": "delta"} for name in "ab"), kind=Slow).run(script))
 
 
-def test_a_log_that_is_none_ends_no_watch(lake: Path) -> None:
+@pytest.mark.parametrize("text", ["this is no commit", "null", '{"commitInfo": "so it is"}'])
+def test_a_log_that_is_none_ends_no_watch(lake: Path, text: str) -> None:
     def script() -> Any:
         yield ["a", "b"]
-        (lake / "b" / "_delta_log" / "00000000000000000001.json").write_text("this is no commit")
+        (lake / "b" / "_delta_log" / "00000000000000000001.json").write_text(text)
         write_deltalake(str(lake / "a"), ROWS, mode="append")
         yield ["a", "a", "b"]
 

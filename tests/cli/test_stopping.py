@@ -47,6 +47,20 @@ except Interrupted:
     end(signals.exit_code)
 """
 
+EARLY = """
+import signal, sys
+from airflow_refresh_provider.cli.main import program
+class Words(list):
+    def __getitem__(self, which):
+        if not interrupted:
+            interrupted.append(True)
+            signal.raise_signal(signal.SIGINT)
+        return list.__getitem__(self, which)
+interrupted = []
+sys.argv = Words(["airflow-refresh", "list", "--output", "json"])
+program()
+"""
+
 STUCK = """
 import threading, time
 from airflow_refresh_provider.cli.signals import Interruptions
@@ -122,6 +136,12 @@ def test_the_second_signal_ends_a_command_that_does_not_listen(
         assert process.stdout.readline() == "ready\n"
         process.send_signal(number)
     assert process.wait() == code
+
+
+def test_a_command_that_is_stopped_before_it_has_begun_tells_its_end_too(tmp_path: Path) -> None:
+    process = start("-c", EARLY, folder=tmp_path)
+    out, err = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, err, json.loads(out)["error"]["code"]) == (130, "", "interrupted")
 
 
 @pytest.mark.parametrize(

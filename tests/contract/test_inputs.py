@@ -147,6 +147,11 @@ def test_what_is_not_as_its_format_says_is_told_with_the_fix(tmp_path: Path) -> 
     (tmp_path / "empty").mkdir()
     assert _code(_parquet(tmp_path / "delta")) == "input_is_delta"
     assert _code(_delta(tmp_path / "parquet")) == "input_is_parquet"
+    log = tmp_path / "forgotten" / "_delta_log"
+    log.mkdir(parents=True)
+    (log / f"{2:020}.checkpoint.parquet").write_bytes(b"rows")
+    (log.parent / "a.parquet").write_bytes((tmp_path / "parquet" / "a.parquet").read_bytes())
+    assert _code(_delta(log.parent)) == "input_not_delta"
     assert _code(_delta(tmp_path / "parquet" / "a.parquet")) == "input_is_parquet"
     assert _code(_delta(tmp_path / "text")) == "input_not_delta"
     assert _code(_delta(tmp_path / "empty")) == "input_not_delta"

@@ -12,6 +12,7 @@ from airflow_refresh_provider.core.pins import FilesPin
 from airflow_refresh_provider.delta.files import count_rows, list_files, not_parquet, stamp
 from airflow_refresh_provider.delta.inputs import DeltaInputProbe
 from airflow_refresh_provider.delta.log import DeltaTableLog
+from airflow_refresh_provider.delta.root import make_mark
 from airflow_refresh_provider.delta.staging import StagingFolders
 from airflow_refresh_provider.delta.store import DeltaControlStore
 from tests.contract.samples import REGISTER, moment, progress_row, record
@@ -61,10 +62,24 @@ def test_files_at_a_uri_are_listed_judged_and_counted(bucket: Path) -> None:
     assert list_files(f"{place}/deep/b.parquet") == (found[1],)
 
 
+def test_empty_objects_that_stand_for_folders_are_neither_files_nor_strangers(bucket: Path) -> None:
+    (bucket / "in").mkdir()
+    pq.write_table(pa.table({"id": [1, 2]}), bucket / "in" / "a.parquet")
+    (bucket / "in" / "day=1").touch()
+    place = (bucket / "in").as_uri()
+    assert [f.path for f in list_files(place) or ()] == [f"{place}/a.parquet"]
+    (bucket / "target").mkdir()
+    (bucket / "target" / "deep").touch()
+    assert DeltaTableLog().table_id((bucket / "target").as_uri()) is None
+    assert make_mark((bucket / "target").as_uri()).control_id
+
+
 def test_staging_at_a_uri_is_listed_and_dropped(bucket: Path) -> None:
     for name in ("r1/rows/x", "r2/rows/x"):
         (bucket / name).parent.mkdir(parents=True)
-        (bucket / name).touch()
+        (bucket / name).write_text("rows")
+    (bucket / "r3" / "rows").mkdir(parents=True)
+    (bucket / "r3" / "rows" / "_delta_log").touch()  # what is left of a folder
     folders = StagingFolders()
     assert folders.runs(bucket.as_uri()) == (f"{bucket.as_uri()}/r1", f"{bucket.as_uri()}/r2")
     folders.drop(f"{bucket.as_uri()}/r1")

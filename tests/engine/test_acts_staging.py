@@ -65,7 +65,8 @@ def test_changes_of_several_chunks_are_laid_out_by_vnode_and_those_of_one_are_pl
     wanted = source("SELECT id AS k FROM range(19)", "k")
     target = lake.target(wanted)
 
-    compared = lake.compare(target, wanted, one_chunk=one_chunk, row_wise=row_wise, expected_rows=19)
+    place = lake.place("cha[n]ges {a}")
+    compared = lake.compare(target, wanted, one_chunk=one_chunk, row_wise=row_wise, expected_rows=19, location=place)
     plain = StagingFolders().files(compared.changes)
 
     assert compared.total == ChangeCounts(inserted=19)

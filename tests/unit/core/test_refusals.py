@@ -1,5 +1,6 @@
 """What is refused, and whether the words say enough to act on."""
 
+import json
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from airflow_refresh_provider.core.definition import Definition
 from airflow_refresh_provider.core.ownership import (
     CONTROL,
     DEFINITION,
+    KEYS,
     LAYOUT,
     VNODES,
     check_layout,
@@ -137,6 +139,7 @@ def test_ones_own_target_passes_and_a_strangers_when_it_is_adopted() -> None:
         ({"layout": "vnode"}, {}, (), "layout_changed"),
         ({}, {}, ("_vnode",), "layout_changed"),
         ({"layout": "vnode", "vnodes": 8}, {VNODES: "4"}, ("_vnode",), "vnodes_changed"),
+        ({"layout": "vnode"}, {KEYS: '["other"]'}, ("_vnode",), "keys_changed"),
         ({"partition_by": ["a"]}, {}, ("b",), "partitioning_changed"),
     ],
 )
@@ -146,6 +149,11 @@ def test_a_target_laid_out_otherwise_is_refused(
     with pytest.raises(Refused) as raised:
         check_layout(definition(**given), properties, partitioned)
     assert raised.value.code == code
+
+
+def test_names_of_columns_are_those_of_a_layout_in_any_case() -> None:
+    check_layout(definition(partition_by=["Region"]), {}, ("region",))
+    check_layout(definition(layout="vnode"), {KEYS: json.dumps([k.upper() for k in definition().keys])}, ("_vnode",))
 
 
 def test_a_target_laid_out_as_wanted_passes() -> None:

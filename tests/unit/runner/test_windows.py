@@ -13,7 +13,7 @@ from airflow_refresh_provider.core.mode import Mode
 from airflow_refresh_provider.core.request import Request
 from airflow_refresh_provider.core.results import Outcome, Rows, RunResult
 from airflow_refresh_provider.core.seal import seals
-from airflow_refresh_provider.errors import Failed, Invalid
+from airflow_refresh_provider.errors import Failed, Invalid, Refused
 from airflow_refresh_provider.ports.lines import Lines
 from airflow_refresh_provider.ports.memory_lake import MemoryQuery
 from airflow_refresh_provider.runner.refreshes import Refreshes
@@ -129,6 +129,27 @@ def test_keys_that_a_stranger_has_repeated_are_told_with_his_versions_and_the_wa
     world.lake.restore(TARGET, left.version)
     world.run()
     assert world.fresh()
+
+
+@pytest.mark.parametrize("layout", ["plain", "vnode"])
+def test_other_keys_are_not_taken_for_sound_because_the_old_ones_were(layout: str) -> None:
+    world = World(row(1, "a"), row(1, "b"), row(2, "c"), keys=["k", "v"], layout=layout)
+    world.run()
+    world.become(row(1, "c"), row(2, "c"))
+    world.refreshes.register(definition(keys=["k"], layout=layout))
+    with pytest.raises((Failed, Refused)) as raised:
+        world.run()
+    assert raised.value.code == {"plain": "duplicate_target_key", "vnode": "keys_changed"}[layout]
+
+
+def test_a_key_that_repeats_is_told_with_what_has_been_applied_before_it_was_seen() -> None:
+    world = World(*SIX, mode="incremental")
+    world.run()
+    world.lake.append(INPUT, [row(3, "again")])
+    with pytest.raises(Failed) as raised:
+        world.run()
+    assert raised.value.code == "duplicate_key"
+    assert "chunks applied so far are in the target" in raised.value.left
 
 
 def test_a_half_applied_run_that_was_given_up_has_everything_compared() -> None:
