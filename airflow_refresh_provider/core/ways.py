@@ -46,13 +46,8 @@ def choose(facts: ChunkFacts) -> Way:
     counts = facts.counts
     if facts.empty:
         return Way.APPEND
-    if facts.keeps_others:
-        pass  # writing whole vnodes or the whole table anew takes what has been added since the comparison
-    elif facts.vnode_layout:
-        if facts.whole_vnodes and counts.total >= REWRITE_VNODES_SHARE * facts.rows:
-            return Way.REPLACE_VNODES
-    elif facts.alone and counts.total >= REWRITE_TABLE_SHARE * facts.rows and counts.total > LITERAL_KEYS:
-        return Way.REPLACE_TABLE
+    if way := _anew(facts):
+        return way
     if not facts.deletion_vectors:
         return Way.MERGE
     named = fits_literals(facts.key_types, counts.total)
@@ -61,6 +56,20 @@ def choose(facts: ChunkFacts) -> Way:
     if not facts.vnode_layout and not counts.deleted and counts.total <= UPSERT_ROWS:
         return Way.REPLACE_ON
     return Way.KEYED_REPLACE if named else Way.MERGE
+
+
+def _anew(facts: ChunkFacts) -> Way | None:
+    """Writing whole vnodes, or the whole table, where so much of it changes that this costs less.
+
+    It would take rows that others have added since the comparison, so it is for targets that have no such rows.
+    """
+    total = facts.counts.total
+    if facts.keeps_others:
+        return None
+    if facts.vnode_layout:
+        return Way.REPLACE_VNODES if facts.whole_vnodes and total >= REWRITE_VNODES_SHARE * facts.rows else None
+    much = total >= REWRITE_TABLE_SHARE * facts.rows and total > LITERAL_KEYS
+    return Way.REPLACE_TABLE if facts.alone and much else None
 
 
 def fits_literals(key_types: tuple[str, ...], keys: int) -> bool:
