@@ -6,6 +6,7 @@ Nothing heavy is imported before a command is known, and nothing of Airflow, Spa
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 from collections.abc import Sequence
 from itertools import pairwise
@@ -21,14 +22,7 @@ from airflow_refresh_provider.cli.table import (
     SUMMARY,
     Command,
 )
-from airflow_refresh_provider.errors import Interrupted, Invalid
-
-_STOPPED = Interrupted(
-    "interrupted",
-    "stopped by SIGINT",
-    left="Everything committed stays, and a run can be resumed.",
-    next="Run the same command again; a refresh goes on from its last commit.",
-)
+from airflow_refresh_provider.errors import Invalid
 
 
 def program() -> NoReturn:
@@ -37,8 +31,9 @@ def program() -> NoReturn:
         code = main()
     except KeyboardInterrupt:  # before anybody listened, or when all was done
         from airflow_refresh_provider.cli.output import report
+        from airflow_refresh_provider.cli.signals import stopped
 
-        code = report(_STOPPED, as_json=_asks_for_json(sys.argv[1:]))
+        code = report(stopped(signal.SIGINT), as_json=_asks_for_json(sys.argv[1:]))
     from airflow_refresh_provider.cli.signals import end
 
     end(code)

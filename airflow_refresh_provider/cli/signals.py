@@ -27,6 +27,16 @@ _STDERR = 2
 _SHOW_CURSOR = "\x1b[?25h"
 
 
+def stopped(number: int) -> Interrupted:
+    """The error of a command that a signal has stopped."""
+    return Interrupted(
+        "interrupted",
+        f"stopped by {signal.Signals(number).name}",
+        left="Everything committed stays, and the run can be resumed.",
+        next="Run the same command again; it goes on from the last commit.",
+    )
+
+
 def end(code: int) -> NoReturn:
     """End the process with the exit code of a command that has told its end.
 
@@ -73,12 +83,7 @@ class Interruptions:
     @property
     def error(self) -> Interrupted:
         """What is raised for the signal that came."""
-        return Interrupted(
-            "interrupted",
-            f"stopped by {signal.Signals(self.exit_code - 128).name}",
-            left="Everything committed stays, and the run can be resumed.",
-            next="Run the same command again; it goes on from the last commit.",
-        )
+        return stopped(self.exit_code - 128)
 
     def _stop(self, number: int, _frame: FrameType | None) -> None:
         self.exit_code = 128 + number

@@ -12,7 +12,7 @@ from airflow_refresh_provider.core.columns import OP, VNODE, visible
 from airflow_refresh_provider.core.plan import ChangeCounts, StagedTable, Target
 from airflow_refresh_provider.errors import Failed
 from airflow_refresh_provider.ports.engine import CompareTask, Comparison, KeyReport, Sample
-from airflow_refresh_provider.spark import content, ddl, differences, keycheck, sql, writing
+from airflow_refresh_provider.spark import content, differences, keycheck, sql, writing
 from airflow_refresh_provider.spark.faults import SPARK_ERRORS, fault_of
 
 _PARTITION_ROWS = 750_000
@@ -32,7 +32,7 @@ def compare(spark: SparkSession, task: CompareTask) -> Comparison:
 
 def _at_once(spark: SparkSession, task: CompareTask, counted: differences.Counted) -> Comparison:
     # How many rows will differ is not known before they are staged.
-    changes = _stage(differences.whole(spark, task, counted), task, at_most=task.expected_rows)
+    changes = writing.stage(differences.whole(spark, task, counted), task, by_vnode=_chunked(task, task.expected_rows))
     return _checked(spark, task, counted, content.staged(spark, changes))
 
 
@@ -47,17 +47,14 @@ def _by_keys(spark: SparkSession, task: CompareTask, counted: differences.Counte
         return compared
     if task.rewrite_from is not None and total >= task.rewrite_from:
         return compared.model_copy(update={"rewrite": True})
-    _stage(differences.widened(spark, task, differing, few=total <= _SENT_KEYS), task, at_most=total)
+    rows = differences.widened(spark, task, differing, few=total <= _SENT_KEYS)
+    writing.stage(rows, task, by_vnode=_chunked(task, total))
     return compared
 
 
-def _stage(rows: DataFrame, task: CompareTask, at_most: int) -> StagedTable:
-    """Stage differences, which are so many rows at most."""
-    by_vnode = task.one_chunk is not None and at_most > task.one_chunk
-    rows = rows.repartition(VNODE) if by_vnode else rows
-    writer = writing.stamped(rows.write, task.stamp).mode("overwrite").options(**ddl.naming(task.target.columns))
-    (writer.partitionBy(VNODE) if by_vnode else writer).save(task.location)
-    return _changes(task)
+def _chunked(task: CompareTask, at_most: int) -> bool:
+    """Whether so many differences may be applied in several chunks."""
+    return task.one_chunk is not None and at_most > task.one_chunk
 
 
 def _changes(task: CompareTask) -> StagedTable:

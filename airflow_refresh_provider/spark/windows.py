@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from airflow_refresh_provider.core.columns import DOUBTFUL, OP, ROW_HASH, VNODE, visible
 from airflow_refresh_provider.core.plan import StagedTable
 from airflow_refresh_provider.ports.engine import WindowTask
-from airflow_refresh_provider.spark import changed_rows, content, ddl, sql, writing
+from airflow_refresh_provider.spark import changed_rows, content, sql, writing
 
 _PARTITIONS = 4
 _BYTES_OF_PARTITION = 32 << 20  # of compressed files; rows take several times as much
@@ -25,11 +25,7 @@ def read(spark: SparkSession, task: WindowTask) -> StagedTable:
     """Stage the changes."""
     partitions = _PARTITIONS + task.bytes // _BYTES_OF_PARTITION
     with writing.setting(spark, {"spark.sql.shuffle.partitions": str(partitions)}):
-        changes = _ends(_signed(spark, task), task)
-        changes = changes.repartition(VNODE) if task.partitioned else changes
-        writer = writing.stamped(changes.write, task.stamp).mode("overwrite").options(**ddl.naming(task.target.columns))
-        (writer.partitionBy(VNODE) if task.partitioned else writer).save(task.location)
-    return StagedTable(location=task.location, version=0)
+        return writing.stage(_ends(_signed(spark, task), task), task, by_vnode=task.partitioned)
 
 
 def _signed(spark: SparkSession, task: WindowTask) -> DataFrame:

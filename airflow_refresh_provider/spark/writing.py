@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from pyspark.sql import DataFrameWriter, SparkSession
+from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 
-from airflow_refresh_provider.core.columns import Columns
-from airflow_refresh_provider.ports.engine import Stamp
+from airflow_refresh_provider.core.columns import VNODE, Columns
+from airflow_refresh_provider.core.plan import StagedTable
+from airflow_refresh_provider.ports.engine import CompareTask, Stamp, WindowTask
 from airflow_refresh_provider.spark import ddl, sessions, sql
 from airflow_refresh_provider.spark.faults import SPARK_ERRORS, FaultKind, fault_of
 
@@ -36,6 +37,14 @@ def stamped(writer: DataFrameWriter, stamp: Stamp) -> DataFrameWriter:
         .option("txnVersion", stamp.marker.version)
         .option("userMetadata", stamp.note.text())
     )
+
+
+def stage(rows: DataFrame, task: CompareTask | WindowTask, *, by_vnode: bool) -> StagedTable:
+    """Stage a change set in one commit, which begins the table anew; `by_vnode`: laid out for chunks to find theirs."""
+    rows = rows.repartition(VNODE) if by_vnode else rows
+    writer = stamped(rows.write, task.stamp).mode("overwrite").options(**ddl.naming(task.target.columns))
+    (writer.partitionBy(VNODE) if by_vnode else writer).save(task.location)
+    return StagedTable(location=task.location, version=0)
 
 
 def mark(spark: SparkSession, location: str, stamp: Stamp) -> None:

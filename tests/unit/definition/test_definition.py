@@ -205,6 +205,7 @@ WRONG: list[tuple[dict[str, object], str]] = [
     ({"inputs": {"orders": "/data"}}, 'inputs.orders: must be a mapping of fields to values (it is "/data")'),
     ({"inputs": {"or ders": {"path": "/x"}}}, "inputs.or ders: must be a plain name of letters, digits and _"),
     ({"inputs": {"a": {"path": "/x"}, "A": {"path": "/y"}}}, "inputs: names A more than once"),
+    ({"inputs": {"_Op": {"path": "/x"}}}, "inputs._Op: is a reserved name"),
     ({"inputs": {"a": {}}}, "inputs.a.path: is required: add it"),
     ({"inputs": {"a": {"path": "/x", "format": "csv"}}}, 'inputs.a.format: must be delta or parquet (it is "csv")'),
     ({"inputs": {"a": {"path": "/x", "table": "x.y"}}}, "inputs.a.table: is not supported yet: give the table's "

@@ -66,6 +66,19 @@ def test_a_table_written_anew_is_finished_by_the_next_owner(point: str) -> None:
     assert _ways(world)[-1] == "rewrite"
 
 
+def test_rows_that_others_add_to_a_half_done_refresh_stay_where_deletes_are_ignored() -> None:
+    world = World(row(1), row(2), layout="vnode", vnodes=1, deletes="ignore")
+    world.run()
+    world.become(row(1, "b"), row(2, "b"))
+    with at(world.lake, "begin /gold"), pytest.raises(Killed):
+        world.run()
+    world.die(world.ports)
+    other = {**world.lake.rows(TARGET)[0], **row(3, "theirs")}
+    world.lake.append(TARGET, [other])
+    assert world.another().resumed
+    assert {(r["k"], r["v"]) for r in world.lake.rows(TARGET)} == {(1, "b"), (2, "b"), (3, "theirs")}
+
+
 @pytest.mark.parametrize("options", [{"deletes": "ignore"}, {"layout": "vnode", "vnodes": 2}])
 def test_a_table_that_may_not_be_written_anew_is_not(options: dict[str, Any]) -> None:
     world = much_changed(**options)
