@@ -6,6 +6,7 @@ without case, as Spark does.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 
 from airflow_refresh_provider.core.stored import Stored
@@ -19,6 +20,10 @@ RESERVED = frozenset({VNODE, ROW_HASH, OP})
 
 DOUBTFUL = "?"
 """In a change set, beside I, U and D: a key without a value, or one of which a window leaves more than one row."""
+
+_QUOTED = re.compile(r"`(?:[^`]|``)*`")
+_UNFIT = re.compile(r"\b(?:map|variant)\b")
+"""Types whose values do not compare."""
 
 
 class Column(Stored):
@@ -61,7 +66,7 @@ def schema_change(target: Columns, result: Columns) -> SchemaChange:
 
 
 def check_result(result: Columns, keys: tuple[str, ...]) -> None:
-    """Refuse results that cannot be refreshed: reserved or repeated names, missing keys. Raises Invalid."""
+    """Refuse results that cannot be refreshed: reserved or repeated names, keys missing or unfit. Raises Invalid."""
     names = [c.name.lower() for c in result]
     if taken := [c.name for c in result if c.name.lower() in RESERVED]:
         raise Invalid(
@@ -80,6 +85,14 @@ def check_result(result: Columns, keys: tuple[str, ...]) -> None:
             "key_not_in_result",
             f"keys {', '.join(missing)} are not columns of the query's result ({', '.join(c.name for c in result)})",
             next="Select the key columns in the query, or correct `keys`.",
+        )
+    wanted = {k.lower() for k in keys}
+    if unfit := [c for c in result if c.name.lower() in wanted and _UNFIT.search(_QUOTED.sub("", c.type))]:
+        column = unfit[0]
+        raise Invalid(
+            "key_type",
+            f"the key {column.name} has the type {column.type}, by which rows cannot be told apart",
+            next="Cast it in the query, such as CAST(... AS STRING), or take other keys.",
         )
 
 

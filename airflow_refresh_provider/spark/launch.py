@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,6 +27,15 @@ DELTA_CONFS = {
 }
 """What makes a Spark one that knows Delta as the engine needs it, whether a server or an application."""
 
+_SHARED_CODE = {
+    # Sessions with classes of their own share none of the code that Spark compiles, and a refresh is a session.
+    "spark.sql.artifact.isolation.enabled": "false",
+    "spark.sql.artifact.isolation.alwaysApplyClassloader": "false",
+    # A refresh is some eighty pieces of code; Spark keeps a hundred, the last used.
+    "spark.sql.codegen.cache.maxEntries": "2000",
+}
+
+_DRIVER = Path(__file__).parent / "driver" / "serve.py"
 _JAVA_VARIABLES = ("JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS")
 _MEMORY = re.compile(r"[1-9][0-9]*[mg]", re.IGNORECASE)
 
@@ -101,6 +111,11 @@ class Home:
     def scratch(self) -> Path:
         return self.root / "scratch"
 
+    @property
+    def serving(self) -> Path:
+        """The driver makes this file when its Spark is complete; Connect answers a moment before."""
+        return self.scratch / "serving"
+
 
 def write_log4j2(home: Home) -> None:
     """Write the server's logging rules: warnings and worse, to its log."""
@@ -117,15 +132,16 @@ def command(submit: str, home: Home, port: int, jars: list[Path], options: Serve
         "--driver-memory",
         options.memory,
         *(part for key, value in confs.items() for part in ("--conf", f"{key}={value}")),
-        "--class",
-        "org.apache.spark.sql.connect.service.SparkConnectServer",
-        "spark-internal",
+        str(_DRIVER),
+        str(home.serving),
     ]
 
 
 def _confs(home: Home, port: int, jars: list[Path], options: ServerOptions) -> dict[str, str]:
     return {
         "spark.app.name": "airflow-refresh",
+        "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
+        "spark.pyspark.driver.python": sys.executable,
         # On the JVM's own class path, not as --jars: those would be copied and loaded apart at each start.
         "spark.driver.extraClassPath": os.pathsep.join(str(jar) for jar in (*options.extra_jars, *jars)),
         "spark.driver.defaultJavaOptions": options.java_options,
@@ -138,6 +154,7 @@ def _confs(home: Home, port: int, jars: list[Path], options: ServerOptions) -> d
         "spark.local.dir": str(home.scratch),
         "spark.sql.warehouse.dir": str(home.root / "warehouse"),
         "spark.sql.shuffle.partitions": "8",
+        **_SHARED_CODE,
         **DELTA_CONFS,
     }
 

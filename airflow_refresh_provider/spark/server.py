@@ -20,7 +20,7 @@ import psutil
 
 from airflow_refresh_provider.errors import Failed, Refused, Retry
 from airflow_refresh_provider.spark import process as processes
-from airflow_refresh_provider.spark.endpoint import Endpoint, answers
+from airflow_refresh_provider.spark.endpoint import ANSWER_SECONDS, Endpoint, answers
 from airflow_refresh_provider.spark.installation import find
 from airflow_refresh_provider.spark.jars import delta_jars
 from airflow_refresh_provider.spark.launch import Home, ServerOptions, command, write_log4j2
@@ -102,7 +102,7 @@ class EmbeddedServer:
                 finally:
                     os.close(lock)
             server = self._recorded()
-            if server and answers(Endpoint(server.url), seconds=_SILENT_SECONDS if server.ready else _LOOK_EVERY * 10):
+            if server and self._serves(server, seconds=_SILENT_SECONDS if server.ready else _LOOK_EVERY * 10):
                 return self._announced(server)
             patience = _SILENT_SECONDS if server and server.ready else _START_SECONDS
             if time.monotonic() - begun > patience:
@@ -148,7 +148,7 @@ class EmbeddedServer:
         while time.monotonic() < end:
             if not server.alive():
                 raise failure(self._home.log)
-            if _listens(server.port) and answers(Endpoint(server.url)):
+            if self._serves(server):
                 _warm(Endpoint(server.url))
                 return self._announced(server)
             time.sleep(_LOOK_EVERY)
@@ -159,6 +159,9 @@ class EmbeddedServer:
             left="It was ended; nothing was changed.",
             next=f"Run again when the machine is less busy. The server's log is {self._home.log}.",
         )
+
+    def _serves(self, server: ServerProcess, seconds: float = ANSWER_SECONDS) -> bool:
+        return self._home.serving.exists() and answers(Endpoint(server.url), seconds)
 
     def _announced(self, server: ServerProcess) -> Endpoint:
         if not server.ready:
@@ -187,12 +190,6 @@ def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
-
-
-def _listens(port: int) -> bool:
-    with socket.socket() as probe:
-        probe.settimeout(1)
-        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 def _held(home: Home, server: ServerProcess | None) -> Refused:

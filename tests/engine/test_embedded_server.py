@@ -82,6 +82,25 @@ def test_the_server_listens_on_the_loopback_address_only(server: EmbeddedServer)
     assert all(address.endswith("127.0.0.1") for address in listening)
 
 
+def test_sessions_share_the_code_that_spark_compiles(server: EmbeddedServer) -> None:
+    session = connect(server.ensure(), str(uuid.uuid4()))
+    try:
+        assert session.conf.get("spark.sql.artifact.isolation.enabled") == "false"
+        assert session.conf.get("spark.sql.artifact.isolation.alwaysApplyClassloader") == "false"
+    finally:
+        close(session)
+
+
+def test_nothing_of_a_killed_server_remains(server: EmbeddedServer) -> None:
+    jvm = psutil.Process(_pid(server))
+    beside = jvm.children(recursive=True)
+    assert beside
+
+    jvm.kill()
+
+    assert psutil.wait_procs([jvm, *beside], timeout=10)[1] == []
+
+
 def test_a_server_whose_record_is_lost_is_found_all_the_same(server: EmbeddedServer, home: Path) -> None:
     before = server.status()
     (home / "server.json").unlink()

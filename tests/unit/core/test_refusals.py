@@ -84,12 +84,18 @@ def test_dropped_and_retyped_columns_are_refused_by_name(change: SchemaChange, w
         (columns("k:int", "_Op:int"), "reserved_column"),
         (columns("k:int", "a:int", "A:int"), "duplicate_column"),
         (columns("a:int"), "key_not_in_result"),
+        (columns("k:map<int,int>"), "key_type"),
+        ((Column(name="k", type="struct<`a`:variant>"),), "key_type"),
     ],
 )
 def test_results_that_cannot_be_kept_are_invalid(result: tuple[Column, ...], code: str) -> None:
     with pytest.raises(Invalid) as raised:
         check_result(result, ("K",))
     assert raised.value.code == code
+
+
+def test_names_and_other_columns_do_not_make_a_key_unfit() -> None:
+    check_result((Column(name="k", type="struct<`map`:int>"), Column(name="v", type="variant")), ("K",))
 
 
 def test_keys_are_refused_with_counts_and_examples() -> None:
