@@ -57,6 +57,7 @@ class Words(list):
             signal.raise_signal(signal.SIGINT)
         return list.__getitem__(self, which)
 interrupted = []
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell lets what it runs in the background ignore it
 sys.argv = Words(["airflow-refresh", "list", "--output", "json"])
 program()
 """
