@@ -161,6 +161,7 @@ class EmbeddedServer:
         )
 
     def _serves(self, server: ServerProcess, seconds: float = ANSWER_SECONDS) -> bool:
+        """Whether it answers and its Spark is complete."""
         return self._home.serving.exists() and answers(Endpoint(server.url), seconds)
 
     def _announced(self, server: ServerProcess) -> Endpoint:

@@ -82,13 +82,25 @@ def test_the_server_listens_on_the_loopback_address_only(server: EmbeddedServer)
     assert all(address.endswith("127.0.0.1") for address in listening)
 
 
-def test_sessions_share_the_code_that_spark_compiles(server: EmbeddedServer) -> None:
-    session = connect(server.ensure(), str(uuid.uuid4()))
+def test_sessions_share_the_code_that_spark_compiles(tmp_path: Path) -> None:
+    server = EmbeddedServer(tmp_path, ServerOptions(memory="1g", extra_conf={"spark.log.level": "INFO"}))
+    compiled = []
     try:
-        assert session.conf.get("spark.sql.artifact.isolation.enabled") == "false"
-        assert session.conf.get("spark.sql.artifact.isolation.alwaysApplyClassloader") == "false"
+        for _ in range(2):
+            session = connect(server.ensure(), str(uuid.uuid4()))
+            before = _compiled(server)
+            assert len(session.range(9).groupBy("id").count().orderBy("id").collect()) == 9
+            compiled.append(_compiled(server) - before)
+            close(session)
     finally:
-        close(session)
+        server.stop()
+    assert compiled[0] > 0
+    assert compiled[1] == 0
+
+
+def _compiled(server: EmbeddedServer) -> int:
+    """How many pieces of code the server says that it has compiled."""
+    return server.status().log.read_text("utf-8").count("Code generated in")
 
 
 @pytest.mark.parametrize("killed", ["java", "python"])
