@@ -13,8 +13,12 @@ from airflow_refresh_provider.delta.storage import is_local, storage
 
 DELETION_VECTORS = "deletionVectors"
 
-_PLAIN_PATH = re.compile(r"[A-Za-z0-9._=/-]+")  # the log escapes others, and names files elsewhere by URI
-_NOT_PLAIN = frozenset({"columnMapping", "typeWidening", "typeWidening-preview"})
+_PLAIN_PATH = re.compile(r"[A-Za-z0-9._/-]+")
+"""The log escapes other characters and names files elsewhere by URI; Spark makes columns of folders with a `=`."""
+_OF_TABLES = ("typeWidening", "variant", "collation")
+"""What begins the names of features by which a table tells more of its columns than its files do."""
+_PADDED = "__CHAR_VARCHAR_TYPE_STRING"
+"""Marks a column whose values Spark pads when it reads the table."""
 
 
 def open_table(location: str, version: int | None = None) -> DeltaTable | None:
@@ -37,7 +41,7 @@ def features(table: DeltaTable) -> frozenset[str]:
 def plain_files(location: str, version: int) -> tuple[tuple[str, int], ...] | None:
     """(path, size) of the plain files that make up exactly a version's rows, None when no such list exists."""
     table = open_table(location, version)
-    if table is None or table.metadata().partition_columns or features(table) & _NOT_PLAIN:
+    if table is None or table.metadata().partition_columns or _told_by_table(table):
         return None
     if hidden_rows(table, location) != 0:
         return None
@@ -46,6 +50,13 @@ def plain_files(location: str, version: int) -> tuple[tuple[str, int], ...] | No
     if any(path.startswith("/") or not _PLAIN_PATH.fullmatch(path) for path in paths):
         return None
     return tuple(sorted((f"{location}/{path}", size) for path, size in zip(paths, sizes, strict=True)))
+
+
+def _told_by_table(table: DeltaTable) -> bool:
+    """Whether Spark would read the table's files otherwise than the table."""
+    renamed = table.metadata().configuration.get("delta.columnMapping.mode", "none") != "none"
+    special = any(feature.startswith(_OF_TABLES) for feature in features(table))
+    return renamed or special or _PADDED in str(table.schema().to_json())
 
 
 def size_of(table: DeltaTable, location: str) -> tuple[int | None, int]:

@@ -22,11 +22,13 @@ class Source(Stored):
     """The desired content of a target: a query over pinned inputs, clock functions already bound.
 
     `keys` identify a row; `latest_by` keeps only the newest row of a key. `options` are reader options by input.
+    `files` are inputs by the plain files that hold exactly their pinned rows: read so, no log has to be worked out.
     """
 
     query: str
     pins: VersionVector
     options: dict[str, dict[str, str]] = {}
+    files: dict[str, tuple[str, ...]] = {}
     keys: tuple[str, ...]
     latest_by: str | None = None
 

@@ -83,8 +83,8 @@ class InputProbe(Protocol):
     def files(self, pin: Pin) -> tuple[tuple[str, int], ...] | None:
         """(path, size) of the plain parquet files that make up exactly the pinned rows, None when no such list exists.
 
-        A Delta version has one when no file of it carries a deletion vector and the table has neither column mapping
-        nor partition columns.
+        A Delta version has one when no file of it carries a deletion vector and the table has neither partition columns
+        nor column mapping nor columns of whose types it tells more than its files do.
         """
         ...
 

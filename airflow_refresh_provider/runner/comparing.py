@@ -56,7 +56,7 @@ def _differences(
     check_change(schema_change(ready.target.columns, result), definition.target, add=False)
     note = Note(kind=NoteKind.CHUNK, definition=record.name, run=plan.staging, generation=1, inputs=digests(plan.pins))
     task = CompareTask(
-        source=source,
+        source=inputs.by_files(ports, source),
         rows=None,
         target=ready.target,
         base=ready.version,

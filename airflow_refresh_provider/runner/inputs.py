@@ -12,6 +12,9 @@ from airflow_refresh_provider.errors import Failed, Refused
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.engine import Source
 
+_FEW_FILES = 16
+"""So many files Spark lists, one after the other, sooner than it works out the state of a table."""
+
 
 def pin(ports: Ports, definition: Definition) -> VersionVector:
     """What every input is now. Raises Invalid naming the input that is missing or is not what it should be.
@@ -87,6 +90,21 @@ def bound_source(ports: Ports, definition: Definition, plan: Plan) -> Source:
         keys=definition.keys,
         latest_by=definition.latest_by,
     )
+
+
+def by_files(ports: Ports, source: Source) -> Source:
+    """The same, with the files of those Delta inputs that consist of a few plain ones.
+
+    Spark then reads files instead of a table, whose state it would have to work out from the log in jobs of its own.
+    Input options are written for tables, and an input that has any is read as one.
+    """
+    listed = {
+        name: ports.inputs.files(pinned) or ()
+        for name, pinned in source.pins.items()
+        if isinstance(pinned, DeltaPin) and name not in source.options
+    }
+    files = {name: tuple(path for path, _ in found) for name, found in listed.items() if 0 < len(found) <= _FEW_FILES}
+    return source.model_copy(update={"files": files})
 
 
 def expected_rows(ports: Ports, run: Run) -> int:

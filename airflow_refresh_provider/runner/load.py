@@ -65,7 +65,7 @@ def compare(
     rows = _staged_rows(tenure.ports, run)
     location, stamp = staged.changes_of(run, tenure.generation)
     task = CompareTask(
-        source=inputs.source(tenure.ports, run),
+        source=inputs.by_files(tenure.ports, inputs.source(tenure.ports, run)),
         rows=rows,
         target=run.plan.target,
         base=base,
@@ -114,7 +114,7 @@ def _first_load(
 ) -> Frozen | None:
     """A load straight into the empty target, None when it has to be staged."""
     tenure.ports.watch.stage("check")
-    keys = session.check_keys(source)
+    keys = session.check_keys(inputs.by_files(tenure.ports, source))
     left = "The target is there, without rows."
     check_keys(keys.null_keys, keys.duplicate_keys, keys.null_examples, keys.duplicate_examples, left)
     definition = tenure.run().definition

@@ -28,7 +28,8 @@ def result(spark: SparkSession, source: Source, split: Split | None = None) -> D
     reads = {}
     for name, pin in source.pins.items():
         options = source.options.get(name, {})
-        reads[name] = part(spark, split.files, pin, options) if split else pinned(spark, pin, options)
+        files = split.files if split else source.files.get(name)
+        reads[name] = part(spark, files, pin, options) if files else pinned(spark, pin, options)
     return over(spark, source, reads)
 
 
@@ -107,7 +108,7 @@ def pinned(spark: SparkSession, pin: Pin, options: dict[str, str]) -> DataFrame:
 
 
 def part(spark: SparkSession, files: tuple[str, ...], pin: Pin, options: dict[str, str]) -> DataFrame:
-    """Some of the pinned files, with the schema of all of them."""
+    """Some of the pinned files, or all, with the schema of all of them."""
     schema = pinned(spark, pin, options).schema
     return _parquet(spark, pin, options).schema(schema).parquet(*map(literally, files))
 

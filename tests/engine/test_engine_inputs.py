@@ -32,6 +32,10 @@ def _of(pin: Pin, query: str = "SELECT * FROM x") -> Source:
     return source(query, "k", pins={"x": pin})
 
 
+def _by_files(source: Source, *files: str) -> Source:
+    return source.model_copy(update={"files": {"x": files}})
+
+
 def _damaged(file: Path) -> None:
     """Spoil the pages of a parquet file, its footer stays."""
     content = file.read_bytes()
@@ -65,6 +69,21 @@ def test_only_the_pinned_version_is_read(lake: Lake) -> None:
     assert lake.session.check_keys(_of(pinned)).rows == 3
 
 
+def test_a_table_of_which_the_files_are_given_is_read_by_these_and_in_its_own_columns(lake: Lake) -> None:
+    place = lake.input("SELECT id AS k FROM range(3)").location
+    table = lake.spark.sql("SELECT id AS k, 1.5 AS v FROM range(3, 9)").write.format("delta")
+    table.mode("append").option("mergeSchema", "true").save(place)
+    pinned = _pin(place, Format.DELTA)
+    files = DeltaInputProbe().files(pinned)
+    assert files is not None
+    everything = _by_files(_of(pinned), *(path for path, _size in files))
+    first = _by_files(_of(pinned), *(path for path, _size in files if lake.spark.read.parquet(path).columns == ["k"]))
+
+    assert lake.session.describe(first) == lake.session.describe(everything) == lake.session.describe(_of(pinned))
+    assert lake.session.check_keys(first).rows == 3
+    assert lake.session.check_keys(everything).rows == 9
+
+
 def test_subfolders_that_stand_for_columns_are_read_as_such(lake: Lake) -> None:
     pinned = _pin(_parquet(lake, "SELECT id AS k, id % 2 AS day FROM range(4)", "day"))
     all_rows = _of(pinned)
@@ -88,16 +107,21 @@ def test_reader_options_of_an_input_reach_its_reader(lake: Lake) -> None:
     assert [column.name for column in lake.session.describe(merged)] == ["k", "v"]
 
 
-@pytest.mark.parametrize("kind", [Format.PARQUET, Format.DELTA])
-def test_a_file_that_is_gone_is_reported_with_its_input(lake: Lake, kind: Format) -> None:
+@pytest.mark.parametrize(
+    ("kind", "by_files"),
+    [(Format.PARQUET, False), (Format.DELTA, False), (Format.DELTA, True)],
+    ids=["parquet", "delta", "delta by its files"],
+)
+def test_a_file_that_is_gone_is_reported_with_its_input(lake: Lake, kind: Format, by_files: bool) -> None:
     place = _parquet(lake, "SELECT id AS k FROM range(3)") if kind is Format.PARQUET else None
     folder = place or Path(lake.input("SELECT id AS k FROM range(3)").location)
     pinned = _pin(folder, kind)
+    read = _by_files(_of(pinned), *map(str, folder.glob("*.parquet"))) if by_files else _of(pinned)
     for file in folder.glob("*.parquet"):
         file.unlink()
 
     with pytest.raises(Failed, match="the input x: ") as caught:
-        lake.session.check_keys(_of(pinned))
+        lake.session.check_keys(read)
     assert caught.value.code == "input_missing"
 
 

@@ -17,10 +17,13 @@ Action = dict[str, Any]
 
 
 def _created(
-    reader: list[str], writer: list[str], *, partitioned: bool = False, physical: bool = False
+    reader: list[str], writer: list[str], *, partitioned: bool = False, physical: bool = False, padded: bool = False
 ) -> list[Action]:
     columns = ["id", "_vnode"] if partitioned else ["id"]
     fields = [{"name": c, "type": "integer", "nullable": True, "metadata": _metadata(c, physical)} for c in columns]
+    if padded:
+        metadata = {"__CHAR_VARCHAR_TYPE_STRING": "char(5)"}
+        fields.append({"name": "code", "type": "string", "nullable": True, "metadata": metadata})
     about = {
         "id": "0715bc40-ed25-4e72-be99-e582e487635f",
         "format": {"provider": "parquet", "options": {}},
@@ -36,6 +39,11 @@ def _created(
         {"protocol": {**protocol, "writerFeatures": [*reader, *writer]}},
         {"domainMetadata": {"domain": "delta.clustering", "configuration": "{}", "removed": False}},
     ]
+
+
+def _with_old_protocol(actions: list[Action]) -> list[Action]:
+    old = {"protocol": {"minReaderVersion": 2, "minWriterVersion": 5}}
+    return [old if "protocol" in action else action for action in actions]
 
 
 def _metadata(column: str, physical: bool) -> Action:
@@ -84,10 +92,20 @@ def test_rows_are_unknown_when_neither_spark_nor_delta_rs_can_tell_what_is_hidde
     "created",
     [
         _created(["columnMapping"], [], physical=True),
+        _with_old_protocol(_created([], [], physical=True)),
         _created(["typeWidening"], []),
+        _created(["variantType"], []),
         _created([], [], partitioned=True),
+        _created([], [], padded=True),
     ],
-    ids=["renamed columns", "widened types", "partitions"],
+    ids=[
+        "renamed columns",
+        "renamed columns of an old protocol",
+        "widened types",
+        "variants",
+        "partitions",
+        "padded text",
+    ],
 )
 def test_files_that_spark_would_read_otherwise_are_not_given_as_plain_files(
     tmp_path: Path, created: list[Action]
@@ -111,7 +129,10 @@ def test_files_with_deletion_vectors_are_not_given_as_plain_files_until_they_are
     assert probe.files(newest.model_copy(update={"version": 1})) == ((f"{tmp_path}/t/a.parquet", 1000),)
 
 
-def test_files_elsewhere_are_not_given_as_plain_files(tmp_path: Path) -> None:
-    _write(tmp_path / "t", _created([], []), [_added("file:/other/table/a.parquet", 5)])
+@pytest.mark.parametrize("path", ["file:/other/table/a.parquet", "day=1/a.parquet"])
+def test_files_elsewhere_or_in_folders_that_stand_for_columns_are_not_given_as_plain_files(
+    tmp_path: Path, path: str
+) -> None:
+    _write(tmp_path / "t", _created([], []), [_added(path, 5)])
     probe = DeltaInputProbe()
     assert probe.files(probe.pin("orders", Input(path=str(tmp_path / "t")))) is None
