@@ -16,9 +16,6 @@ _FEWEST_PARTITIONS = 2
 _KEEPS_SOURCE = "spark.databricks.delta.insertReplaceOnOrUsing.materializeSource"
 """Delta keeps a copy of a source of which it does not know that it stays the same; staged files do."""
 
-_OF_A_TABLE = ("variant", "collate")
-"""Types that more is known of in a table than in its files."""
-
 
 def apply(spark: SparkSession, task: ApplyTask) -> None:
     """Apply one chunk in its way. Without changes it is its stamp alone."""
@@ -127,10 +124,7 @@ def _upserts(spark: SparkSession, task: ApplyTask) -> DataFrame:
 
 def _chunk(spark: SparkSession, task: ApplyTask) -> DataFrame:
     assert task.changes is not None
-    if not task.files or any(kind in c.type for c in task.target.columns for kind in _OF_A_TABLE):
-        rows = content.staged(spark, task.changes)
-    else:
-        rows = content.staged_files(spark, task.files, task.target)
+    rows = content.staged_files(spark, task.files, task.target) if task.files else content.staged(spark, task.changes)
     return rows.alias("s").where(_of_chunk(task, "s"))
 
 

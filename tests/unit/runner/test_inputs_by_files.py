@@ -2,12 +2,44 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from airflow_refresh_provider.core.pins import DeltaPin
-from airflow_refresh_provider.ports.engine import Source
+from airflow_refresh_provider.ports.engine import CompareTask, Comparison, KeyReport, Source
+from airflow_refresh_provider.ports.memory_engine import MemoryEngine, MemorySession
+from airflow_refresh_provider.ports.memory_lake import MemoryLake
 from airflow_refresh_provider.runner import inputs
-from tests.unit.runner.world import INPUT, World, row
+from airflow_refresh_provider.runner.refreshes import Refreshes
+from tests.unit.runner.world import INPUT, NAME, ONE, World, row
+
+
+class Reading(MemorySession):
+    """A session that remembers which acts were handed files."""
+
+    def __init__(self, engine: ReadingEngine, session_id: str) -> None:
+        super().__init__(engine, session_id)
+        self.by_files = engine.by_files
+
+    def check_keys(self, source: Source) -> KeyReport:
+        self.by_files += ["check"] if source.files else []
+        return super().check_keys(source)
+
+    def compare(self, task: CompareTask) -> Comparison:
+        self.by_files += ["compare"] if task.source.files else []
+        return super().compare(task)
+
+
+class ReadingEngine(MemoryEngine):
+    """An engine whose sessions remember together."""
+
+    def __init__(self, lake: MemoryLake) -> None:
+        super().__init__(lake)
+        self.by_files: list[str] = []
+
+    def open(self, session_id: str) -> Reading:
+        return Reading(self, session_id)
 
 
 def _files(world: World, **options: str) -> int:
@@ -31,3 +63,17 @@ def test_a_table_of_a_few_files_is_read_by_them(written: int, listed: int) -> No
 def test_a_table_with_reader_options_is_read_as_a_table() -> None:
     assert _files(World(row(1))) == 1
     assert _files(World(row(1)), some="option") == 0
+
+
+def test_the_check_of_the_keys_and_every_comparison_are_handed_the_files() -> None:
+    world = World(row(1))
+    engine = ReadingEngine(world.lake)
+    refreshes = Refreshes(replace(world.ports, engine=engine))
+
+    refreshes.run(NAME, ONE)
+    assert engine.by_files == ["check"]
+    world.lake.append(INPUT, (row(2),))
+    refreshes.run(NAME, ONE)
+    assert engine.by_files == ["check", "compare"]
+    refreshes.compare_only(NAME)
+    assert engine.by_files == ["check", "compare", "compare"]
