@@ -24,6 +24,7 @@ STORAGE_ERRORS = (DeltaError, BaseError, OSError)
 
 _ROOM_FOR_A_COMMIT = 1 << 20
 _DENIED = ("permission denied", "permissiondenied", "read-only file", "operation not permitted", "unauthenticated")
+_BEYOND = ("kernel error: unsupported", "catalog-managed table")
 _FULL = ("no space left", "storagefull", "disk quota exceeded")
 
 
@@ -84,6 +85,14 @@ def translated(error: Exception, doing: str, location: str) -> RefreshError:
             f"{doing} failed: no permission for {location}",
             left="Nothing was written by this step; everything stored before it is intact.",
             next=f"Give this user access to {location}, then run again.",
+        )
+    if any(sign in text for sign in _BEYOND):
+        return Failed(
+            "table_unsupported",
+            f"{doing} failed at {location}: {_first_line(error)}",
+            left="Nothing was written by this step; everything stored before it is intact.",
+            next="Drop the feature from the table (ALTER TABLE ... DROP FEATURE), or use another one: "
+            "delta-rs, which reads logs here, does not know such tables.",
         )
     return Retry(
         "storage_failed",

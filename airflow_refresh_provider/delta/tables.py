@@ -15,8 +15,26 @@ DELETION_VECTORS = "deletionVectors"
 
 _PLAIN_PATH = re.compile(r"[A-Za-z0-9._/-]+")
 """The log escapes other characters and names files elsewhere by URI; Spark makes columns of folders with a `=`."""
-_OF_TABLES = ("typeWidening", "variant", "collation")
-"""What begins the names of features by which a table tells more of its columns than its files do."""
+_OF_WRITERS = frozenset({
+    "allowColumnDefaults",
+    "appendOnly",
+    "changeDataFeed",
+    "checkConstraints",
+    "checkpointProtection",
+    "clustering",
+    "columnMapping",
+    "deletionVectors",
+    "domainMetadata",
+    "generatedColumns",
+    "identityColumns",
+    "inCommitTimestamp",
+    "invariants",
+    "rowTracking",
+    "timestampNtz",
+    "v2Checkpoint",
+    "vacuumProtocolCheck",
+})  # fmt: skip
+"""Features that leave rows as the files have them; mapped columns and deletion vectors are looked at where in use."""
 _PADDED = "__CHAR_VARCHAR_TYPE_STRING"
 """Marks a column whose values Spark pads when it reads the table."""
 
@@ -55,8 +73,7 @@ def plain_files(location: str, version: int) -> tuple[tuple[str, int], ...] | No
 def _told_by_table(table: DeltaTable) -> bool:
     """Whether Spark would read the table's files otherwise than the table."""
     renamed = table.metadata().configuration.get("delta.columnMapping.mode", "none") != "none"
-    special = any(feature.startswith(_OF_TABLES) for feature in features(table))
-    return renamed or special or _PADDED in str(table.schema().to_json())
+    return renamed or not features(table) <= _OF_WRITERS or _PADDED in str(table.schema().to_json())
 
 
 def size_of(table: DeltaTable, location: str) -> tuple[int | None, int]:

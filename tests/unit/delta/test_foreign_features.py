@@ -11,6 +11,7 @@ import pytest
 from airflow_refresh_provider.core.inputs import Input
 from airflow_refresh_provider.delta.inputs import DeltaInputProbe
 from airflow_refresh_provider.delta.log import DeltaTableLog
+from airflow_refresh_provider.errors import Failed
 
 LOG = DeltaTableLog()
 Action = dict[str, Any]
@@ -95,6 +96,8 @@ def test_rows_are_unknown_when_neither_spark_nor_delta_rs_can_tell_what_is_hidde
         _with_old_protocol(_created([], [], physical=True)),
         _created(["typeWidening"], []),
         _created(["variantType"], []),
+        _created([], ["collations"]),
+        _created([], ["aFeatureOfLaterWriters"]),
         _created([], [], partitioned=True),
         _created([], [], padded=True),
     ],
@@ -103,6 +106,8 @@ def test_rows_are_unknown_when_neither_spark_nor_delta_rs_can_tell_what_is_hidde
         "renamed columns of an old protocol",
         "widened types",
         "variants",
+        "collations",
+        "a feature of later writers",
         "partitions",
         "padded text",
     ],
@@ -115,6 +120,14 @@ def test_files_that_spark_would_read_otherwise_are_not_given_as_plain_files(
     probe = DeltaInputProbe()
     pin = probe.pin("orders", Input(path=str(tmp_path / "t")))
     assert probe.rows(pin) == 5 and probe.files(pin) is None
+
+
+@pytest.mark.parametrize("feature", ["geospatial", "adaptiveMetadata-preview", "catalogManaged"])
+def test_a_table_that_delta_rs_cannot_read_is_no_trouble_of_the_storage(tmp_path: Path, feature: str) -> None:
+    _write(tmp_path / "t", _created([feature], []), [_added("a.parquet", 5)])
+    with pytest.raises(Failed) as caught:
+        DeltaInputProbe().pin("orders", Input(path=str(tmp_path / "t")))
+    assert caught.value.code == "table_unsupported" and str(tmp_path / "t") in caught.value.message
 
 
 def test_files_with_deletion_vectors_are_not_given_as_plain_files_until_they_are_purged(tmp_path: Path) -> None:
