@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 
-class RefreshError(Exception):
-    """Root of all errors of this package."""
+class Explained(BaseException):
+    """Whatever ends an act before its end, in three parts."""
 
     exit_code: ClassVar[int] = 1
 
@@ -26,15 +26,19 @@ class RefreshError(Exception):
         """The parts by name, as they go into results."""
         return {"code": self.code, "message": self.message, "left": self.left, "next": self.next}
 
-    def about(self, name: str) -> RefreshError:
-        """The same error, saying of which definition it is."""
-        return type(self)(self.code, f"{name}: {self.message}", left=self.left, next=self.next)
-
     def __str__(self) -> str:
         return self.message
 
     def __reduce__(self) -> tuple[object, ...]:
         return (_rebuild, (type(self), self.code, self.message, self.left, self.next))
+
+
+class RefreshError(Explained, Exception):
+    """Root of all errors of this package."""
+
+    def about(self, name: str) -> RefreshError:
+        """The same error, saying of which definition it is."""
+        return type(self)(self.code, f"{name}: {self.message}", left=self.left, next=self.next)
 
 
 class Invalid(RefreshError):
@@ -79,8 +83,11 @@ class Defect(RefreshError):
     """Report it: something this package promises did not hold."""
 
 
-class Interrupted(RefreshError):
-    """The caller asked to stop (Ctrl-C, SIGTERM); the run can be resumed."""
+class Interrupted(Explained):
+    """The caller asked to stop (Ctrl-C, SIGTERM); the run can be resumed.
+
+    No error among others: whoever can do without what failed must not go on without it when he is asked to stop.
+    """
 
     exit_code = 130
 
@@ -92,5 +99,5 @@ class StaleSnapshot(Exception):
     """
 
 
-def _rebuild(kind: type[RefreshError], code: str, message: str, left: str, next: str) -> RefreshError:
+def _rebuild(kind: type[Explained], code: str, message: str, left: str, next: str) -> Explained:
     return kind(code, message, left=left, next=next)

@@ -10,7 +10,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from airflow_refresh_provider.errors import RefreshError
+from airflow_refresh_provider.errors import Explained
 
 if TYPE_CHECKING:
     from airflow_refresh_provider.core.stored import Stored
@@ -28,7 +28,7 @@ def show(answer: Answer, *, as_json: bool) -> int:
     return _write(draw(sheet(answer), sys.stdout))
 
 
-def report(error: RefreshError, *, as_json: bool) -> int:
+def report(error: Explained, *, as_json: bool) -> int:
     """Print an error; returns its exit code."""
     if as_json:
         _write(json.dumps({"error": error.told}, ensure_ascii=False))

@@ -21,7 +21,7 @@ from airflow_refresh_provider.cli.output import report, show
 from airflow_refresh_provider.cli.signals import Interruptions
 from airflow_refresh_provider.cli.table import Command
 from airflow_refresh_provider.core.results import CascadeResult, CascadeState, DueReport, Freshness
-from airflow_refresh_provider.errors import Defect, Interrupted, RefreshError, Refused
+from airflow_refresh_provider.errors import Defect, Explained, Interrupted, RefreshError, Refused
 
 _NOT_DUE = 4
 
@@ -68,7 +68,7 @@ def attempt(act: Callable[[], Any], log: Path) -> tuple[Any, int]:
 
 def tell(ended: Any, code: int, *, as_json: bool) -> int:
     """Print what `attempt` gave; returns the exit code, which also says whether anybody took the result."""
-    if isinstance(ended, RefreshError):
+    if isinstance(ended, Explained):
         report(ended, as_json=as_json)
         return code
     return show(ended, as_json=as_json) or _code_of(ended) or code

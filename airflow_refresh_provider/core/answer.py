@@ -6,10 +6,8 @@ from airflow_refresh_provider import errors
 from airflow_refresh_provider.core.results import Complaint, Differences, RunResult
 from airflow_refresh_provider.core.stored import Stored
 
-_KINDS: dict[str, type[errors.RefreshError]] = {
-    name: kind
-    for name, kind in vars(errors).items()
-    if isinstance(kind, type) and issubclass(kind, errors.RefreshError)
+_KINDS: dict[str, type[errors.Explained]] = {
+    name: kind for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, errors.Explained)
 }
 
 
@@ -18,7 +16,7 @@ class TypedComplaint(Complaint):
 
     kind: str
 
-    def error(self) -> errors.RefreshError:
+    def error(self) -> errors.Explained:
         """The error itself, of its own class; one that is not known here is none that trying again would mend."""
         return _KINDS.get(self.kind, errors.Failed)(self.code, self.message, left=self.left, next=self.next)
 
@@ -38,7 +36,7 @@ class Answer(Stored):
                 return cls(result=ended)
             case Differences():
                 return cls(differences=ended)
-            case errors.RefreshError():
+            case errors.Explained():
                 return cls(complaint=TypedComplaint(kind=type(ended).__name__, **ended.told))
             case _:
                 raise TypeError(f"{type(ended).__name__} is not an answer")

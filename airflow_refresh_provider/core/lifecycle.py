@@ -31,7 +31,7 @@ class Event(StrEnum):
     PREPARE = "prepare"  # the target exists and its identity and columns are known
     FREEZE = "freeze"  # staging is complete; units and chunks are fixed
     CLAIM = "claim"  # an owner takes units under a new generation
-    LOSE = "lose"  # something that the run reads turned out to be gone: whoever comes next gives it up
+    LOSE = "lose"  # the run failed and is kept; whoever comes next gives it up where something that it reads is gone
     REPAIR = "repair"  # foreign commits were found; another round of chunks is fixed
     PUBLISH = "publish"  # the sealed version is what readers of whole refreshes see
     END = "end"  # staging is gone, the run is over
@@ -58,6 +58,7 @@ TRANSITIONS: dict[tuple[State, Event], State] = {
     (State.REFRESHING, Event.PARK): State.REFRESHING,
     (State.REFRESHING, Event.ADOPT): State.REFRESHING,
     (State.REFRESHING, Event.PREPARE): State.REFRESHING,
+    (State.REFRESHING, Event.LOSE): State.REFRESHING,
     (State.REFRESHING, Event.FREEZE): State.FINISHING,
     (State.REFRESHING, Event.ABANDON): State.IDLE,
     (State.FINISHING, Event.REGISTER): State.FINISHING,

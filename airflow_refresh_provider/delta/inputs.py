@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from deltalake import DeltaTable
+
 from airflow_refresh_provider.core.changes import ChangedRows, FeedRows, FileTables, Means, NewFiles
 from airflow_refresh_provider.core.history import InputHistory, of_files
 from airflow_refresh_provider.core.inputs import Format, Input
@@ -166,9 +168,17 @@ def _missing(name: str, path: str, wanted: str) -> Invalid:
 
 def _lost_version(pin: DeltaPin) -> str | None:
     try:
-        table = open_table(pin.location, pin.version)
+        return _other_than(pin, open_table(pin.location, pin.version))
+    except RefreshError:
+        list_log(pin.location)  # raises where it is the storage that fails: the version is not lost for that
+    try:
+        return _other_than(pin, open_table(pin.location, pin.version))
     except RefreshError as error:
         return f"version {pin.version} of {pin.location} cannot be opened any more: {error.message}"
+
+
+def _other_than(pin: DeltaPin, table: DeltaTable | None) -> str | None:
+    """Why what was opened is not what was pinned."""
     if table is None and list_log(pin.location) is None:
         return f"there is no Delta table at {pin.location} any more"
     if table is None:

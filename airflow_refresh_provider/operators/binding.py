@@ -21,7 +21,7 @@ from airflow_refresh_provider.core.mode import asked_for
 from airflow_refresh_provider.core.recovery import OnInterrupted
 from airflow_refresh_provider.core.request import IfRunning, Request
 from airflow_refresh_provider.core.results import Outcome, RunResult
-from airflow_refresh_provider.errors import Failed, Interrupted, Invalid, RefreshError, Refused, Retry
+from airflow_refresh_provider.errors import Explained, Failed, Interrupted, Invalid, RefreshError, Refused, Retry
 from airflow_refresh_provider.hooks.refresh import RefreshHook
 from airflow_refresh_provider.operators import metrics
 from airflow_refresh_provider.operators.form import check_values
@@ -248,5 +248,5 @@ def _scheduled(context: Context) -> bool:
     return bool(context["dag_run"].run_type != "manual")
 
 
-def _told(error: RefreshError) -> str:
+def _told(error: Explained) -> str:
     return f"{error.message}\nHow the data was left: {error.left}\nWhat to do: {error.next}"

@@ -20,7 +20,7 @@ from airflow_refresh_provider.core.results import (
     Outcome,
     RunResult,
 )
-from airflow_refresh_provider.errors import Failed, Interrupted, Invalid, RefreshError, Refused
+from airflow_refresh_provider.errors import Failed, Invalid, RefreshError, Refused
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.runner import inputs
 from airflow_refresh_provider.runner.refresh import refresh
@@ -62,8 +62,6 @@ def _step(ports: Ports, link: Link, before: Sequence[CascadeStep], request: Requ
     ports.watch.note(f"refreshing {name}")
     try:
         result = _refreshed(ports, name, request)
-    except Interrupted:
-        raise
     except RefreshError as error:
         state = CascadeState.REFUSED if isinstance(error, Refused) else CascadeState.FAILED
         return CascadeStep(name=name, state=state, reason=error.message, error=Complaint(**error.told))

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from airflow_refresh_provider.core.lifecycle import Event, State
-from airflow_refresh_provider.core.policy import KEY_ERRORS, UNREADABLE
+from airflow_refresh_provider.core.lifecycle import TRANSITIONS, Event, State
+from airflow_refresh_provider.core.policy import KEY_ERRORS, SURROUNDINGS, UNREADABLE
 from airflow_refresh_provider.core.record import Record
 from airflow_refresh_provider.core.request import Request
 from airflow_refresh_provider.core.results import HistoryEntry, Outcome, RunResult
 from airflow_refresh_provider.core.suspending import after_failure, counts
-from airflow_refresh_provider.errors import Failed, Invalid, Lost, RefreshError, Refused, StaleSnapshot
+from airflow_refresh_provider.errors import Failed, Interrupted, Invalid, Lost, RefreshError, Refused, StaleSnapshot
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.control import EventRow, Snapshot
 from airflow_refresh_provider.ports.log import LogGap
@@ -78,7 +78,7 @@ def let_go_on_failure(tenure: Tenure) -> Iterator[None]:
         yield
     except Lost:
         raise
-    except (RefreshError, LogGap, KeyboardInterrupt):
+    except (RefreshError, LogGap, Interrupted, KeyboardInterrupt):
         let_go(tenure)
         raise
 
@@ -96,15 +96,17 @@ def note_failure(tenure: Tenure, error: RefreshError) -> None:
         return noted.model_copy(update=counted)
 
     with suppress(RefreshError):  # what went wrong before is what the caller has to hear
-        if tenure.record().state is State.FINISHING:
+        if (tenure.record().state, Event.LOSE) in TRANSITIONS:
             tenure.write_record(Event.LOSE, change)
 
 
 def must_be_kept(tenure: Tenure, error: RefreshError) -> bool:
-    """Whether the run has frozen staging: from then on it is resumed, not given up.
+    """Whether the run has frozen staging: from then on it is resumed, not given up. Nor is one that did nothing wrong.
 
     One that found its windows not to add up, because the data themselves are wrong, would only find it again.
     """
+    if error.code in SURROUNDINGS:
+        return True
     record = tenure.record()
     frozen = record.run.frozen if record.run else None
     refuted = frozen is not None and not frozen.current.compared and error.code in KEY_ERRORS

@@ -16,7 +16,7 @@ from airflow_refresh_provider.core.ownership import CONTROL, DEFINITION
 from airflow_refresh_provider.core.pins import DeltaPin, FilesPin, Pin, VersionVector, same_versions
 from airflow_refresh_provider.core.record import Published, Record
 from airflow_refresh_provider.core.results import Complaint, DueReport, Freshness, InputLag, Outcome
-from airflow_refresh_provider.errors import Failed, Interrupted, Invalid, RefreshError, Refused
+from airflow_refresh_provider.errors import Failed, Invalid, RefreshError, Refused
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.runner import inputs, reports, targets, windows
 from airflow_refresh_provider.runner.start import judge, known
@@ -89,8 +89,6 @@ def freshness_or_error(ports: Ports, record: Record, *, why: bool) -> Freshness:
     """As `freshness`, with the error in the answer: one definition that cannot be looked at hides no other."""
     try:
         return _freshness(ports, record, why=why)
-    except Interrupted:
-        raise
     except RefreshError as error:
         return Freshness(name=record.name, target_lag_seconds=_wanted(record), error=Complaint(**error.told))
 
@@ -100,8 +98,6 @@ def _told_of(name: str) -> Iterator[None]:
     """An error of a look names the definition that was looked at."""
     try:
         yield
-    except Interrupted:
-        raise
     except RefreshError as error:
         raise error.about(name) from error
 

@@ -19,7 +19,7 @@ from airflow_refresh_provider.core.pins import digests
 from airflow_refresh_provider.core.plan import Chunk, Round, Target, Unit, Way
 from airflow_refresh_provider.core.record import Run
 from airflow_refresh_provider.core.ways import INTEGERS, LOOKING
-from airflow_refresh_provider.errors import Conflict, Interrupted, Lost, Retry
+from airflow_refresh_provider.errors import Conflict, Lost, Retry
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.engine import ApplyTask, EngineSession, Stamp
 from airflow_refresh_provider.runner import inputs, journal, targets
@@ -46,7 +46,7 @@ def merge(tenure: Tenure, session: EngineSession, workers: int, stop: threading.
         futures = [pool.submit(_merge_alone, held, stop) for held in claims]
         try:
             wait(futures)
-        except Interrupted:
+        except BaseException:  # the units' own errors are in their futures: the process is asked to stop
             stop.set()
             for held in claims:
                 tenure.ports.engine.release(held.claim.session)

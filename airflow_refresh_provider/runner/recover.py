@@ -8,7 +8,7 @@ from airflow_refresh_provider.core.record import Record
 from airflow_refresh_provider.core.recovery import Admission, Step, admit
 from airflow_refresh_provider.core.request import Request
 from airflow_refresh_provider.core.results import Complaint, Recovery
-from airflow_refresh_provider.errors import Interrupted, RefreshError
+from airflow_refresh_provider.errors import RefreshError
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.runner import staged
 from airflow_refresh_provider.runner.refresh import carry_on
@@ -35,8 +35,6 @@ def recover(ports: Ports, name: str | None) -> list[Recovery]:
 def _recovered_or_error(ports: Ports, record: Record) -> Recovery:
     try:
         return _recover(ports, record.name)
-    except Interrupted:
-        raise
     except RefreshError as error:
         run_id, complaint = record.run.run_id if record.run else None, Complaint(**error.told)
         return Recovery(name=record.name, run_id=run_id, action="failed", reason=error.message, error=complaint)

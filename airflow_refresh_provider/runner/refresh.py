@@ -126,7 +126,7 @@ def kept_or_given_up(tenure: Tenure) -> Iterator[None]:
     except Retry:
         ending.let_go_or_lose(tenure)
         raise
-    except (RefreshError, KeyboardInterrupt):
+    except (RefreshError, Interrupted, KeyboardInterrupt):
         ending.let_go(tenure)
         raise
 

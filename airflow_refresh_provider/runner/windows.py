@@ -17,7 +17,7 @@ from airflow_refresh_provider.core.history import InputHistory
 from airflow_refresh_provider.core.mode import Mode
 from airflow_refresh_provider.core.pins import DeltaPin, Pin, VersionVector, follows
 from airflow_refresh_provider.core.plan import ChangeCounts, Frozen, Round, StagedTable
-from airflow_refresh_provider.core.policy import check_deletes
+from airflow_refresh_provider.core.policy import SURROUNDINGS, check_deletes
 from airflow_refresh_provider.core.record import Published, Record, Run
 from airflow_refresh_provider.core.request import Request
 from airflow_refresh_provider.core.scope import Scope, ScopeFacts, scope
@@ -100,10 +100,9 @@ def load(tenure: Tenure, session: EngineSession, source: Source, ready: Ready) -
     if by_input is None:
         return None, "an input has not kept the changes in its window"
     tenure.ports.watch.stage("changes")
-    try:
-        staged_table = session.read_windows(_task(tenure, run, source, ready, by_input))
-    except (Failed, Invalid) as error:
-        return None, f"the changes of the inputs cannot be read: {error.message}"
+    staged_table, unread = _staged(session, _task(tenure, run, source, ready, by_input))
+    if staged_table is None:
+        return None, unread
     # Spark passes over a first commit that is cleaned out while it reads.
     if _known(tenure.ports, run, published) is None:
         return None, "the log of an input was cleaned out while its window was read"
@@ -111,6 +110,16 @@ def load(tenure: Tenure, session: EngineSession, source: Source, ready: Ready) -
     if any(op == DOUBTFUL for _, op in rows):
         return None, "a key has no value, or more than one row, after the changes of the inputs"
     return _frozen(run, ready, told(staged_table, rows, ready.rows)), None
+
+
+def _staged(session: EngineSession, task: WindowTask) -> tuple[StagedTable | None, str | None]:
+    """The staged changes, or why they cannot be read. A full disk is no reason: comparing would need more of it."""
+    try:
+        return session.read_windows(task), None
+    except (Failed, Invalid) as error:
+        if error.code in SURROUNDINGS:
+            raise
+        return None, f"the changes of the inputs cannot be read: {error.message}"
 
 
 def told(changes: StagedTable, rows: Mapping[tuple[int, str], int], target_rows: int) -> Comparison:

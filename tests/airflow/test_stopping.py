@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
 
@@ -105,6 +106,31 @@ def test_a_task_that_takes_too_long_ends_its_statement_and_leaves_the_run_to_the
     assert isinstance(engine, MemoryEngine)
     assert closed[0] in engine.released
     assert shared.world.record.published == published
+    shared.world.lake.step = lambda _what: None
+    assert airflow.run(dag).state == "success"
+    assert shared.world.fresh()
+
+
+def test_a_task_that_takes_too_long_does_not_wait_for_its_units(airflow: Airflow, share: Callable[..., Shared]) -> None:
+    shared = share(layout="vnode", vnodes=4, **CHUNKED)
+    shared.world.run()
+    shared.world.become(*[row(i, "b") for i in range(1, 9)])
+    body = SINGLE.replace('task_id="refresh"', 'task_id="refresh", execution_timeout=timedelta(seconds=2)')
+    dag = airflow.dag(
+        body.format(definition=shared.definition).replace("import datetime", "import datetime, timedelta")
+    )
+    at_work, released = threading.Event(), threading.Event()
+
+    def step(what: str) -> None:
+        if what == "release session" and at_work.is_set():
+            released.set()
+        if what.startswith("commit /gold"):
+            at_work.set()
+            assert released.wait(60), "nobody ended the statements of the units"
+
+    shared.world.lake.step = step
+    assert airflow.run(dag).tasks == {"refresh": "failed"}
+    assert released.is_set()
     shared.world.lake.step = lambda _what: None
     assert airflow.run(dag).state == "success"
     assert shared.world.fresh()

@@ -15,7 +15,7 @@ from deltalake import DeltaTable, write_deltalake
 from airflow_refresh_provider.core.inputs import Format, Input
 from airflow_refresh_provider.core.pins import DeltaPin, FilesPin
 from airflow_refresh_provider.delta.inputs import DeltaInputProbe
-from airflow_refresh_provider.errors import Invalid
+from airflow_refresh_provider.errors import Invalid, Retry
 from tests.contract.tables import rows, write
 
 PROBE = DeltaInputProbe()
@@ -129,6 +129,21 @@ def test_a_table_that_is_gone_replaced_or_cleaned_is_unreadable(tmp_path: Path) 
     write(tmp_path / "t", rows(1))
     write(tmp_path / "t", rows(1))
     assert "another table" in (PROBE.unreadable(pin) or "")
+
+
+def test_storage_that_fails_is_not_taken_for_a_version_that_is_lost(tmp_path: Path) -> None:
+    write(tmp_path / "t", rows(1))
+    pin = PROBE.pin("orders", _delta(tmp_path / "t"))
+    log = tmp_path / "t" / "_delta_log"
+    log.rename(tmp_path / "away")
+    log.symlink_to(log)
+    with pytest.raises(Retry, match="levels of symbolic links"):
+        PROBE.unreadable(pin)
+    log.unlink()
+    (tmp_path / "away").rename(log)
+    assert PROBE.unreadable(pin) is None
+    (log / f"{0:020}.json").write_text("{}")
+    assert "version 0" in (PROBE.unreadable(pin) or "")
 
 
 def test_what_is_missing_is_named_with_the_folder_that_is_there(tmp_path: Path) -> None:

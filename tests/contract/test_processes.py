@@ -15,7 +15,7 @@ from deltalake import DeltaTable
 
 from airflow_refresh_provider.delta.control_table import COMPACT_EVERY, ControlTable
 from airflow_refresh_provider.delta.store import DeltaControlStore
-from airflow_refresh_provider.errors import Retry, StaleSnapshot
+from airflow_refresh_provider.errors import Interrupted, Retry, StaleSnapshot
 from tests.contract.samples import REGISTER, moment, record
 from tests.contract.troubled import Full, Troubled, lose_the_answer
 from tests.contract.writers import race
@@ -129,3 +129,16 @@ def test_a_failing_compaction_does_not_fail_the_commit_before_it(tmp_path: Path)
         view = store.commit(view, record("orders", generation), REGISTER, moment(generation))
     assert tried == ["state"]
     assert store.records() == [record("orders", COMPACT_EVERY - 1)]
+
+
+def test_whoever_is_asked_to_stop_while_files_are_merged_stops(tmp_path: Path) -> None:
+    asked = Interrupted("interrupted", "stop", left="", next="")
+    store = DeltaControlStore(str(tmp_path / "control"), partial(Full, ends=asked))
+
+    def commit_until_files_are_merged() -> None:
+        view = store.read("orders")
+        for generation in range(COMPACT_EVERY):
+            view = store.commit(view, record("orders", generation), REGISTER, moment(generation))
+
+    with pytest.raises(Interrupted):
+        commit_until_files_are_merged()

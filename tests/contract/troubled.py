@@ -33,11 +33,12 @@ class Full(ControlTable):
     """There is room for the rows, but not for merging files. `tried` has an entry for each time it was."""
 
     tried: list[str] = field(default_factory=list)
+    ends: BaseException = field(default_factory=lambda: Failed("disk_full", "no room", left="", next=""))
 
     def compact(self) -> None:
         """Fail as on a disk that is full."""
         self.tried.append(self.name)
-        raise Failed("disk_full", "no room", left="", next="")
+        raise self.ends
 
 
 def lose_the_answer() -> None:

@@ -390,3 +390,20 @@ def test_a_run_that_cannot_read_its_inputs_any_more_is_given_up_by_the_next(code
         "the pinned input cannot be read any more: x has no files any more"
     )
     assert world.fresh()
+
+
+@pytest.mark.parametrize("code", ["disk_full", "storage_denied"])
+def test_a_load_that_meets_trouble_of_its_surroundings_goes_on_when_that_is_mended(code: str) -> None:
+    world = World(*[row(i) for i in range(20)], chunking={"one_commit_up_to": 1, "chunk_rows": 1})
+    world.run()
+    world.lake.append(INPUT, [row(i) for i in range(20, 30)])
+    trouble = Failed(code, "no room, or no right", left="as it was", next="mend it")
+    with at(world.lake, "commit memory://staging", lambda: trouble, nth=2), pytest.raises(Failed, match="no room"):
+        world.run()
+    kept = world.interrupted
+    assert kept.lease.owner is None
+    with at(world.lake, "no such step") as steps:
+        result = world.another()
+    assert result.resumed and result.run_id == kept.run_id
+    assert world.fresh()
+    assert sum(step.startswith("commit memory://") and step.endswith("/rows") for step in steps) == 1

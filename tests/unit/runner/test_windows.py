@@ -334,3 +334,13 @@ def test_an_interrupted_run_goes_on_with_its_own_window() -> None:
     assert (result.resumed, result.mode, result.windows) == (True, "incremental", {"x": (1, 3)})
     assert world.run().windows == {"x": (3, 4)}
     assert world.fresh()
+
+
+def test_a_full_disk_is_no_reason_to_compare_everything() -> None:
+    world = incremental()
+    change(world)
+    full = Failed("disk_full", "no room", left="as it was", next="make room")
+    with at(world.lake, "commit memory://staging", lambda: full), pytest.raises(Failed, match="no room"):
+        world.run()
+    result = world.another()
+    assert (result.mode, result.resumed) == ("incremental", True) and world.fresh()
