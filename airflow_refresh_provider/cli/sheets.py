@@ -274,6 +274,7 @@ def _(value: Differences) -> dict[str, Cell]:
         "rows of the target": value.target_rows,
         "target version": None if value.target_version is None else str(value.target_version),
         "inputs": _inputs(value.input_versions),
+        "megabytes": None if value.bytes is None else f"{value.bytes / 1e6:,.1f}",
         "seconds": f"{value.seconds:.1f}",
     }
 

@@ -96,6 +96,17 @@ def check_result(result: Columns, keys: tuple[str, ...]) -> None:
         )
 
 
+def check_partitions(result: Columns, partition_by: tuple[str, ...]) -> None:
+    """Refuse to part a table by bytes: the names of folders are text, and change them. Raises Invalid."""
+    parted = {name.lower() for name in partition_by}
+    if unfit := [c.name for c in result if c.name.lower() in parted and c.type.lower() == "binary"]:
+        raise Invalid(
+            "partition_type",
+            f"the column {unfit[0]}, which the target is partitioned by, is binary",
+            next="Turn it into text in the query, such as with hex(...), or partition by another column.",
+        )
+
+
 def check_named(result: tuple[str, ...] | None, fields: Mapping[str, Iterable[str]]) -> None:
     """Refuse fields of a definition that name columns which a result of these names does not have. Raises Invalid."""
     if result is None:

@@ -175,7 +175,10 @@ class Definition(Stored):
         default="auto",
         description=f"How finely work is cut, 1 to {MAX_VNODES}; with layout `vnode` fixed for the table's life.",
     )
-    partition_by: ColumnNames = Field(default=(), description="Partition columns; layout `plain` only.")
+    partition_by: ColumnNames = Field(
+        default=(),
+        description="Partition columns, none of them binary; layout `plain` only. Empty text in one is NULL.",
+    )
     cluster_by: ClusterColumnNames = Field(
         default=(), description="Clustering columns, at most four; layout `plain` only."
     )

@@ -31,7 +31,7 @@ class Target(Stored):
     """The target as it is known after it was made ready: its identity never changes inside a run.
 
     `columns` are all columns in table order, hidden ones included; `vnodes` is the granularity of this run (of the
-    table's life in layout vnode).
+    table's life in layout vnode). `partition_by` are the columns that its folders stand for.
     """
 
     location: str
@@ -39,6 +39,7 @@ class Target(Stored):
     columns: Columns
     vnodes: int
     deletion_vectors: bool
+    partition_by: tuple[str, ...] = ()
 
 
 class Split(Stored):

@@ -304,7 +304,10 @@ class UnitOfWork(Stored):
 
 
 class Differences(Stored):
-    """Target against query at one set of input versions; nothing was written."""
+    """Target against query at one set of input versions; nothing was written.
+
+    `bytes`: the data files of inputs and target together, null where a log does not tell.
+    """
 
     name: str
     target: str
@@ -315,6 +318,7 @@ class Differences(Stored):
     target_rows: int
     equal: bool
     samples: tuple[DifferenceSample, ...] = ()
+    bytes: int | None = None
     seconds: float
 
 

@@ -182,7 +182,7 @@ class EngineSession(Protocol):
         """Commit a marker and nothing else (a fence, a seal, an empty chunk)."""
         ...
 
-    def check_keys(self, source: Source) -> KeyReport:
+    def check_keys(self, source: Source, target: Target) -> KeyReport:
         """Count rows and find NULL and duplicate keys, reading no more than the key columns."""
         ...
 

@@ -115,7 +115,7 @@ class MemorySession:
         self._alive()
         self._lake.transact(location, lambda _base: Change("WRITE"), stamp)
 
-    def check_keys(self, source: Source) -> KeyReport:
+    def check_keys(self, source: Source, target: Target) -> KeyReport:
         """Count rows, NULL keys and duplicate keys."""
         self._alive()
         return key_report(self._evaluate(source), source.keys)

@@ -10,7 +10,7 @@ from airflow_refresh_provider.core.columns import check_change, check_result, sc
 from airflow_refresh_provider.core.definition import Deletes
 from airflow_refresh_provider.core.marker import Marker
 from airflow_refresh_provider.core.note import Note, NoteKind
-from airflow_refresh_provider.core.pins import digests
+from airflow_refresh_provider.core.pins import VersionVector, digests
 from airflow_refresh_provider.core.plan import Plan
 from airflow_refresh_provider.core.policy import check_keys
 from airflow_refresh_provider.core.record import Record
@@ -91,5 +91,14 @@ def _differences(
         target_rows=compared.target_rows,
         equal=total.total == 0,
         samples=tuple(DifferenceSample(op=s.op, desired=s.desired, found=s.found) for s in found),
+        bytes=_bytes(ports, plan.pins, definition.target),
         seconds=watch.total(),
     )
+
+
+def _bytes(ports: Ports, pins: VersionVector, target: str) -> int | None:
+    """How large the data files are that a comparison is about."""
+    facts = ports.log.facts(target)
+    sizes = [*(pin.bytes for pin in pins.values()), facts.bytes if facts else None]
+    known = [size for size in sizes if size is not None]
+    return sum(known) if len(known) == len(sizes) else None

@@ -18,7 +18,7 @@ from airflow_refresh_provider.core.results import Dropped, Outcome
 from airflow_refresh_provider.errors import Lost, Refused, StaleSnapshot
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.control import Snapshot
-from airflow_refresh_provider.runner import ending, reports, staged
+from airflow_refresh_provider.runner import ending, reports, staged, targets
 from airflow_refresh_provider.runner.start import judge, known
 from airflow_refresh_provider.runner.takeover import close, held_anew, sessions, shut_out
 from airflow_refresh_provider.runner.tenure import WRITE_TRIES, Tenure, commit, contended
@@ -73,7 +73,7 @@ def _begin(ports: Ports, name: str, *, stop: bool) -> tuple[_Reset, Record]:
         record = known(ports, name, snapshot.record)
         if not stop and admit(record, judge(ports, record), ports.clock.now()) is Admission.BUSY:
             raise _at_work(record)
-        generation = record.generation + 1
+        generation = targets.next_generation(ports, record)
         run = _taken(ports, record.run, generation) if record.run else None
         with suppress(StaleSnapshot):
             commit(ports, snapshot, record.after(Event.DROP, generation=generation, run=run), Event.DROP)

@@ -114,7 +114,7 @@ def _first_load(
 ) -> Frozen | None:
     """A load straight into the empty target, None when it has to be staged."""
     tenure.ports.watch.stage("check")
-    keys = session.check_keys(inputs.by_files(tenure.ports, source))
+    keys = session.check_keys(inputs.by_files(tenure.ports, source), ready.target)
     left = "The target is there, without rows."
     check_keys(keys.null_keys, keys.duplicate_keys, keys.null_examples, keys.duplicate_examples, left)
     definition = tenure.run().definition

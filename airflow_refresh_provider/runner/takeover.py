@@ -192,8 +192,9 @@ def _reached(tenure: Tenure, target: Target, frozen: Frozen, slot: int) -> int:
 def _draw(ports: Ports, snapshot: Snapshot, record: Record, event: Event, origin: str | None) -> Tenure | None:
     """Put the run under a new generation held by this process; None when somebody else was quicker."""
     assert record.run is not None
-    generation = record.generation + 1
-    fresh = held_anew(ports, record.run, generation, keep_claims=event is Event.ADOPT, origin=origin)
+    adopted = event is Event.ADOPT
+    generation = record.generation + 1 if adopted else targets.next_generation(ports, record)
+    fresh = held_anew(ports, record.run, generation, keep_claims=adopted, origin=origin)
     try:
         commit(ports, snapshot, record.after(event, run=fresh, generation=generation), event)
     except StaleSnapshot:

@@ -17,6 +17,7 @@ from airflow_refresh_provider.core.columns import (
     Column,
     Columns,
     check_change,
+    check_partitions,
     check_result,
     schema_change,
 )
@@ -33,7 +34,7 @@ from airflow_refresh_provider.core.ownership import (
 )
 from airflow_refresh_provider.core.plan import Target
 from airflow_refresh_provider.core.policy import versions_told
-from airflow_refresh_provider.core.record import Published, Run
+from airflow_refresh_provider.core.record import Published, Record, Run
 from airflow_refresh_provider.errors import Failed
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.engine import EngineSession, TargetSpec
@@ -70,6 +71,13 @@ def highest_generation(ports: Ports, location: str) -> int:
     return max((Marker.of(v).generation for v in ports.log.markers(location).values()), default=0)
 
 
+def next_generation(ports: Ports, record: Record) -> int:
+    """Above what the record has drawn, and what its target has seen: control tables may be those of a backup."""
+    location = record.run.definition.target if record.run else record.definition.target
+    seen = highest_generation(ports, location) if ports.log.facts(location) else 0
+    return 1 + max(record.generation, seen)
+
+
 def make_ready(ports: Ports, session: EngineSession, run: Run, result: Columns, rows: int) -> Ready:
     """Create the target, or bring columns and properties up to the definition. `rows` is about what it will hold."""
     definition = run.definition
@@ -78,6 +86,7 @@ def make_ready(ports: Ports, session: EngineSession, run: Run, result: Columns, 
     check(ports, definition, found)
     planned = run.plan.target
     vnodes = planned.vnodes if planned else _vnodes(definition, found, rows)
+    check_partitions(result, found.partitioned_by if found else definition.partition_by)
     if found is not None:
         _extend(session, definition, result)
     session.prepare(
@@ -108,6 +117,7 @@ def read(ports: Ports, session: EngineSession, location: str, vnodes: int) -> Re
         columns=session.columns(location),
         vnodes=int(facts.properties.get(VNODES, vnodes)),
         deletion_vectors=facts.properties.get("delta.enableDeletionVectors", "false").lower() == "true",
+        partition_by=facts.partitioned_by,
     )
     return Ready(target, facts.version, facts.rows)
 

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as F
 
-from airflow_refresh_provider.core.columns import HIDDEN, OP, ROW_HASH, VNODE, visible
+from airflow_refresh_provider.core.columns import HIDDEN, OP, ROW_HASH, VNODE, Column, visible
 from airflow_refresh_provider.core.pins import DeltaPin, FilesPin, Pin
 from airflow_refresh_provider.core.plan import Split, StagedTable, Target
 from airflow_refresh_provider.errors import Failed
@@ -20,6 +20,9 @@ from airflow_refresh_provider.ports.engine import Source
 from airflow_refresh_provider.spark import ddl, sql
 
 _RANK = OP  # any reserved name will do: no column of a query can have it
+_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+"""The name of a folder whose rows have NULL in the column that it stands for."""
+_TEXT = re.compile(r"(string|varchar|char)\b", re.IGNORECASE)
 _PATTERN = re.compile(r"[\[\]{}*?\\]")
 
 
@@ -43,7 +46,15 @@ def over(spark: SparkSession, source: Source, reads: Mapping[str, DataFrame]) ->
 def shaped(rows: DataFrame, target: Target) -> DataFrame:
     """The visible columns of the target, by name and in its types."""
     columns = visible(target.columns)
-    return rows.selectExpr(*(f"CAST({sql.name(c.name)} AS {c.type}) AS {sql.name(c.name)}" for c in columns))
+    return rows.selectExpr(*(f"{_stored(c, target)} AS {sql.name(c.name)}" for c in columns))
+
+
+def _stored(column: Column, target: Target) -> str:
+    """A value as the target gives it back. The name of a folder cannot hold some texts: they are stored as NULL."""
+    value = f"CAST({sql.name(column.name)} AS {column.type})"
+    if column.name not in target.partition_by or not _TEXT.match(column.type):
+        return value
+    return f"nullif(nullif({value}, ''), '{_NO_VALUE}')"
 
 
 def desired(

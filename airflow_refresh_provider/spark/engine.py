@@ -86,9 +86,9 @@ class SparkEngineSession:
         with self._act("The target's rows were not touched."):
             writing.mark(self._spark, location, stamp)
 
-    def check_keys(self, source: Source) -> KeyReport:
+    def check_keys(self, source: Source, target: Target) -> KeyReport:
         with self._act("The target was not changed.", source):
-            return keycheck.check(content.newest(content.result(self._spark, source), source), source.keys)
+            return keycheck.check(content.desired(self._spark, source, target), source.keys)
 
     def stage_rows(self, source: Source, target: Target, split: Split, location: str, stamp: Stamp) -> None:
         with self._act("The target was not changed; staged splits are kept.", source):

@@ -20,7 +20,15 @@ from airflow_refresh_provider.core.plan import ChangeCounts, Chunk, Target, Way
 from airflow_refresh_provider.core.ways import INTEGERS, LOOKING
 from airflow_refresh_provider.delta.log import DeltaTableLog
 from airflow_refresh_provider.delta.staging import StagingFolders
-from airflow_refresh_provider.ports.engine import ApplyTask, CompareTask, Comparison, Source, Stamp, TargetSpec
+from airflow_refresh_provider.ports.engine import (
+    ApplyTask,
+    CompareTask,
+    Comparison,
+    KeyReport,
+    Source,
+    Stamp,
+    TargetSpec,
+)
 from airflow_refresh_provider.spark import sql
 from airflow_refresh_provider.spark.endpoint import Endpoint
 from airflow_refresh_provider.spark.engine import SparkEngineSession
@@ -75,7 +83,14 @@ class Lake:
             columns=self.session.columns(location),
             vnodes=vnodes,
             deletion_vectors=facts.properties.get("delta.enableDeletionVectors") == "true",
+            partition_by=facts.partitioned_by,
         )
+
+    def keys(self, source: Source) -> KeyReport:
+        """What is found about the keys of a source, for a target in its own columns."""
+        columns = self.session.describe(source)
+        target = Target(location="/none", table_id="none", columns=columns, vnodes=1, deletion_vectors=False)
+        return self.session.check_keys(source, target)
 
     def stamp(self, target: Target, kind: NoteKind = NoteKind.CHUNK) -> Stamp:
         """A stamp younger than all before it."""

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from airflow_refresh_provider.core.plan import Way
+from airflow_refresh_provider.core.plan import Target, Way
 from airflow_refresh_provider.errors import Invalid, Retry
 from airflow_refresh_provider.spark.engine import ClassicEngine
 from airflow_refresh_provider.spark.sessions import open_classic
@@ -59,7 +59,7 @@ def _acts(lake: Lake) -> dict[str, object]:
         for way, content in zip(ways, (_UPSERTED, _THEN), strict=True):
             told[way] = lake.refresh(target, content, way).model_dump()
     told["from nothing"] = _to_and_from_nothing(lake)
-    told["duplicates"] = lake.session.check_keys(source("SELECT 1 AS k FROM range(2)", "k")).duplicate_keys
+    told["duplicates"] = lake.keys(source("SELECT 1 AS k FROM range(2)", "k")).duplicate_keys
     try:
         lake.session.describe(source("SELECT nope", "k"))
     except Invalid as error:
@@ -81,8 +81,11 @@ def _released(spark: SparkSession) -> str:
     engine = ClassicEngine(spark)
     session = engine.open("long")
     endless = source("SELECT id AS k FROM range(1000000000000)", "k")
+    target = Target(
+        location="/none", table_id="none", columns=session.describe(endless), vnodes=1, deletion_vectors=False
+    )
     with ThreadPoolExecutor(1) as pool:
-        statement = pool.submit(session.check_keys, endless)
+        statement = pool.submit(session.check_keys, endless, target)
         end = time.monotonic() + _LONGEST_SECONDS
         while not spark.sparkContext.statusTracker().getActiveJobsIds():
             assert time.monotonic() < end

@@ -41,7 +41,7 @@ def _with(rows: str) -> Source:
     ],
 )
 def test_missing_and_repeated_keys_are_counted_and_shown(lake: Lake, rows: str, report: KeyReport) -> None:
-    found = lake.session.check_keys(_with(rows))
+    found = lake.keys(_with(rows))
 
     assert found.model_copy(update={"null_examples": tuple(sorted(found.null_examples))}) == report
 
@@ -138,7 +138,7 @@ def test_an_input_that_is_missing_or_damaged_is_told_as_such(lake: Lake, tmp_pat
         (table.model_copy(update={"location": str(tmp_path / "absent")}), "input_missing"),
     ):
         with pytest.raises(Failed) as failed:
-            lake.session.check_keys(_reading(pin))
+            lake.keys(_reading(pin))
         assert failed.value.code == code, failed.value.message
         assert _three_parts(failed.value)
 

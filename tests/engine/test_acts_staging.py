@@ -124,7 +124,7 @@ def test_the_newest_row_of_each_key_counts_and_ties_are_broken_the_same_way(lake
     tied = ["(3, 5, 'a'), (3, 5, 'b')", "(3, 5, 'b'), (3, 5, 'a')"]
     first, turned = (source(query.format(rows), "k", latest_by="at") for rows in tied)
     target = lake.target(first)
-    report = lake.session.check_keys(first)
+    report = lake.keys(first)
     lake.load(target, first)
 
     assert (report.rows, report.duplicate_keys) == (3, 0)

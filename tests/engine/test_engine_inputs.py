@@ -50,7 +50,7 @@ def test_a_file_is_read_by_its_very_name(lake: Lake, name: str) -> None:
     (file,) = folder.glob("*.parquet")
     shutil.copy(file, folder / name)
 
-    assert lake.session.check_keys(_of(_pin(folder / name))).rows == 3
+    assert lake.keys(_of(_pin(folder / name))).rows == 3
 
 
 def test_only_pinned_files_are_read(lake: Lake) -> None:
@@ -58,15 +58,15 @@ def test_only_pinned_files_are_read(lake: Lake) -> None:
     pinned = _pin(folder)
     lake.spark.sql("SELECT id AS k FROM range(9)").write.mode("append").parquet(str(folder))
 
-    assert lake.session.check_keys(_of(pinned)).rows == 3
-    assert lake.session.check_keys(_of(_pin(folder))).rows == 12
+    assert lake.keys(_of(pinned)).rows == 3
+    assert lake.keys(_of(_pin(folder))).rows == 12
 
 
 def test_only_the_pinned_version_is_read(lake: Lake) -> None:
     pinned = lake.input("SELECT id AS k FROM range(3)")
     lake.spark.sql("SELECT id AS k FROM range(9)").write.format("delta").mode("append").save(pinned.location)
 
-    assert lake.session.check_keys(_of(pinned)).rows == 3
+    assert lake.keys(_of(pinned)).rows == 3
 
 
 def test_a_table_of_which_the_files_are_given_is_read_by_these_and_in_its_own_columns(lake: Lake) -> None:
@@ -80,8 +80,8 @@ def test_a_table_of_which_the_files_are_given_is_read_by_these_and_in_its_own_co
     first = _by_files(_of(pinned), *(path for path, _size in files if lake.spark.read.parquet(path).columns == ["k"]))
 
     assert lake.session.describe(first) == lake.session.describe(everything) == lake.session.describe(_of(pinned))
-    assert lake.session.check_keys(first).rows == 3
-    assert lake.session.check_keys(everything).rows == 9
+    assert lake.keys(first).rows == 3
+    assert lake.keys(everything).rows == 9
 
 
 def test_subfolders_that_stand_for_columns_are_read_as_such(lake: Lake) -> None:
@@ -121,7 +121,7 @@ def test_a_file_that_is_gone_is_reported_with_its_input(lake: Lake, kind: Format
         file.unlink()
 
     with pytest.raises(Failed, match="the input x: ") as caught:
-        lake.session.check_keys(read)
+        lake.keys(read)
     assert caught.value.code == "input_missing"
 
 
@@ -132,7 +132,7 @@ def test_a_damaged_file_is_reported_with_its_input(lake: Lake) -> None:
         _damaged(file)
 
     with pytest.raises(Failed, match="the input x: ") as caught:
-        lake.session.check_keys(_of(pinned))
+        lake.keys(_of(pinned))
     assert caught.value.code == "input_unreadable"
 
 
@@ -141,4 +141,4 @@ def test_a_query_that_spark_refuses_leaves_the_session_usable(lake: Lake) -> Non
 
     with pytest.raises(Invalid, match=r"line 2, column 3"):
         session.describe(_of(pinned, "SELECT k,\n  nope FROM x"))
-    assert session.check_keys(_of(pinned)).rows == 3
+    assert lake.keys(_of(pinned)).rows == 3

@@ -9,6 +9,7 @@ from airflow_refresh_provider.core.columns import (
     Column,
     SchemaChange,
     check_change,
+    check_partitions,
     check_result,
     schema_change,
     visible,
@@ -92,6 +93,14 @@ def test_results_that_cannot_be_kept_are_invalid(result: tuple[Column, ...], cod
     with pytest.raises(Invalid) as raised:
         check_result(result, ("K",))
     assert raised.value.code == code
+
+
+def test_a_table_is_parted_by_anything_but_bytes() -> None:
+    result = columns("k:int", "P:binary")
+    check_partitions(result, ("k",))
+    with pytest.raises(Invalid) as raised:
+        check_partitions(result, ("k", "p"))
+    assert raised.value.code == "partition_type" and "P" in raised.value.message
 
 
 def test_names_and_other_columns_do_not_make_a_key_unfit() -> None:

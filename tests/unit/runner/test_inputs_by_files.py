@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from airflow_refresh_provider.core.pins import DeltaPin
+from airflow_refresh_provider.core.plan import Target
 from airflow_refresh_provider.ports.engine import CompareTask, Comparison, KeyReport, Source
 from airflow_refresh_provider.ports.memory_engine import MemoryEngine, MemorySession
 from airflow_refresh_provider.ports.memory_lake import MemoryLake
@@ -22,9 +23,9 @@ class Reading(MemorySession):
         super().__init__(engine, session_id)
         self.by_files = engine.by_files
 
-    def check_keys(self, source: Source) -> KeyReport:
+    def check_keys(self, source: Source, target: Target) -> KeyReport:
         self.by_files += ["check"] if source.files else []
-        return super().check_keys(source)
+        return super().check_keys(source, target)
 
     def compare(self, task: CompareTask) -> Comparison:
         self.by_files += ["compare"] if task.source.files else []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -228,3 +229,36 @@ def test_pins_restored_are_those_that_were_read() -> None:
     rebuilt(world)
     now = world.record.published.pins if world.record.published else {}
     assert {n: (p.location, p.digest) for n, p in now.items()} == {n: (p.location, p.digest) for n, p in before.items()}
+
+
+def copied(store: MemoryControlStore) -> MemoryControlStore:
+    """A backup of control tables: later changes do not reach it."""
+    backup = copy.copy(store)
+    vars(backup)["_newest"] = dict(vars(store)["_newest"])
+    return backup
+
+
+@pytest.mark.parametrize("point", ["commit memory://staging", "commit /gold", "answer /gold"])
+@pytest.mark.parametrize("act", ["refresh", "drop"])
+def test_control_tables_of_a_backup_that_was_made_during_a_run_lead_to_a_right_end(point: str, act: str) -> None:
+    world = refreshed(**LIVE, mode="full")
+    world.lake.append(INPUT, [row(k) for k in range(20, 24)])
+    with at(world.lake, point), pytest.raises(Killed):
+        world.run()
+    world.die(world.ports)
+    backup = copied(world.store)
+    world.another()
+    for number in range(30, 40):
+        world.lake.append(INPUT, [row(number)])
+        world.another()
+    world.lake.append(INPUT, [row(99)])
+    world.store = backup
+    world.ports = world.process()
+    world.refreshes = Refreshes(world.ports)
+    if act == "drop":
+        assert world.refreshes.drop(NAME, stop=True).run_abandoned
+        assert world.record.dropped
+        return
+    assert world.run().resumed
+    world.run()
+    assert world.fresh()

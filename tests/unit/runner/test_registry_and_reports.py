@@ -4,6 +4,7 @@ import pytest
 
 from airflow_refresh_provider.core.results import Outcome
 from airflow_refresh_provider.errors import Failed, Invalid, Refused
+from airflow_refresh_provider.ports.memory_table import ROW_BYTES
 from airflow_refresh_provider.runner import staged
 from airflow_refresh_provider.runner.refreshes import Refreshes
 from tests.unit.runner.faults import Killed, at
@@ -168,6 +169,7 @@ def test_comparing_only_tells_the_differences_and_writes_nothing() -> None:
         "U": (row(2, "b"), row(2)),
         "D": (None, row(3)),
     }
+    assert found.bytes == ROW_BYTES * (3 + 3)
     assert len(world.commits) == before
     assert world.record.run is None
     assert not world.staged()
