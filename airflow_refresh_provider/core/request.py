@@ -22,7 +22,7 @@ class Request(Stored):
 
     `origin` is a name for what the refresh is made for: a run that bears it is the caller's own, whoever held it last.
     `scheduled`: nobody has asked for it by hand, so its failures count. `pins`: what to read of inputs at these places,
-    instead of their newest; an input is never read older than it was applied.
+    instead of their newest; a younger state that was applied stays, as long as it is there.
     """
 
     on_interrupted: OnInterrupted = OnInterrupted.RESUME

@@ -118,7 +118,8 @@ class MemoryProbe:
                 return next((f"{f.path} is gone" for f in pin.files if f.path not in table.newest.files), None)
             if table.table_id != pin.table_id:
                 return f"{pin.location} is another table now"
-            return f"version {pin.version} is gone" if pin.version < table.oldest else None
+            kept = table.oldest <= pin.version <= table.newest.commit.version
+            return None if kept else f"version {pin.version} is gone"
 
     def history(self, applied: Pin, newest: Pin) -> InputHistory | None:
         """The commits between two versions; a feed is kept for a week unless the table's properties say none is."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from airflow_refresh_provider.core.definition import Definition
 from airflow_refresh_provider.core.inputs import Input
 from airflow_refresh_provider.core.ownership import CONTROL, DEFINITION
-from airflow_refresh_provider.core.pins import DeltaPin, FilesPin, Pin, VersionVector
+from airflow_refresh_provider.core.pins import DeltaPin, FilesPin, Pin, VersionVector, same_versions
 from airflow_refresh_provider.core.plan import Plan
 from airflow_refresh_provider.core.record import Run
 from airflow_refresh_provider.errors import Failed, Refused
@@ -33,27 +33,32 @@ def newest(ports: Ports, name: str, read: Input) -> Pin:
 def as_asked(ports: Ports, pins: VersionVector, asked: VersionVector, applied: VersionVector) -> VersionVector:
     """The pins, those of asked places as they were asked for; `asked` is by place.
 
-    Nothing goes back in time: a state older than the one applied is passed over. Raises Failed when what was asked for
-    cannot be read any more.
+    Nothing goes back in time by itself: where a younger state than the one asked for was applied and is still there, it
+    stays. One that is gone was taken back by somebody, as when files or folders are restored, and that is followed.
+    Raises Failed when what was asked for cannot be read any more.
     """
-    chosen = {}
-    for name, newest in pins.items():
-        wanted = asked.get(newest.location)
-        if wanted is None or _older(wanted, applied.get(name)):
-            chosen[name] = newest if wanted is None else applied[name]
-            continue
-        if reason := ports.inputs.unreadable(wanted):
-            raise Failed(
-                "pin_unreadable",
-                f"the input {name} was to be read as it was when its cascade began, and cannot be: {reason}",
-                left="Nothing was changed.",
-                next="Begin the cascade again: it takes what is there then.",
-            )
-        chosen[name] = wanted
-    return chosen
+    return {
+        name: _chosen(ports, name, newest, asked.get(newest.location), applied.get(name))
+        for name, newest in pins.items()
+    }
 
 
-def _older(wanted: Pin, applied: Pin | None) -> bool:
+def _chosen(ports: Ports, name: str, newest: Pin, wanted: Pin | None, applied: Pin | None) -> Pin:
+    if wanted is None or same_versions({name: wanted}, {name: newest}):
+        return newest
+    if applied is not None and _older(wanted, applied) and ports.inputs.unreadable(applied) is None:
+        return applied
+    if reason := ports.inputs.unreadable(wanted):
+        raise Failed(
+            "pin_unreadable",
+            f"the input {name} was to be read as it was when its cascade began, and cannot be: {reason}",
+            left="Nothing was changed.",
+            next="Begin the cascade again: it takes what is there then.",
+        )
+    return wanted
+
+
+def _older(wanted: Pin, applied: Pin) -> bool:
     if isinstance(wanted, FilesPin) and isinstance(applied, FilesPin):
         return _newest_file(wanted) < _newest_file(applied)
     return (

@@ -1,9 +1,11 @@
-"""Small Delta tables for the log and input tests, written without Spark."""
+"""Small Delta tables and parquet files for the log and input tests, written without Spark."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
 from arro3.core import Array, DataType, Field, Schema, Table
 from deltalake import CommitProperties, Transaction, write_deltalake
 
@@ -27,3 +29,8 @@ def write(location: Path, data: Table, *, note: str | None = None, markers: dict
             app_transactions=[Transaction(app_id, version) for app_id, version in (markers or {}).items()],
         ),
     )
+
+
+def write_parquet(path: Path, count: int) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.table({"id": list(range(count))}), path)

@@ -7,8 +7,6 @@ import shutil
 from pathlib import Path
 from typing import Literal
 
-import pyarrow as pa  # type: ignore[import-untyped]
-import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
@@ -16,7 +14,7 @@ from airflow_refresh_provider.core.inputs import Format, Input
 from airflow_refresh_provider.core.pins import DeltaPin, FilesPin
 from airflow_refresh_provider.delta.inputs import DeltaInputProbe
 from airflow_refresh_provider.errors import Invalid, Retry
-from tests.contract.tables import rows, write
+from tests.contract.tables import rows, write, write_parquet
 
 PROBE = DeltaInputProbe()
 
@@ -27,11 +25,6 @@ def _delta(path: Path) -> Input:
 
 def _parquet(path: Path) -> Input:
     return Input(path=str(path), format=Format.PARQUET)
-
-
-def _write_parquet(path: Path, count: int) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    pq.write_table(pa.table({"id": list(range(count))}), path)
 
 
 def _code(input: Input) -> str:
@@ -66,7 +59,7 @@ def test_a_partitioned_table_is_not_a_list_of_plain_files(tmp_path: Path) -> Non
 
 def test_files_are_pinned_one_by_one_at_any_depth_without_hidden_ones(tmp_path: Path) -> None:
     for name in ("b #1.parquet", "a%20.parquet", "deep/er/ü'c", "_temporary/x.parquet", ".y.parquet", "deep/_z"):
-        _write_parquet(tmp_path / "in" / name, 2)
+        write_parquet(tmp_path / "in" / name, 2)
     (tmp_path / "in" / "_SUCCESS").touch()
     pin = PROBE.pin("orders", _parquet(tmp_path / "in"))
     assert isinstance(pin, FilesPin)
@@ -79,26 +72,26 @@ def test_files_are_pinned_one_by_one_at_any_depth_without_hidden_ones(tmp_path: 
 
 
 def test_a_single_file_is_an_input_too(tmp_path: Path) -> None:
-    _write_parquet(tmp_path / "customer.parquet", 3)
+    write_parquet(tmp_path / "customer.parquet", 3)
     pin = PROBE.pin("orders", _parquet(tmp_path / "customer.parquet"))
     assert isinstance(pin, FilesPin) and len(pin.files) == 1 and PROBE.rows(pin) == 3
 
 
 def test_rows_of_many_files_are_estimated_from_some(tmp_path: Path) -> None:
     for n in range(20):
-        _write_parquet(tmp_path / "in" / f"{n:02}.parquet", 100)
+        write_parquet(tmp_path / "in" / f"{n:02}.parquet", 100)
     assert PROBE.rows(PROBE.pin("orders", _parquet(tmp_path / "in"))) == pytest.approx(2000, rel=0.05)
 
 
 @pytest.mark.parametrize("change", ["grow", "touch", "remove"])
 def test_a_changed_file_makes_its_pin_unreadable(tmp_path: Path, change: Literal["grow", "touch", "remove"]) -> None:
     path = tmp_path / "in" / "a.parquet"
-    _write_parquet(path, 3)
+    write_parquet(path, 3)
     pin = PROBE.pin("orders", _parquet(tmp_path / "in"))
     assert PROBE.unreadable(pin) is None
     match change:
         case "grow":
-            _write_parquet(path, 30)
+            write_parquet(path, 30)
         case "touch":
             os.utime(path, (1, 1))
         case "remove":
@@ -107,9 +100,9 @@ def test_a_changed_file_makes_its_pin_unreadable(tmp_path: Path, change: Literal
 
 
 def test_a_new_file_leaves_the_pin_readable(tmp_path: Path) -> None:
-    _write_parquet(tmp_path / "in" / "a.parquet", 3)
+    write_parquet(tmp_path / "in" / "a.parquet", 3)
     pin = PROBE.pin("orders", _parquet(tmp_path / "in"))
-    _write_parquet(tmp_path / "in" / "b.parquet", 3)
+    write_parquet(tmp_path / "in" / "b.parquet", 3)
     assert PROBE.unreadable(pin) is None
 
 
@@ -155,7 +148,7 @@ def test_what_is_missing_is_named_with_the_folder_that_is_there(tmp_path: Path) 
 
 def test_what_is_not_as_its_format_says_is_told_with_the_fix(tmp_path: Path) -> None:
     write(tmp_path / "delta", rows(1))
-    _write_parquet(tmp_path / "parquet" / "a.parquet", 1)
+    write_parquet(tmp_path / "parquet" / "a.parquet", 1)
     (tmp_path / "text").mkdir()
     (tmp_path / "text" / "a.parquet").write_text("id,name\n1,not parquet\n")
     (tmp_path / "short").write_bytes(b"PAR1PAR1")

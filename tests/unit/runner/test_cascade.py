@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from airflow_refresh_provider.core.inputs import Input
+from airflow_refresh_provider.core.inputs import Format, Input
 from airflow_refresh_provider.core.ownership import CONTROL, DEFINITION
 from airflow_refresh_provider.core.pins import DeltaPin
-from airflow_refresh_provider.core.results import CascadeResult, CascadeState
+from airflow_refresh_provider.core.request import Request
+from airflow_refresh_provider.core.results import CascadeResult, CascadeState, Outcome
 from airflow_refresh_provider.errors import Interrupted, Invalid
-from airflow_refresh_provider.ports.memory_lake import MemoryQuery
+from airflow_refresh_provider.ports.memory_lake import BEGINNING, MemoryQuery
 from airflow_refresh_provider.ports.memory_rows import shown
 from airflow_refresh_provider.runner.cascade import pinned
 from airflow_refresh_provider.runner.refreshes import Refreshes
 from tests.unit.runner.faults import Killed, at, disconnected
-from tests.unit.runner.world import COLUMNS, INPUT, NAME, ONE, TARGET, World, definition, ordered, row
+from tests.unit.runner.world import COLUMNS, FORCE, INPUT, NAME, ONE, TARGET, World, definition, ordered, row
 
 LEFT, RIGHT, TOP, APART = "left", "right", "top", "apart"
 JOINED = "SELECT x.* FROM x JOIN y USING (k)"
@@ -160,3 +162,58 @@ def test_those_that_feed_are_found_through_variables() -> None:
     assert [step.name for step in result.refreshes] == [NAME, LEFT]
     assert row(3) in rows(world, LEFT)
     assert world.refreshes.show(LEFT).definition.inputs["x"].path == "${LAKE}/orders"
+
+
+FORMATS = [Format.DELTA, Format.PARQUET]
+YOUNGER = [row(2), row(3)]
+
+
+def alone(format: Format) -> World:
+    """One definition that has applied the newest state of its base, at which that arrived in three hours."""
+    world = World(row(1), inputs={"x": {"path": INPUT, "format": format}})
+    for hour, one in enumerate(YOUNGER, start=2):
+        world.lake.append(INPUT, [one])
+        world.lake.times[INPUT, hour] = BEGINNING + timedelta(hours=hour)
+    world.run()
+    return world
+
+
+def put_back(world: World) -> None:
+    """The base as it was in the first hour, with its version and its times."""
+    del world.lake.table(INPUT).versions[2:]
+
+
+def at_base(world: World, format: Format) -> Request:
+    """What a cascade that begins now asks of each refresh."""
+    return ONE.model_copy(update={"pins": pinned(world.ports, [("x", Input(path=INPUT, format=format))])})
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("asked", [ONE, FORCE], ids=["plain", "forced"])
+def test_a_base_that_was_put_back_is_read_as_it_is(format: Format, asked: Request) -> None:
+    world = alone(format)
+    put_back(world)
+    assert states(world.refreshes.cascade([NAME], asked)) == {NAME: DONE}
+    assert world.target() == world.source() == [row(1)]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_base_that_was_put_back_and_moved_on_is_read_as_it_was_pinned(format: Format) -> None:
+    world = alone(format)
+    put_back(world)
+    asked = at_base(world, format)
+    world.lake.append(INPUT, [row(4)])
+    world.run(asked)
+    assert world.target() == [row(1)]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_what_was_refreshed_by_hand_meanwhile_does_not_go_back(format: Format) -> None:
+    world = World(row(1), inputs={"x": {"path": INPUT, "format": format}})
+    asked = at_base(world, format)
+    world.lake.append(INPUT, YOUNGER)
+    world.lake.times[INPUT, 2] = BEGINNING + timedelta(hours=2)
+    world.run()
+    world.lake.append(INPUT, [row(4)])
+    assert world.run(asked).state is Outcome.NOTHING_TO_DO
+    assert world.target() == [row(1), *YOUNGER]
