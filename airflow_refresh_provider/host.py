@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import threading
 import time
@@ -23,6 +24,7 @@ _CLOCK_SHIFT = 2.0
 clock is set."""
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+_PID_SPACE = Path("/proc/self/ns/pid")
 
 
 class SystemClock:
@@ -38,7 +40,7 @@ class SystemClock:
 
 
 class LocalProcesses:
-    """Processes of this host; nothing can be said about those of others. `over` knows about origins."""
+    """Processes that can be seen from here; nothing can be said about any others. `over` knows about origins."""
 
     def __init__(self, label: str, over: Callable[[str], bool | None]) -> None:
         self.over = over
@@ -49,6 +51,8 @@ class LocalProcesses:
             pid=process.pid,
             started=process.create_time(),
             label=label,
+            pid_space=_pid_space(),
+            user=os.getuid(),
         )
 
     def this(self) -> Owner:
@@ -56,8 +60,11 @@ class LocalProcesses:
         return self._this
 
     def alive(self, owner: Owner) -> bool | None:
-        """Whether the very process is still there: same boot, same pid, same start time, not a zombie."""
-        if owner.host != self._this.host:
+        """Whether the very process is still there: same boot, same pid, same start time, not a zombie.
+
+        Containers may share host name and boot, and the processes of other users may be hidden.
+        """
+        if _seen_from(owner) != _seen_from(self._this):
             return None
         if owner.boot_id != self._this.boot_id:
             return False
@@ -99,6 +106,19 @@ class StoredHeart:
         finally:
             stop.set()
             thread.join(timeout=BEAT_EVERY.total_seconds())
+
+
+def _seen_from(owner: Owner) -> tuple[str, str | None, int | None]:
+    """From where it can be told whether a process exists."""
+    return owner.host, owner.pid_space, owner.user
+
+
+def _pid_space() -> str | None:
+    """In which namespace process ids count; None where the system has none."""
+    try:
+        return str(_PID_SPACE.readlink())
+    except OSError:
+        return None
 
 
 def _boot_id() -> str:

@@ -17,13 +17,18 @@ WAIT_FOR_LEASE = timedelta(seconds=60)
 
 
 class Owner(Stored):
-    """One process: enough to tell on its own host whether it still exists. `label` is for people."""
+    """One process: enough to tell, from where it can be seen, whether it still exists. `label` is for people.
+
+    `pid_space` is where its id counts: a container has one of its own. That and the user are None where not known.
+    """
 
     host: str
     boot_id: str
     pid: int
     started: float
     label: str
+    pid_space: str | None = None
+    user: int | None = None
 
 
 class Beat(Stored):

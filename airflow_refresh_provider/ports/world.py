@@ -23,7 +23,7 @@ class Processes(Protocol):
     def this(self) -> Owner: ...
 
     def alive(self, owner: Owner) -> bool | None:
-        """False when the process is known to be gone, None when it runs on another host."""
+        """False when the process is known to be gone, None when that cannot be told from here."""
         ...
 
     def over(self, origin: str) -> bool | None:

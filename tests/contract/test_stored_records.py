@@ -51,7 +51,16 @@ PINS = st.dictionaries(
     ),
     max_size=2,
 )
-OWNER = _made(Owner, host=TEXT, boot_id=TEXT, pid=COUNT, started=st.floats(0, 2e9), label=TEXT)
+OWNER = _made(
+    Owner,
+    host=TEXT,
+    boot_id=TEXT,
+    pid=COUNT,
+    started=st.floats(0, 2e9),
+    label=TEXT,
+    pid_space=st.none() | TEXT,
+    user=st.none() | COUNT,
+)
 SPLIT = _made(Split, number=COUNT, files=st.lists(TEXT, max_size=2).map(tuple))
 CHUNK = _made(
     Chunk,

@@ -1,0 +1,54 @@
+"""Whether the owner of a run still exists, told of real processes; where that cannot be told, nothing is said."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from airflow_refresh_provider.core.owner import Owner
+from airflow_refresh_provider.host import LocalProcesses
+
+HERE = LocalProcesses("test", over=lambda _origin: None)
+NAMED = """
+from airflow_refresh_provider.host import LocalProcesses
+print(LocalProcesses("child", over=lambda _origin: None).this().model_dump_json())
+"""
+
+
+def _ended() -> Owner:
+    """A process that has named itself and ended."""
+    child = subprocess.run([sys.executable, "-c", NAMED], stdout=subprocess.PIPE, text=True, check=True)
+    return Owner.model_validate_json(child.stdout)
+
+
+def _with(owner: Owner, **changes: Any) -> Owner:
+    return owner.model_copy(update=changes)
+
+
+def test_a_process_lives_until_it_ends() -> None:
+    assert HERE.alive(HERE.this()) is True
+    assert HERE.alive(_ended()) is False
+
+
+def test_another_process_under_the_same_id_and_one_before_the_boot_are_not_it() -> None:
+    this = HERE.this()
+    assert HERE.alive(_with(this, started=this.started - 60)) is False
+    assert HERE.alive(_with(this, boot_id="another")) is False
+
+
+@pytest.mark.parametrize("elsewhere", [{"host": "another"}, {"pid_space": "pid:[1]"}, {"user": os.getuid() + 1}])
+def test_of_another_host_another_container_or_another_user_nothing_is_said(elsewhere: dict[str, Any]) -> None:
+    assert HERE.alive(_with(HERE.this(), **elsewhere)) is None
+    assert HERE.alive(_with(_ended(), **elsewhere)) is None
+
+
+@pytest.mark.parametrize("unknown", ["pid_space", "user"])
+def test_of_an_owner_who_did_not_tell_where_he_is_nothing_is_said(unknown: str) -> None:
+    stored = json.loads(_ended().model_dump_json())
+    del stored[unknown]
+    assert HERE.alive(Owner.model_validate(stored)) is None
