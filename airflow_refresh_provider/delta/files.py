@@ -1,6 +1,6 @@
 """Parquet files as inputs: found, told from other files, counted.
 
-Names that begin with `_` or `.` are not data, as in Spark.
+Names that begin with `_` or `.` are not data, as in Spark; but a folder `_day=1` stands for a column.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def _stamp(path: Path) -> FileStamp:
 
 
 def _hidden(name: str) -> bool:
-    return name.startswith(("_", "."))
+    return name.startswith(".") or (name.startswith("_") and "=" not in name)
 
 
 def _remote(path: str) -> tuple[ObjectStore, str]:

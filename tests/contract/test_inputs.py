@@ -58,17 +58,18 @@ def test_a_partitioned_table_is_not_a_list_of_plain_files(tmp_path: Path) -> Non
 
 
 def test_files_are_pinned_one_by_one_at_any_depth_without_hidden_ones(tmp_path: Path) -> None:
-    for name in ("b #1.parquet", "a%20.parquet", "deep/er/ü'c", "_temporary/x.parquet", ".y.parquet", "deep/_z"):
+    hidden = ("_temporary/x.parquet", ".y.parquet", "deep/_z", ".day=1/a")
+    for name in ("b #1.parquet", "a%20.parquet", "deep/er/ü'c", "_day=1/a", *hidden):
         write_parquet(tmp_path / "in" / name, 2)
     (tmp_path / "in" / "_SUCCESS").touch()
     pin = PROBE.pin("orders", _parquet(tmp_path / "in"))
     assert isinstance(pin, FilesPin)
-    names = ["a%20.parquet", "b #1.parquet", "deep/er/ü'c"]
+    names = ["_day=1/a", "a%20.parquet", "b #1.parquet", "deep/er/ü'c"]
     assert [f.path for f in pin.files] == [f"{tmp_path}/in/{n}" for n in names]
     about = (tmp_path / "in" / names[0]).stat()
     assert (pin.files[0].size, pin.files[0].modified) == (about.st_size, about.st_mtime_ns // 1000)
     assert PROBE.files(pin) == tuple((f.path, f.size) for f in pin.files)
-    assert PROBE.rows(pin) == 6
+    assert PROBE.rows(pin) == 8
 
 
 def test_a_single_file_is_an_input_too(tmp_path: Path) -> None:

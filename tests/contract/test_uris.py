@@ -46,12 +46,12 @@ def test_the_log_of_a_table_at_a_uri_is_read(bucket: Path) -> None:
 
 
 def test_files_at_a_uri_are_listed_judged_and_counted(bucket: Path) -> None:
-    for name in ("a.parquet", "deep/b.parquet", "_hidden/c.parquet"):
+    for name in ("a.parquet", "deep/_day=1/b.parquet", "_hidden/c.parquet"):
         (bucket / "in" / name).parent.mkdir(parents=True, exist_ok=True)
         pq.write_table(pa.table({"id": [1, 2]}), bucket / "in" / name)
     place = (bucket / "in").as_uri()
     found = list_files(place)
-    assert found is not None and [f.path for f in found] == [f"{place}/a.parquet", f"{place}/deep/b.parquet"]
+    assert found is not None and [f.path for f in found] == [f"{place}/a.parquet", f"{place}/deep/_day=1/b.parquet"]
     assert not_parquet(found) is None and count_rows(found) == 4
     pin = FilesPin(location=place, files=found)
     assert [stamp(f.path) for f in found] == list(found) and DeltaInputProbe().unreadable(pin) is None
@@ -59,7 +59,7 @@ def test_files_at_a_uri_are_listed_judged_and_counted(bucket: Path) -> None:
     assert "a.parquet" in (DeltaInputProbe().unreadable(pin) or "")
     changed = stamp(found[0].path)
     assert changed is not None and not_parquet((found[1], changed)) == changed
-    assert list_files(f"{place}/deep/b.parquet") == (found[1],)
+    assert list_files(f"{place}/deep/_day=1/b.parquet") == (found[1],)
 
 
 def test_empty_objects_that_stand_for_folders_are_neither_files_nor_strangers(bucket: Path) -> None:

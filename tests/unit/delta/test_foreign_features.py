@@ -142,8 +142,20 @@ def test_files_with_deletion_vectors_are_not_given_as_plain_files_until_they_are
     assert probe.files(newest.model_copy(update={"version": 1})) == ((f"{tmp_path}/t/a.parquet", 1000),)
 
 
-@pytest.mark.parametrize("path", ["file:/other/table/a.parquet", "day=1/a.parquet"])
-def test_files_elsewhere_or_in_folders_that_stand_for_columns_are_not_given_as_plain_files(
+@pytest.mark.parametrize(
+    "path",
+    [
+        "file:/other/table/a.parquet",
+        "/other/table/a.parquet",
+        "day=1/a.parquet",
+        "_a.parquet",
+        ".a.parquet",
+        "a/_b.parquet",
+        "_a/b.parquet",
+        "a/.b/c.parquet",
+    ],
+)
+def test_files_elsewhere_in_folders_that_stand_for_columns_or_hidden_are_not_given_as_plain_files(
     tmp_path: Path, path: str
 ) -> None:
     _write(tmp_path / "t", _created([], []), [_added(path, 5)])
