@@ -8,10 +8,13 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import psutil
+
+from airflow_refresh_provider.errors import Refused
 
 _CLOCK_STEP = 2.0
 """Start times are counted from the boot, whose own time moves a little when the clock is set."""
@@ -47,18 +50,13 @@ class ServerProcess:
         return self._process() is not None
 
     def end(self) -> None:
-        """Ask it to go, then make it go. Returns when it is gone, and with it every lock that it held."""
+        """Ask it to go, then make it go. Returns when it is gone, and with it every lock that it held.
+
+        Raises Refused when even that does not end it.
+        """
         process = self._process()
-        if process is None:
-            return
-        try:
-            process.terminate()
-            process.wait(_END_SECONDS)
-        except psutil.TimeoutExpired:
-            process.kill()
-            process.wait(_END_SECONDS)
-        except psutil.NoSuchProcess:
-            return
+        if process and not (_ended(process, process.terminate) or _ended(process, process.kill)):
+            raise _lasting(self)
 
     def _process(self) -> psutil.Process | None:
         try:
@@ -67,6 +65,27 @@ class ServerProcess:
             return process if same and process.status() != psutil.STATUS_ZOMBIE else None
         except psutil.NoSuchProcess:
             return None
+
+
+def _ended(process: psutil.Process, urge: Callable[[], None]) -> bool:
+    """Whether it is gone some seconds after it was urged to."""
+    try:
+        urge()
+        process.wait(_END_SECONDS)
+    except psutil.TimeoutExpired:
+        return False
+    except psutil.NoSuchProcess:
+        pass
+    return True
+
+
+def _lasting(server: ServerProcess) -> Refused:
+    return Refused(
+        "spark_held",
+        f"the embedded Spark server (process {server.pid}) was killed and does not end",
+        left="It still exists, and while it does no other server may write.",
+        next="The system holds it, as where a disk does not answer. Mend that or restart the host, then try again.",
+    )
 
 
 _PORT = re.compile(r"spark\.connect\.grpc\.binding\.port=(\d+)")
