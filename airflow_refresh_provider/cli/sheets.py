@@ -54,7 +54,7 @@ def sheet(answer: Stored | list[Stored]) -> Sheet:
 def _complaints(answers: Iterable[Stored]) -> Iterable[str]:
     """What to do about those of several that have failed."""
     for value in answers:
-        if isinstance(value, CascadeStep | Freshness) and (error := value.error):
+        if isinstance(value, CascadeStep | Freshness | Recovery) and (error := value.error):
             yield f"{value.name}: {error.message} [{error.code}] {error.left} {error.next}"
 
 
@@ -260,7 +260,8 @@ def _duration(seconds: float | None) -> str | None:
 
 @line.register
 def _(value: Recovery) -> dict[str, Cell]:
-    return {"name": value.name, "action": value.action, "reason": value.reason, "run": value.run_id}
+    reason = "see below" if value.error else value.reason
+    return {"name": value.name, "action": value.action, "reason": reason, "run": value.run_id}
 
 
 @line.register

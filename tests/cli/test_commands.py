@@ -19,7 +19,8 @@ from airflow_refresh_provider.core.results import (
 )
 from airflow_refresh_provider.ports.control import EventRow
 from airflow_refresh_provider.ports.memory_lake import BEGINNING
-from tests.cli.conftest import DEFINITION, Program, World
+from tests.cli.conftest import DEFINITION, Ended, Program, World
+from tests.unit.runner.faults import at, disconnected
 
 
 @pytest.fixture
@@ -159,6 +160,20 @@ def test_recovering_looks_at_every_definition(registered: World, here: Program) 
     recovered = [Recovery.model_validate(r) for r in ended.json]
     assert [(r.name, r.action) for r in recovered] == [("other", "clean"), ("people_copy", "clean")]
     assert [r["name"] for r in here("recover", "other", "--output", "json").json] == ["other"]
+
+
+def test_recovering_has_an_error_of_one_definition_in_its_own_entry(registered: World, here: Program) -> None:
+    def broken(*words: str) -> Ended:
+        with at(registered.lake, f"begin {registered.folder}/gold", disconnected):
+            return here(*words)
+
+    assert broken("run", "people_copy").code == 1
+    found = broken("recover", "--output", "json")
+    (entry,) = found.json
+    assert (found.code, entry["action"], entry["error"]["code"]) == (1, "failed", "connection_lost")
+    shown = broken("recover")
+    assert (shown.code, "broke [connection_lost] Nobody knows. Run again." in shown.out) == (1, True)
+    assert (here("recover").code, here("show", "people_copy", "--output", "json").json["run"]) == (0, None)
 
 
 @pytest.mark.parametrize(("options", "deleted"), [((), False), (("--stop",), False), (("--delete-target",), True)])
