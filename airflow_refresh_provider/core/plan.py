@@ -1,7 +1,8 @@
 """Plans: everything a run fixes before the first side effect that needs it.
 
 A `Plan` is stored when a run starts, and completed once the target is known to exist. `Frozen` is stored when staging
-is complete; its rounds list every chunk. Nothing here is ever changed inside a run: a round can only be added.
+is complete; its rounds list every chunk. Nothing here is ever taken back inside a run: a round can be
+added, and a mass delete accepted.
 """
 
 from __future__ import annotations
@@ -52,6 +53,7 @@ class Split(Stored):
 class Plan(Stored):
     """What a run was started with. `moment` is what clock functions of the query give, `query` has it bound.
 
+    `force`: a mass delete is accepted, by whoever started the run or took it over before it was frozen.
     `windows` are what an incremental run reads of its inputs, none when it reads everything; `scope` says why.
     """
 

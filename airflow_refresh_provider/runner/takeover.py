@@ -46,7 +46,7 @@ class Taken:
 
 def adopt(ports: Ports, snapshot: Snapshot, record: Record, request: Request) -> Taken | None:
     """Attach to a run of one's own whose last owner let go of it in good order; nothing needs fencing."""
-    if not (tenure := _draw(ports, snapshot, record, Event.ADOPT, request.origin)):
+    if not (tenure := _draw(ports, snapshot, record, Event.ADOPT, request)):
         return None
     return Taken(tenure, resumed=tenure.run().attempts > 1)
 
@@ -68,7 +68,7 @@ def take_over(ports: Ports, snapshot: Snapshot, record: Record, request: Request
     """Fence an unfinished run and decide how it goes on; None when it is over, or somebody else was quicker."""
     old = record.run
     assert old is not None
-    if not (tenure := _draw(ports, snapshot, record, Event.TAKE_OVER, request.origin)):
+    if not (tenure := _draw(ports, snapshot, record, Event.TAKE_OVER, request)):
         return None
     with ports.heart.beating(record.name, old.run_id, None, tenure.generation), ending.let_go_on_failure(tenure):
         session, decision = _decide(tenure, old, request)
@@ -189,17 +189,25 @@ def _reached(tenure: Tenure, target: Target, frozen: Frozen, slot: int) -> int:
         return chunk_reached(found, generations)
 
 
-def _draw(ports: Ports, snapshot: Snapshot, record: Record, event: Event, origin: str | None) -> Tenure | None:
+def _draw(ports: Ports, snapshot: Snapshot, record: Record, event: Event, request: Request) -> Tenure | None:
     """Put the run under a new generation held by this process; None when somebody else was quicker."""
     assert record.run is not None
     adopted = event is Event.ADOPT
     generation = record.generation + 1 if adopted else targets.next_generation(ports, record)
-    fresh = held_anew(ports, record.run, generation, keep_claims=adopted, origin=origin)
+    held = held_anew(ports, record.run, generation, keep_claims=adopted, origin=request.origin)
+    fresh = _forced(held) if request.force else held
     try:
         commit(ports, snapshot, record.after(event, run=fresh, generation=generation), event)
     except StaleSnapshot:
         return None
     return Tenure(ports, record.name, fresh.run_id, generation)
+
+
+def _forced(run: Run) -> Run:
+    """The run, with a mass delete accepted if it has still to be found; once frozen, a plan stays as it is."""
+    if run.frozen:
+        return run
+    return run.model_copy(update={"plan": run.plan.model_copy(update={"force": True})})
 
 
 def _decide(tenure: Tenure, old: Run, request: Request) -> tuple[EngineSession | None, Decision]:

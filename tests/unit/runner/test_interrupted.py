@@ -16,7 +16,7 @@ from airflow_refresh_provider.errors import Failed, Lost, Refused, Retry
 from airflow_refresh_provider.ports.watch import Silent
 from airflow_refresh_provider.runner.refreshes import Refreshes
 from tests.unit.runner.faults import POINTS, Killed, at, disconnected
-from tests.unit.runner.world import INPUT, NAME, ONE, RESTART, TARGET, World, definition, row
+from tests.unit.runner.world import FORCE, INPUT, NAME, ONE, RESTART, TARGET, World, definition, row
 
 LIVE = {"visibility": "live", "chunking": {"one_commit_up_to": 1, "chunk_rows": 1}}
 BY_VNODE = LIVE | {"layout": "vnode", "vnodes": 8}
@@ -97,6 +97,45 @@ def test_chunks_that_are_in_are_skipped_and_the_run_keeps_its_pins() -> None:
     assert row(50) not in world.target()
     assert world.another().rows.inserted == 1
     assert world.fresh()
+
+
+@pytest.mark.parametrize("mode", ["full", "incremental"])
+@pytest.mark.parametrize("point", ["open session", "commit memory://staging", "answer memory://staging"])
+def test_whoever_goes_on_with_a_load_may_accept_a_mass_delete(mode: str, point: str) -> None:
+    world = World(*[row(i) for i in range(6)], max_delete_ratio=0.5, mode=mode)
+    world.run()
+    world.become(row(0), row(1))
+    with at(world.lake, point):
+        assert _killed(world)
+    world.die(world.ports)
+    result = world.another(FORCE)
+    assert world.fresh()
+    assert (result.resumed, result.rows.deleted) == (True, 4)
+
+
+def test_force_is_stored_before_it_is_used_and_stays_with_the_run() -> None:
+    world = World(*[row(i) for i in range(6)], max_delete_ratio=0.5)
+    world.run()
+    world.become(row(0), row(1))
+    for request in (ONE, FORCE):
+        owner = world.process()
+        with at(world.lake, "commit memory://staging"), pytest.raises(Killed):
+            Refreshes(owner).run(NAME, request)
+        world.die(owner)
+    assert world.another().rows.deleted == 4
+    assert world.fresh()
+
+
+def test_a_load_that_nobody_forces_is_refused_its_mass_delete_by_whoever_goes_on() -> None:
+    world = World(*[row(i) for i in range(6)], max_delete_ratio=0.5)
+    world.run()
+    world.become(row(0), row(1))
+    with at(world.lake, "commit memory://staging"):
+        assert _killed(world)
+    world.die(world.ports)
+    with pytest.raises(Refused, match="delete 4 of 6 rows"):
+        world.another()
+    assert len(world.target()) == 6
 
 
 def test_a_statement_whose_outcome_is_unknown_is_read_from_the_log() -> None:
