@@ -12,7 +12,6 @@ from airflow_refresh_provider.core.due import Behind, Cause, DueDecision, DueFac
 from airflow_refresh_provider.core.history import InputHistory
 from airflow_refresh_provider.core.inputs import Format
 from airflow_refresh_provider.core.owner import Liveness
-from airflow_refresh_provider.core.ownership import CONTROL, DEFINITION
 from airflow_refresh_provider.core.pins import DeltaPin, FilesPin, Pin, VersionVector, same_versions
 from airflow_refresh_provider.core.record import Published, Record
 from airflow_refresh_provider.core.results import Complaint, DueReport, Freshness, InputLag, Outcome
@@ -228,9 +227,8 @@ def _upstream(ports: Ports, pin: Pin) -> str | None:
 
 def _feeder(ports: Ports, location: str) -> str | None:
     facts = ports.log.facts(location)
-    if facts is None or facts.properties.get(CONTROL) != ports.store.control_id:
-        return None
-    return facts.properties.get(DEFINITION)
+    record = targets.owner(ports, facts) if facts else None
+    return record.name if record else None
 
 
 def _being_refreshed(ports: Ports, record: Record, now: datetime) -> str | None:

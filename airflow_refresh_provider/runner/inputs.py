@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from airflow_refresh_provider.core.definition import Definition
 from airflow_refresh_provider.core.inputs import Input
-from airflow_refresh_provider.core.ownership import CONTROL, DEFINITION
 from airflow_refresh_provider.core.pins import DeltaPin, FilesPin, Pin, VersionVector, same_versions
 from airflow_refresh_provider.core.plan import Plan
 from airflow_refresh_provider.core.record import Run
 from airflow_refresh_provider.errors import Failed, Refused
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.engine import Source
+from airflow_refresh_provider.runner import targets
 
 _FEW_FILES = 16
 """So many files Spark lists, one after the other, sooner than it works out the state of a table."""
@@ -120,16 +120,13 @@ def expected_rows(ports: Ports, run: Run) -> int:
 def _whole(ports: Ports, name: str, pinned: Pin) -> Pin:
     """The pin, moved to the published version where the input is a target: its newest may be half a refresh."""
     facts = ports.log.facts(pinned.location) if isinstance(pinned, DeltaPin) else None
-    if facts is None or facts.properties.get(CONTROL) != ports.store.control_id:
-        return pinned
-    feeding = facts.properties.get(DEFINITION, "")
-    record = ports.store.read(feeding).record
-    if record is None or record.dropped:
+    record = targets.owner(ports, facts) if facts else None
+    if facts is None or record is None:
         return pinned
     if record.published is None or record.published.target_id != facts.table_id:
         raise Refused(
             "input_not_published",
-            f"the input {name} is the target of {feeding}, which has not been refreshed yet",
-            next=f"Refresh it first: `airflow-refresh run {feeding}`.",
+            f"the input {name} is the target of {record.name}, which has not been refreshed yet",
+            next=f"Refresh it first: `airflow-refresh run {record.name}`.",
         )
     return pinned.model_copy(update={"version": record.published.version})

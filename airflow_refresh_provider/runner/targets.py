@@ -58,12 +58,26 @@ def check(ports: Ports, definition: Definition, facts: TableFacts | None) -> Non
     check_layout(definition, facts.properties, facts.partitioned_by)
 
 
-def _claims(ports: Ports, facts: TableFacts) -> Mapping[str, str]:
-    """The table's properties; those that name a definition which has been dropped name nobody."""
+def owner(ports: Ports, facts: TableFacts) -> Record | None:
+    """The definition of this control root whose target a table is, or is until its unfinished run ends.
+
+    The name in the properties is not enough: it stays in a table whose definition was dropped or given another target,
+    and goes with every copy. One table may have several spellings, so a place that reads otherwise is looked at.
+    """
     if facts.properties.get(CONTROL) != ports.store.control_id:
-        return facts.properties
+        return None
     record = ports.store.read(facts.properties.get(DEFINITION, "")).record
-    return facts.properties if record and not record.dropped else {}
+    if record is None or record.dropped:
+        return None
+    places = {record.definition.target, record.run.definition.target if record.run else record.definition.target}
+    mine = facts.location in places or any(ports.log.table_id(place) == facts.table_id for place in places)
+    return record if mine else None
+
+
+def _claims(ports: Ports, facts: TableFacts) -> Mapping[str, str]:
+    """The table's properties; those that name a definition whose target it is no longer name nobody."""
+    nobodys = facts.properties.get(CONTROL) == ports.store.control_id and owner(ports, facts) is None
+    return {} if nobodys else facts.properties
 
 
 def highest_generation(ports: Ports, location: str) -> int:

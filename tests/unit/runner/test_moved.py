@@ -1,0 +1,142 @@
+"""A definition that is given another target: whose the old table is, and how it is read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from airflow_refresh_provider.core.inputs import Input
+from airflow_refresh_provider.core.ownership import CONTROL, DEFINITION
+from airflow_refresh_provider.core.pins import DeltaPin
+from airflow_refresh_provider.errors import Refused
+from airflow_refresh_provider.runner import inputs, targets
+from airflow_refresh_provider.runner.refreshes import Refreshes
+from tests.unit.runner.faults import Killed, at
+from tests.unit.runner.world import COLUMNS, INPUT, NAME, ONE, TARGET, World, definition, row
+
+ELSEWHERE = "/gold/elsewhere"
+OTHER = "other"
+LIVE: dict[str, Any] = {"visibility": "live", "chunking": {"one_commit_up_to": 1, "chunk_rows": 1}}
+
+
+def moved(**options: Any) -> World:
+    """A refreshed target whose definition now has another one."""
+    world = World(row(1), row(2), **options)
+    world.run()
+    world.refreshes.register(definition(target=ELSEWHERE, **options))
+    return world
+
+
+def interrupted() -> World:
+    """A target that a run has changed by half when its definition was given another one."""
+    world = World(row(1), row(2), **LIVE)
+    world.run()
+    world.become(row(1, "b"), row(2, "b"))
+    with at(world.lake, "begin /gold", nth=2), pytest.raises(Killed):
+        world.run()
+    world.die(world.ports)
+    world.refreshes = Refreshes(world.process())
+    world.refreshes.register(definition(target=ELSEWHERE, **LIVE))
+    return world
+
+
+def take(world: World, place: str = TARGET, **options: Any) -> None:
+    """Let another definition refresh a table."""
+    world.refreshes.register(definition(name=OTHER, target=place, adopt=True, **options))
+    world.refreshes.run(OTHER, ONE)
+
+
+def version_read(world: World, place: str = TARGET) -> int:
+    """The version at which a definition would read a table."""
+    pin = inputs.newest(world.ports, "x", Input(path=place))
+    assert isinstance(pin, DeltaPin)
+    return pin.version
+
+
+def refused(world: World, place: str = TARGET) -> str:
+    with pytest.raises(Refused) as caught:
+        take(world, place)
+    return caught.value.code
+
+
+@pytest.mark.parametrize("refreshed", [False, True], ids=["registered", "refreshed"])
+def test_another_definition_takes_the_old_table_where_it_adopts_it(refreshed: bool) -> None:
+    world = moved()
+    if refreshed:
+        world.run()
+    before = targets.highest_generation(world.ports, TARGET)
+    world.refreshes.register(definition(name=OTHER))
+    with pytest.raises(Refused, match="exists and belongs to"):
+        world.refreshes.run(OTHER, ONE)
+    world.lake.append(INPUT, [row(3)])
+    take(world)
+    assert world.target() == world.source()
+    assert world.refreshes.show(OTHER).generation > before
+
+
+@pytest.mark.parametrize("refreshed", [False, True], ids=["registered", "refreshed"])
+def test_the_old_table_is_read_as_the_plain_table_it_is(refreshed: bool) -> None:
+    world = moved()
+    if refreshed:
+        world.run()
+    world.lake.append(TARGET, [row(9)])
+    assert version_read(world) == len(world.commits) - 1
+    take(world, "/gold/made_of_it", inputs={"x": {"path": TARGET}})
+    (lag,) = world.refreshes.freshness(OTHER, why=True)[0].inputs
+    assert lag.upstream is None
+
+
+def test_two_definitions_change_places() -> None:
+    world = World(row(1))
+    world.run()
+    take(world, ELSEWHERE)
+    world.refreshes.register(definition(target="/gold/meanwhile"))
+    take(world)
+    world.refreshes.register(definition(target=ELSEWHERE, adopt=True))
+    world.lake.append(INPUT, [row(2)])
+    assert world.run().rows.inserted == 1
+
+
+def test_a_definition_that_comes_back_needs_nobodys_leave() -> None:
+    world = moved()
+    world.run()
+    world.refreshes.register(definition())
+    world.lake.append(INPUT, [row(3)])
+    world.run()
+    assert world.fresh()
+
+
+def test_a_table_that_an_unfinished_run_works_on_stays_its_definitions() -> None:
+    world = interrupted()
+    published = world.record.published
+    assert published
+    assert version_read(world) == published.version < len(world.commits) - 1
+    assert refused(world) == "target_taken"
+    world.refreshes.recover(NAME)
+    assert version_read(world) == len(world.commits) - 1
+    take(world)
+    assert world.target() == world.source()
+
+
+def test_a_target_is_known_under_another_spelling_of_its_place() -> None:
+    """A link on disk, or another scheme of the same storage."""
+    world = World(row(1))
+    world.run()
+    world.lake.tables["/link/orders"] = world.lake.tables[TARGET]
+    published = world.record.published
+    world.lake.append(TARGET, [row(9, "half")])
+    assert published
+    assert version_read(world, "/link/orders") == published.version
+    assert refused(world, "/link/orders") == "target_taken"
+
+
+def test_a_copy_that_names_its_makers_definition_is_nobodys() -> None:
+    world = World(row(1))
+    world.run()
+    named = {CONTROL: world.store.control_id, DEFINITION: NAME}
+    world.lake.create("/gold/copy", COLUMNS, [row(9)])
+    world.lake.reshape("/gold/copy", properties=named)
+    assert version_read(world, "/gold/copy") == len(world.lake.table("/gold/copy").versions) - 1
+    take(world, "/gold/copy")
+    assert world.run().state == "nothing_to_do"
