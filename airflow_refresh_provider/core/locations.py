@@ -18,6 +18,7 @@ from pydantic_core import PydanticCustomError
 SCHEMES = ("s3", "s3a", "abfs", "abfss", "gs")
 
 _SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*):(?=/)")
+_TABLE_NAME = re.compile(r"^[^/:\s]+$")
 _VARIABLE = re.compile(r"\$\{[^}]*\}")
 _AZURE = ("abfs", "abfss")  # container@account is part of the address there
 
@@ -79,6 +80,8 @@ def _remote(scheme: str, uri: str) -> str:
 def _target(location: str) -> str:
     if _VARIABLE.search(location):
         raise ValueError("must not have variables: a target is known by its place, so write the place itself")
+    if _TABLE_NAME.match(location):
+        raise ValueError("must be an absolute path or a URI: tables of a catalog are not supported yet")
     return normalised(location)
 
 

@@ -194,6 +194,8 @@ WRONG: list[tuple[dict[str, object], str]] = [
     ({"name": "a" * 121}, "name: must not be longer than 120"),
     ({"name": 5}, "name: must be text: put it in quotes if it is meant as such (it is 5)"),
     ({"target": "gold/x"}, "target: must be an absolute path, or a URI such as s3://bucket/folder"),
+    ({"target": "main.gold.orders"}, "target: must be an absolute path or a URI: tables of a catalog are not supported "
+     'yet (it is "main.gold.orders")'),
     ({"target": "/data/${X}"}, "target: must not have variables"),
     ({"query": "  "}, "query: must not be empty"),
     ({"query": None}, "give exactly one of query, query_file and from"),
@@ -210,6 +212,8 @@ WRONG: list[tuple[dict[str, object], str]] = [
     ({"inputs": {"a": {"path": "/x", "format": "csv"}}}, 'inputs.a.format: must be delta or parquet (it is "csv")'),
     ({"inputs": {"a": {"path": "/x", "table": "x.y"}}}, "inputs.a.table: is not supported yet: give the table's "
      "location as path"),
+    ({"inputs": {"a": {"path": "/x", "schema": "id INT"}}}, "inputs.a.schema: is not supported yet: leave it out, "
+     "tables and parquet files say their own columns"),
     ({"inputs": {"a": {"path": "/x", "fromat": "x"}}}, "inputs.a.fromat: unknown field. Did you mean format?"),
     ({"inputs": {"a": {"path": "/data/gold/open_orders"}}, "query": "SELECT id FROM a"},
      "inputs.a: is the target itself"),
