@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
     from rich.progress import Progress, TaskID
 
+    from airflow_refresh_provider.ports.watch import Committed
+
 
 class Bars:
     """A watch for the time of one command; nothing is drawn, nor imported, before the first stage."""
@@ -46,11 +48,19 @@ class Bars:
         )
 
     def advance(self, rows: int, chunks: int = 1) -> None:
-        """Chunks of the current stage were committed."""
+        """Parts of the current stage are done."""
         if self._progress is None or self._bar is None:
             return
         done = self._progress.tasks[self._bar].fields["chunks"] + chunks
         self._progress.update(self._bar, advance=rows if self._in_rows else chunks, chunks=done)
+
+    def skip(self, rows: int, chunks: int) -> None:
+        """The bar begins where they end."""
+        self.advance(rows, chunks)
+
+    def committed(self, chunk: Committed) -> None:
+        """A chunk more."""
+        self.advance(chunk.rows)
 
     def note(self, message: str) -> None:
         """A line above the bars."""

@@ -2,7 +2,7 @@
 
 | name | kind | counts |
 |---|---|---|
-| `refresh.chunks` | counter | chunks committed; tag `stage` |
+| `refresh.chunks` | counter | chunks committed, each by the try that did it; tag `stage` |
 | `refresh.rows` | counter | changed rows in them; tag `stage` |
 | `refresh.ended` | counter | refreshes that ended in a task; tag `state` |
 | `refresh.lag` | gauge | seconds by which a target was behind its inputs when a refresh of it ended |
@@ -19,10 +19,10 @@ from airflow.sdk.observability import stats
 from airflow_refresh_provider.core.results import Outcome, RunResult
 
 
-def committed(definition: str, stage: str, rows: int, chunks: int) -> None:
-    """Chunks got into a table."""
+def committed(definition: str, stage: str, rows: int) -> None:
+    """A chunk got into a target."""
     tags = {"definition": definition, "stage": stage}
-    stats.incr("refresh.chunks", chunks, tags=tags)
+    stats.incr("refresh.chunks", tags=tags)
     if rows:
         stats.incr("refresh.rows", rows, tags=tags)
 

@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 from airflow_refresh_provider.operators import metrics
 from airflow_refresh_provider.ports.lines import Lines
+from airflow_refresh_provider.ports.watch import Committed
 
 
 class Log(Protocol):
@@ -21,7 +22,7 @@ class TaskLog(Lines):
         super().__init__(lambda line: log.info("%s", line))
         self._definition = definition
 
-    def advance(self, rows: int, chunks: int = 1) -> None:
-        """Chunks were committed."""
-        metrics.committed(self._definition, self._stage, rows, chunks)
-        super().advance(rows, chunks)
+    def committed(self, chunk: Committed) -> None:
+        """A chunk was committed."""
+        metrics.committed(self._definition, self._stage, chunk.rows)
+        super().committed(chunk)

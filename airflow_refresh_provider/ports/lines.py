@@ -6,6 +6,11 @@ import threading
 import time
 from collections.abc import Callable
 
+from airflow_refresh_provider.ports.watch import Committed
+
+_SHORT_ID = 8
+"""How many characters of a run's id tell it from others in a log that has the whole of it in another line."""
+
 
 class Lines:
     """Says each line once. Called from the threads that do the work."""
@@ -16,26 +21,44 @@ class Lines:
         self._stage = ""
         self._began = time.monotonic()
         self._rows = 0
-        self._chunks = 0
-        self._total: tuple[int | None, int | None] = (None, None)
+        self._done = 0
+        self._total: int | None = None
 
     def stage(self, name: str, rows: int | None = None, chunks: int | None = None) -> None:
         """A stage begins."""
         with self._lock:
-            self._stage, self._total = name, (rows, chunks)
-            self._began, self._rows, self._chunks = time.monotonic(), 0, 0
+            self._stage, self._total = name, chunks
+            self._began, self._rows, self._done = time.monotonic(), 0, 0
         sizes = [f"{n:,} {what}" for n, what in ((rows, "rows"), (chunks, "chunks")) if n]
         self._say(f"{name}: {' in '.join(sizes)}" if sizes else name)
 
     def advance(self, rows: int, chunks: int = 1) -> None:
-        """Chunks were committed: which of how many, and how fast."""
+        """Parts are done: how many of how many."""
         with self._lock:
-            self._rows += rows
-            self._chunks += chunks
-            done, all_rows, seconds = self._chunks, self._rows, max(0.001, time.monotonic() - self._began)
-        of = f" of {self._total[1]}" if self._total[1] else ""
-        self._say(f"{self._stage}: chunk {done}{of}, {all_rows:,} rows, {all_rows / seconds:,.0f} rows/s")
+            self._done += chunks
+            done = self._done
+        self._say(f"{self._stage}: {done}{self._of}")
+
+    def skip(self, rows: int, chunks: int) -> None:
+        """Parts were done before: no row of theirs makes this stage look fast."""
+        with self._lock:
+            self._done += chunks
+        self._say(f"{self._stage}: {chunks}{self._of} chunks were in before")
+
+    def committed(self, chunk: Committed) -> None:
+        """A chunk was committed: whose and which, how, and how fast the stage is."""
+        with self._lock:
+            self._rows += chunk.rows
+            speed = self._rows / max(0.001, time.monotonic() - self._began)
+        self._say(
+            f"run {chunk.run_id[:_SHORT_ID]}, unit {chunk.unit}: chunk {chunk.number} of {chunk.of} by {chunk.way}, "
+            f"{chunk.rows:,} rows, {speed:,.0f} rows/s"
+        )
 
     def note(self, message: str) -> None:
         """Something worth a line."""
         self._say(message)
+
+    @property
+    def _of(self) -> str:
+        return f" of {self._total}" if self._total else ""

@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Protocol
+
+
+@dataclass(frozen=True)
+class Committed:
+    """A chunk that has just got into the target: the `number`-th of `of` of its unit, and how many rows it changed."""
+
+    run_id: str
+    unit: int
+    number: int
+    of: int
+    way: str
+    rows: int
 
 
 class Watch(Protocol):
@@ -13,7 +26,15 @@ class Watch(Protocol):
         ...
 
     def advance(self, rows: int, chunks: int = 1) -> None:
-        """Chunks of the current stage were committed."""
+        """Parts of the current stage are done that commit nothing to a target."""
+        ...
+
+    def skip(self, rows: int, chunks: int) -> None:
+        """Parts of the current stage were done before it began."""
+        ...
+
+    def committed(self, chunk: Committed) -> None:
+        """A chunk of the current stage was committed, here and now: it is told once."""
         ...
 
     def note(self, message: str) -> None:
@@ -28,6 +49,12 @@ class Silent:
         """Ignored."""
 
     def advance(self, rows: int, chunks: int = 1) -> None:
+        """Ignored."""
+
+    def skip(self, rows: int, chunks: int) -> None:
+        """Ignored."""
+
+    def committed(self, chunk: Committed) -> None:
         """Ignored."""
 
     def note(self, message: str) -> None:

@@ -169,12 +169,14 @@ def _stage_rows(tenure: Tenure, session: EngineSession, source: Source, run: Run
         return
     tenure.ports.watch.stage("load", chunks=len(run.plan.row_splits))
     done = tenure.ports.log.markers(location) if tenure.ports.log.facts(location) else {}
-    for split in run.plan.row_splits:
-        app_id = f"{run.run_id}/rows-{split.number}"
+    splits = {f"{run.run_id}/rows-{split.number}": split for split in run.plan.row_splits}
+    if before := len(splits.keys() & done.keys()):
+        tenure.ports.watch.skip(0, before)
+    for app_id, split in splits.items():
         if app_id not in done:
             tenure.run()
             session.stage_rows(source, target, split, location, staged.stamp(run, tenure.generation, app_id))
-        tenure.ports.watch.advance(0)
+            tenure.ports.watch.advance(0)
 
 
 def _staged_rows(ports: Ports, run: Run) -> StagedTable | None:

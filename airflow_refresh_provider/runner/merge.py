@@ -22,6 +22,7 @@ from airflow_refresh_provider.core.ways import INTEGERS, LOOKING
 from airflow_refresh_provider.errors import Conflict, Lost, Retry
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.engine import ApplyTask, EngineSession, Stamp
+from airflow_refresh_provider.ports.watch import Committed
 from airflow_refresh_provider.runner import inputs, journal, targets
 from airflow_refresh_provider.runner.takeover import fence
 from airflow_refresh_provider.runner.tenure import Tenure, UnitTenure, lost
@@ -83,14 +84,16 @@ def merge_unit(held: UnitTenure, session: EngineSession, stop: threading.Event) 
     targets.check_in_place(ports, _target(run))
     done = _done(ports, run, held.slot)
     skipped = [c for c in unit.chunks if c.number <= done]
-    for chunk in skipped:
-        ports.watch.advance(chunk.counts.total)
+    if skipped:
+        ports.watch.skip(sum(c.counts.total for c in skipped), len(skipped))
     for chunk in unit.chunks[len(skipped) :]:
         if stop.is_set():
             break
         commit = _apply(held, session, held.check(), chunk)
         journal.chunk_done(held, run, chunk, commit)
-        ports.watch.advance(chunk.counts.total or max(0, commit.net_rows or 0))
+        rows = chunk.counts.total or max(0, commit.net_rows or 0)
+        of = unit.chunks[-1].number
+        ports.watch.committed(Committed(run.run_id, held.slot, chunk.number, of, chunk.way.value, rows))
     return len(skipped)
 
 

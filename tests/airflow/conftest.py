@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import structlog
+import structlog.testing
 
 import airflow_refresh_provider.compose
 from tests.airflow.shared import Shared
@@ -126,3 +130,17 @@ def share(monkeypatch: pytest.MonkeyPatch, connection: Callable[..., None]) -> C
         return shared
 
     return made
+
+
+@contextmanager
+def task_log() -> Iterator[list[str]]:
+    """What tasks in this process tell people."""
+    before = structlog.get_config()
+    said: list[str] = []
+    with structlog.testing.capture_logs() as logs:
+        structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.INFO))
+        try:
+            yield said
+        finally:
+            structlog.configure(**before)
+            said.extend(str(entry["event"]) for entry in logs)

@@ -14,8 +14,10 @@ from airflow.sdk.observability import stats
 from airflow.sdk.observability.metrics import stats_utils
 
 from airflow_refresh_provider.operators import metrics
-from tests.airflow.conftest import Airflow
+from tests.airflow.conftest import Airflow, task_log
 from tests.airflow.shared import Shared
+from tests.airflow.test_dags_in_memory import BY_VNODE
+from tests.unit.runner.faults import at, disconnected
 from tests.unit.runner.world import NAME, row
 
 SINGLE = """
@@ -27,10 +29,11 @@ with DAG("counted", schedule=None, start_date=datetime(2024, 1, 1)):
 """
 PHASED = """
 from airflow_refresh_provider import Definition, refresh_dag
-refresh_dag(Definition.model_validate({definition!r}))
+refresh_dag(Definition.model_validate({definition!r}), default_args={{"retries": 0}})
 """
 LINE = re.compile(r"airflow\.(?P<name>refresh\.\w+),(?P<tags>[^:]*):(?P<value>[^|]*)\|(?P<kind>\w+)")
 ROW = re.compile(r"^\| `(?P<name>[\w.]+)` \| (?P<kind>\w+) \|", flags=re.MULTILINE)
+CHUNK = re.compile(r"run (.+), unit (\d): chunk (\d) of \d by (\w+), \d rows, [\d,]+ rows/s")
 KINDS = {"counter": "c", "gauge": "g", "timer": "ms"}
 OVER = b"over"
 
@@ -109,9 +112,34 @@ def test_every_documented_metric_arrives_with_its_tags(airflow: Airflow, share: 
 
 
 def test_a_mapped_task_says_in_which_stage_it_is(airflow: Airflow, share: Callable[..., Shared]) -> None:
-    shared = share(layout="vnode", vnodes=4, visibility="live", chunking={"one_commit_up_to": 1, "chunk_rows": 1})
+    shared = share(**BY_VNODE)
     dag = airflow.dag(PHASED.format(definition=shared.definition))
     with _listening() as found:
         airflow.run(dag)
     stages = {_tags(m["tags"]).get("stage") for m in found if m["name"] == "refresh.chunks"}
     assert stages == {"merge"}
+
+
+def test_what_was_in_before_a_resume_is_neither_counted_nor_told_again(
+    airflow: Airflow, share: Callable[..., Shared]
+) -> None:
+    shared = share(**BY_VNODE)
+    dag = airflow.dag(PHASED.format(definition=shared.definition))
+    told: list[list[tuple[str, ...]]] = []
+    with _listening() as found:
+        for fault in (5, 99):
+            with task_log() as said, at(shared.world.lake, "begin /gold", disconnected, nth=fault):
+                seen = airflow.run(dag)
+            told.append([chunk.groups() for line in said if (chunk := CHUNK.fullmatch(line))])
+    result = seen.returned["finish"]
+    assert (result["resumed"], result["rows"]["inserted"]) == (True, 9)
+
+    sums = dict.fromkeys(("refresh.chunks", "refresh.rows"), 0)
+    for m in (m for m in found if m["name"] in sums):
+        sums[m["name"]] += int(m["value"])
+    assert sums == {"refresh.chunks": result["chunks"]["done"], "refresh.rows": 9}
+    first, second = told
+    assert len(set(first + second)) == len(first) + len(second) == result["chunks"]["done"]
+    assert {(run, way) for run, _unit, _chunk, way in first + second} == {(result["run_id"], "append")}
+    before = [int(m[1]) for line in said if (m := re.fullmatch(r"merge: (\d) of \d chunks were in before", line))]
+    assert sum(before) == len(first) == sum(seen.returned[f"merge[{i}]"]["skipped"] for i in range(4))

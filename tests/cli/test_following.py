@@ -13,6 +13,7 @@ from airflow_refresh_provider.cli.refresh import progress
 from airflow_refresh_provider.core.request import Request
 from airflow_refresh_provider.definition_files import read_definitions
 from airflow_refresh_provider.ports.twins import MemoryClock
+from airflow_refresh_provider.ports.watch import Committed
 from tests.cli.conftest import DEFINITION, Program, World
 
 NAME = "people_copy"
@@ -46,6 +47,12 @@ class Told:
 
     def advance(self, rows: int, chunks: int = 1) -> None:
         self.words.append((rows, chunks))
+
+    def skip(self, rows: int, chunks: int) -> None:
+        raise AssertionError("who follows skips nothing")
+
+    def committed(self, chunk: Committed) -> None:
+        raise AssertionError("who follows commits nothing")
 
     def note(self, message: str) -> None:
         self.words.append((message,))

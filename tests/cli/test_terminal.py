@@ -10,13 +10,16 @@ from tests.cli.conftest import ROOT
 STAGES = """
 import sys, time
 from airflow_refresh_provider.cli.bars import Bars
+from airflow_refresh_provider.ports.watch import Committed
 with Bars(sys.stderr) as bars:
     bars.stage("load")
-    bars.stage("merge", rows=3000, chunks=3)
+    bars.stage("merge", rows=3000, chunks=4)
     bars.note("[bold]a note")
-    for _ in range(3):
+    bars.skip(500, 1)
+    bars.advance(500)
+    for number in (3, 4):
         time.sleep(0.15)
-        bars.advance(1000)
+        bars.committed(Committed("a-run", 0, number, 4, "append", 1000))
 """
 
 
@@ -40,5 +43,5 @@ def on_a_terminal(program: str) -> str:
 def test_a_stage_is_a_bar_with_chunks_rows_speed_and_time() -> None:
     seen = on_a_terminal(STAGES)
     assert "[bold]a note" in seen
-    for text in ("load", "merge", "3/3 chunks", "3,000/3,000 rows", "rows/s", "━"):
+    for text in ("load", "merge", "4/4 chunks", "3,000/3,000 rows", "rows/s", "━"):
         assert text in seen

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 from airflow_refresh_provider.operators.task_log import TaskLog
+from airflow_refresh_provider.ports.watch import Committed
 
 HOLD, FAIL = "hold", "fail"
 _LIMIT_SECONDS = 180
@@ -14,15 +15,15 @@ _LIMIT_SECONDS = 180
 
 def obey(folder: str) -> None:
     """Called by the DAG file, and so in every process that runs one of its tasks."""
-    advance = TaskLog.advance
+    committed = TaskLog.committed
 
-    def obedient(self: TaskLog, rows: int, chunks: int = 1) -> None:
-        advance(self, rows, chunks)
+    def obedient(self: TaskLog, chunk: Committed) -> None:
+        committed(self, chunk)
         if (Path(folder) / FAIL).exists():
             raise RuntimeError("told to fail")
         _wait(Path(folder))
 
-    TaskLog.advance = obedient  # type: ignore[method-assign]
+    TaskLog.committed = obedient  # type: ignore[method-assign]
 
 
 def _wait(folder: Path) -> None:
