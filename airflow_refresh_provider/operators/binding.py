@@ -103,7 +103,7 @@ def request(context: Context, pins: Mapping[str, Any] | None = None) -> Request:
     return Request(
         pins=dict(pins or {}),
         on_interrupted=OnInterrupted(params.get("on_interrupted", OnInterrupted.RESUME.value)),
-        if_running=IfRunning(params.get("if_running", _if_running(context))),
+        if_running=IfRunning(params.get("if_running", IfRunning.REFUSE)),
         mode=asked_for(params.get("mode")),
         force=params.get("force", False),
         origin=_origin(context),
@@ -232,11 +232,6 @@ def log_differences(found: Differences, log: Log) -> None:
     )
     for sample in found.samples:
         log.info("%s: %s", sample.op, sample.model_dump_json(exclude={"op"}))
-
-
-def _if_running(context: Context) -> str:
-    """What to do when another run is at it: of a backfill, one run brings everything up to date, whichever it is."""
-    return (IfRunning.SKIP if context["dag_run"].run_type == "backfill" else IfRunning.REFUSE).value
 
 
 def _origin(context: Context) -> str:

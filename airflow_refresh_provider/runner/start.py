@@ -16,7 +16,7 @@ from airflow_refresh_provider.core.pins import Pin, VersionVector, same_versions
 from airflow_refresh_provider.core.plan import Plan
 from airflow_refresh_provider.core.record import Record, Run
 from airflow_refresh_provider.core.recovery import Admission, admit
-from airflow_refresh_provider.core.request import IfRunning, Request
+from airflow_refresh_provider.core.request import Request
 from airflow_refresh_provider.core.suspending import check_not_suspended
 from airflow_refresh_provider.errors import Invalid, Refused, StaleSnapshot
 from airflow_refresh_provider.ports.bundle import Ports
@@ -233,7 +233,7 @@ def _may_expire(ports: Ports, record: Record) -> bool:
 def _busy(record: Record, request: Request, now: datetime) -> NothingToDo:
     run = record.run
     assert run is not None
-    if request.if_running is IfRunning.SKIP:
+    if request.yields_to(run.origin):
         return NothingToDo(record, f"run {run.run_id} is in progress, held by {run.holder}")
     chunks = sum(len(u.chunks) for r in run.frozen.rounds for u in r.units) if run.frozen else None
     how_far = f"{chunks} chunks planned" if chunks is not None else "staging is being filled"

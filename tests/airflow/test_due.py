@@ -11,6 +11,7 @@ import pytest
 from airflow.sdk.exceptions import AirflowSkipException
 
 from airflow_refresh_provider.core.request import Request
+from airflow_refresh_provider.core.results import RunResult, Started
 from airflow_refresh_provider.errors import Invalid, Refused
 from airflow_refresh_provider.operators import binding
 from airflow_refresh_provider.ports.memory_lake import BEGINNING
@@ -89,6 +90,25 @@ def test_a_refresh_on_change_waits_until_enough_time_has_passed() -> None:
     with pytest.raises(binding.NotYet) as caught:
         check(world, "asset_triggered")
     assert caught.value.moment == BEGINNING + timedelta(hours=1)
+
+
+@pytest.mark.parametrize("run_type", ["scheduled", "asset_triggered", "backfill"])
+def test_a_run_that_meets_another_of_its_dag_skips_unless_it_is_by_hand(run_type: str) -> None:
+    world = World(row(1))
+    asked = {kind: binding.request(of_dag_run(kind, f"{kind}__now")) for kind in (run_type, "manual")}
+    assert isinstance(phases.start(world.ports, NAME, binding.request(of_dag_run("backfill", "backfill__x"))), Started)
+    met = phases.start(world.process(), NAME, asked[run_type])
+    assert isinstance(met, RunResult)
+    assert isinstance(binding.skip(met), AirflowSkipException)
+    assert "held by the tasks of dag backfill__x" in str(binding.skip(met))
+    with pytest.raises(Refused, match="is being refreshed by"):
+        phases.start(world.process(), NAME, asked["manual"])
+
+
+def of_dag_run(run_type: str, run_id: str) -> Any:
+    """The context of a task."""
+    names: dict[str, Any] = {"ti": SimpleNamespace(dag_id="dag"), "run_id": run_id, "params": {}}
+    return names | {"dag_run": SimpleNamespace(run_type=run_type)}
 
 
 def test_failures_of_runs_by_hand_do_not_count(airflow: Airflow, share: Callable[..., Shared]) -> None:

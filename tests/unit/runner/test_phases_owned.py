@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from airflow_refresh_provider.cli.sheets import line, sheet
@@ -9,7 +11,7 @@ from airflow_refresh_provider.core.inputs import Input
 from airflow_refresh_provider.core.owner import PARKED_FOR
 from airflow_refresh_provider.core.recovery import OnInterrupted
 from airflow_refresh_provider.core.request import IfRunning, Request
-from airflow_refresh_provider.core.results import Outcome, Started
+from airflow_refresh_provider.core.results import Outcome, RunResult, Started
 from airflow_refresh_provider.errors import Failed, Lost, Refused, Retry
 from airflow_refresh_provider.runner import phases
 from airflow_refresh_provider.runner.cascade import pinned
@@ -34,6 +36,39 @@ def test_between_two_phases_nobody_else_takes_the_run() -> None:
     loaded(world)
     with pytest.raises(Refused):
         world.another()
+
+
+def test_of_runs_that_one_schedule_makes_the_others_skip_while_one_is_at_work() -> None:
+    world = changed()
+    started(world, Request(origin="http://airflow dag backfill__one", scheduled=True))
+    held = world.interrupted.run_id
+
+    def told(origin: str, **options: Any) -> str | None:
+        found = phases.start(world.process(), NAME, Request(**{"origin": origin, "scheduled": True} | options))
+        assert isinstance(found, RunResult)
+        assert found.state is Outcome.NOTHING_TO_DO
+        return found.reason
+
+    mine = "http://airflow dag scheduled__two"
+    assert f"run {held} is in progress, held by the tasks of http://airflow dag backfill__one" in (told(mine) or "")
+    pins = pinned(world.ports, [("x", Input(path=INPUT))])
+    for origin, options in (
+        (mine, {"scheduled": False}),  # by hand
+        (mine, {"pins": pins}),  # a part of a cascade
+        ("http://airflow other scheduled__two", {}),
+        ("http://elsewhere dag scheduled__two", {}),
+    ):
+        with pytest.raises(Refused, match="is being refreshed by"):
+            told(origin, **options)
+
+
+def test_a_scheduled_run_does_not_hide_that_somebody_else_is_at_it() -> None:
+    world = changed()
+    for theirs, mine in (("dag/one", "dag/two"), ("one", "two")):
+        started(world, Request(origin=theirs))
+        with pytest.raises(Refused):
+            phases.start(world.process(), NAME, Request(origin=mine, scheduled=True))
+        assert phases.interrupt(world.process(), NAME, Request(origin=theirs))
 
 
 def test_units_that_fail_count_once_for_each_scheduled_run_and_suspend_in_the_end() -> None:
