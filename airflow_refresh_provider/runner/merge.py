@@ -7,7 +7,7 @@ answer decides nothing. A chunk that is already in costs one look at the log.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 
 from airflow_refresh_provider.core import seal
@@ -16,7 +16,7 @@ from airflow_refresh_provider.core.log import Commit, Standing, chunk_reached, s
 from airflow_refresh_provider.core.marker import Marker, slot_app_id
 from airflow_refresh_provider.core.note import Note, NoteKind
 from airflow_refresh_provider.core.pins import digests
-from airflow_refresh_provider.core.plan import Chunk, Round, Target, Unit, Way
+from airflow_refresh_provider.core.plan import Chunk, Round, Target, Way
 from airflow_refresh_provider.core.record import Run
 from airflow_refresh_provider.core.ways import INTEGERS, LOOKING
 from airflow_refresh_provider.errors import Conflict, Lost, Retry
@@ -36,7 +36,7 @@ def merge(tenure: Tenure, session: EngineSession, workers: int, stop: threading.
     units = _current(run).units
     if not units:
         return 0
-    tenure.ports.watch.stage("merge", *_totals(units))
+    tenure.ports.watch.stage("merge", *_totals(run))
     slots = tuple(u.slot for u in units)
     if min(workers, len(units)) <= 1:
         assert run.lease.session is not None
@@ -243,9 +243,12 @@ def _target(run: Run) -> Target:
     return run.plan.target
 
 
-def _totals(units: Sequence[Unit]) -> tuple[int, int]:
-    chunks = [c for u in units for c in u.chunks]
-    return sum(c.counts.total for c in chunks), len(chunks)
+def _totals(run: Run) -> tuple[int, int]:
+    """Rows and chunks to come; where the query goes straight into the target, its rows are what is known."""
+    assert run.frozen is not None
+    chunks = [c for u in _current(run).units for c in u.chunks]
+    staged = _current(run).changes is not None
+    return sum(c.counts.total for c in chunks) if staged else run.frozen.source_rows, len(chunks)
 
 
 def _not_committed(held: UnitTenure, chunk: Chunk) -> Retry:

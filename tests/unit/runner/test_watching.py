@@ -99,3 +99,16 @@ def _merged(world: World, unit: int, nth: int = 99) -> list[str]:
     except Retry:
         pass
     return said
+
+
+def test_how_much_there_is_to_do_is_told_of_a_first_load_too() -> None:
+    said: list[str] = []
+    world = World(*[row(i) for i in range(9)])
+    watching = replace(world.process(), watch=Lines(said.append))
+    Refreshes(watching).run(NAME, ONE)
+    world.become(*[row(i) for i in range(11)])
+    Refreshes(watching).run(NAME, ONE)
+    assert [line for line in said if line.startswith("merge")] == [
+        "merge: 9 rows in 1 chunks",
+        "merge: 2 rows in 1 chunks",
+    ]
