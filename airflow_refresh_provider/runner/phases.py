@@ -24,7 +24,7 @@ from airflow_refresh_provider.runner.reports import published_for
 from airflow_refresh_provider.runner.start import NothingToDo, begin, known
 from airflow_refresh_provider.runner.stopwatch import Stopwatch
 from airflow_refresh_provider.runner.takeover import Taken
-from airflow_refresh_provider.runner.tenure import Tenure, lost
+from airflow_refresh_provider.runner.tenure import Tenure, without_run
 
 
 def start(ports: Ports, name: str, request: Request) -> Started | RunResult:
@@ -64,7 +64,7 @@ def merge_unit(ports: Ports, name: str, request: Request, slot: int) -> int:
     run = _own_run(ports, name, request)
     unit = next((u for u in _units(run) if u.unit == slot), None) if run.frozen else None
     if unit is None or run.lease.parked_until is None:
-        raise lost(ports, name, run.run_id)
+        raise without_run(ports, name, request.origin)
     ports.watch.stage("merge", unit.rows, unit.chunks)
     session_id = ports.processes.new_id()
     [held] = Tenure(ports, name, run.run_id, run.generation).claim((slot,), (session_id,))
@@ -114,7 +114,7 @@ def interrupt(ports: Ports, name: str, request: Request) -> bool:
     snapshot = ports.store.read(name)
     record = snapshot.record or known(ports, name, None)
     if record.dropped or record.state is State.RESETTING:
-        raise lost(ports, name, request.origin or "")
+        raise without_run(ports, name, request.origin)
     if record.run is None or record.run.origin != request.origin:
         return False
     if taken := takeover.take_over(ports, snapshot, record, request):
@@ -128,14 +128,14 @@ def _attached(ports: Ports, name: str, request: Request) -> Taken:
     _own_run(ports, name, request)
     begun = begin(ports, name, request)
     if isinstance(begun, NothingToDo):
-        raise lost(ports, name, request.origin or "")
+        raise without_run(ports, name, request.origin)
     return begun
 
 
 def _own_run(ports: Ports, name: str, request: Request) -> Run:
     record = ports.store.read(name).record or known(ports, name, None)
     if record.run is None or record.run.origin != request.origin:
-        raise lost(ports, name, request.origin or "")
+        raise without_run(ports, name, request.origin)
     check_not_paused(record)
     return record.run
 

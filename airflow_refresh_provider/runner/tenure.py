@@ -130,19 +130,36 @@ def commit(ports: Ports, snapshot: Snapshot, record: Record, event: Event) -> Sn
 
 def lost(ports: Ports, name: str, run_id: str) -> Lost:
     """The error of an owner who has been replaced, or whose definition was dropped under him."""
-    record = ports.store.read(name).record
-    if record is not None and (record.dropped or record.state is State.RESETTING):
-        return Lost(
-            "dropped",
-            f"run {run_id} of {name} was stopped: the definition has been dropped",
-            left="Everything committed so far stays in the target, unless that was deleted; nothing more is written.",
-            next=f"Nothing goes on with it. To refresh {name} again, register it again.",
-        )
-    return Lost(
+    run = f"run {run_id} of {name}"
+    return _dropped(ports, name, run) or Lost(
         "lost_lease",
-        f"run {run_id} of {name} is no longer held here: another owner took it over",
+        f"{run} is no longer held here: another owner took it over",
         left="Everything committed so far stays; the new owner goes on from it.",
         next=f"See who works on it with `airflow-refresh show {name}`.",
+    )
+
+
+def without_run(ports: Ports, name: str, origin: str | None) -> Lost:
+    """The error of a task whose origin has no run any more, or none that it has a part in; whoever ended it."""
+    run = f"the run of {name} for {(origin or 'nobody').strip()}"
+    return _dropped(ports, name, run) or Lost(
+        "run_over",
+        f"nothing is left to do here: {run} was finished, given up, let go of or taken over",
+        left="Everything committed so far stays; nothing was changed here.",
+        next="Clear the tasks of the DAG run from `start` on, or trigger a new one. "
+        f"`airflow-refresh history {name}` says how runs have ended.",
+    )
+
+
+def _dropped(ports: Ports, name: str, run: str) -> Lost | None:
+    record = ports.store.read(name).record
+    if record is None or not (record.dropped or record.state is State.RESETTING):
+        return None
+    return Lost(
+        "dropped",
+        f"{run} was stopped: the definition has been dropped",
+        left="Everything committed so far stays in the target, unless that was deleted; nothing more is written.",
+        next=f"Nothing goes on with it. To refresh {name} again, register it again.",
     )
 
 

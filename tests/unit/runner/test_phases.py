@@ -12,8 +12,8 @@ from airflow_refresh_provider.errors import Lost, Retry
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.runner import phases
 from tests.unit.runner.faults import POINTS, Killed, at, disconnected
-from tests.unit.runner.phased import BY_VNODE, MINE, PLAIN, changed, finished, loaded, merged, started
-from tests.unit.runner.world import INPUT, NAME, World, row
+from tests.unit.runner.phased import BY_VNODE, MINE, OTHER, PLAIN, changed, finished, loaded, merged, started
+from tests.unit.runner.world import INPUT, NAME, RESTART, World, row
 
 
 @pytest.mark.parametrize("options", [PLAIN, BY_VNODE], ids=["plain", "vnodes"])
@@ -209,3 +209,52 @@ def test_a_task_for_a_unit_that_the_run_does_not_have_touches_nothing() -> None:
     with pytest.raises(Lost):
         merged(world, UnitOfWork(unit=31, chunks=1, rows=1))
     assert world.record.generation == generation
+
+
+def _published(world: World) -> None:
+    for unit in loaded(world):
+        merged(world, unit)
+    finished(world)
+    world.become(row(1, "c"))
+    world.another()
+
+
+def _given_up(world: World) -> None:
+    phases.interrupt(world.process(), NAME, MINE)
+    world.another(RESTART)
+
+
+def _taken_over(world: World) -> None:
+    phases.interrupt(world.process(), NAME, MINE)
+    started(world, OTHER)
+
+
+def _begun_anew(world: World) -> None:
+    _published(world)
+    world.become(row(1, "d"))
+    started(world)
+
+
+@pytest.mark.parametrize(
+    ("ended", "again"),
+    [
+        *((ended, again) for ended in (_published, _given_up, _taken_over) for again in ("load", "merge", "finish")),
+        (_begun_anew, "merge"),
+    ],
+)
+def test_a_task_without_a_run_says_so_and_blames_nobody(ended: Callable[[World], None], again: str) -> None:
+    world = changed(**BY_VNODE)
+    started(world)
+    unit, *_ = loaded(world)
+    ended(world)
+    generation, commits = world.record.generation, len(world.commits)
+    tasks: dict[str, Callable[[], object]] = {
+        "load": lambda: loaded(world),
+        "merge": lambda: merged(world, unit),
+        "finish": lambda: finished(world),
+    }
+    with pytest.raises(Lost, match=r"the run of orders for dag/one was finished, given up, let go of or taken") as told:
+        tasks[again]()
+    assert told.value.code == "run_over"
+    assert "from `start` on" in told.value.next
+    assert (world.record.generation, len(world.commits)) == (generation, commits)
