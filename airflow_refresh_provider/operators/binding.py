@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from airflow.sdk import Asset, conf
+from airflow.sdk import Asset, conf, get_current_context
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowRuntimeError, AirflowSkipException
 
 from airflow_refresh_provider.assets import asset_of
@@ -143,12 +143,14 @@ def ports(context: Context, refresh_conn_id: str, name: str, log: Log) -> Ports:
 
 @contextmanager
 def as_airflow_errors() -> Iterator[None]:
-    """Errors as Airflow takes them: what may help if it is tried again, and what fails at once."""
+    """Errors as Airflow takes them: what may help if it is tried again, and what fails at once. Each is counted."""
     try:
         yield
     except (Retry, Interrupted) as error:
+        _count(error)
         raise AirflowException(_told(error)) from None
     except RefreshError as error:
+        _count(error)
         raise AirflowFailException(_told(error)) from None
 
 
@@ -232,6 +234,13 @@ def log_differences(found: Differences, log: Log) -> None:
     )
     for sample in found.samples:
         log.info("%s: %s", sample.op, sample.model_dump_json(exclude={"op"}))
+
+
+def _count(error: RefreshError | Interrupted) -> None:
+    """Count the error of a task that refreshes; sensors and other tasks have no refresh that could end."""
+    task = get_current_context()["task"]
+    if name := getattr(task, "definition_name", None):
+        metrics.failed(name, error)
 
 
 def _origin(context: Context) -> str:

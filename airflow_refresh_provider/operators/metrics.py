@@ -4,10 +4,13 @@
 |---|---|---|
 | `refresh.chunks` | counter | chunks committed, each by the try that did it; tag `stage` |
 | `refresh.rows` | counter | changed rows in them; tag `stage` |
-| `refresh.ended` | counter | refreshes that ended in a task; tag `state` |
+| `refresh.ended` | counter | refreshes that ended in a task, and tries of tasks that ended with an error; tag `state` |
 | `refresh.lag` | gauge | seconds by which a target was behind its inputs when a refresh of it ended |
 | `refresh.late` | gauge | 1 if that was more than the definition's `target_lag`, else 0 |
 | `refresh.seconds` | timer | from the start of a refresh, or of the attempt of a single task, to its end |
+
+`state` is `succeeded` or `nothing_to_do`, or, of a try, `failed`, `refused` (somebody has to decide) or `interrupted`
+(it was stopped on request). A task that is killed counts nothing.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from datetime import timedelta
 from airflow.sdk.observability import stats
 
 from airflow_refresh_provider.core.results import Outcome, RunResult
+from airflow_refresh_provider.errors import Interrupted, RefreshError, Refused
 
 
 def committed(definition: str, stage: str, rows: int) -> None:
@@ -39,6 +43,17 @@ def ended(result: RunResult) -> None:
         stats.gauge("refresh.lag", result.lag_seconds, tags={"definition": result.name})
         stats.gauge("refresh.late", int(result.late), tags={"definition": result.name})
     stats.timing("refresh.seconds", timedelta(seconds=result.seconds), tags={"definition": result.name})
+
+
+def failed(definition: str, error: RefreshError | Interrupted) -> None:
+    """A task ends with an error; whether it is tried again is not known here."""
+    match error:
+        case Refused():
+            _count(definition, Outcome.REFUSED)
+        case Interrupted():
+            _count(definition, Outcome.INTERRUPTED)
+        case _:
+            _count(definition, Outcome.FAILED)
 
 
 def _count(definition: str, state: Outcome) -> None:

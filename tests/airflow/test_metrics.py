@@ -13,6 +13,7 @@ from airflow.sdk import conf
 from airflow.sdk.observability import stats
 from airflow.sdk.observability.metrics import stats_utils
 
+from airflow_refresh_provider.errors import Interrupted
 from airflow_refresh_provider.operators import metrics
 from tests.airflow.conftest import Airflow, task_log
 from tests.airflow.shared import Shared
@@ -143,3 +144,27 @@ def test_what_was_in_before_a_resume_is_neither_counted_nor_told_again(
     assert {(run, way) for run, _unit, _chunk, way in first + second} == {(result["run_id"], "append")}
     before = [int(m[1]) for line in said if (m := re.fullmatch(r"merge: (\d) of \d chunks were in before", line))]
     assert sum(before) == len(first) == sum(seen.returned[f"merge[{i}]"]["skipped"] for i in range(4))
+
+
+def test_tries_that_end_with_an_error_are_counted_by_what_it_asks_for(
+    airflow: Airflow, share: Callable[..., Shared]
+) -> None:
+    shared = share(max_delete_ratio=0.5, **BY_VNODE)
+    dag = airflow.dag(PHASED.format(definition=shared.definition))
+    shared.world.run()
+    shared.world.become(*[row(i, "b") for i in range(9)])
+
+    def stopped() -> BaseException:
+        return Interrupted("interrupted", "the task was asked to stop", left="as it was", next="run again")
+
+    with _listening() as found:
+        with at(shared.world.lake, "begin /gold", disconnected):
+            airflow.run(dag)
+        with at(shared.world.lake, "begin /gold", stopped):
+            airflow.run(dag)
+        airflow.run(dag)
+        shared.world.become(row(1))
+        airflow.run(dag)
+    ended = [_tags(m["tags"]) for m in found if m["name"] == "refresh.ended"]
+    assert {tags["definition"] for tags in ended} == {NAME}
+    assert [tags["state"] for tags in ended] == ["failed", "interrupted", "succeeded", "refused"]
