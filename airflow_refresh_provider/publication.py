@@ -19,7 +19,8 @@ class PublishedVersion(Stored):
 
 
 def published(name: str, control: str | None = None) -> PublishedVersion:
-    """The newest whole refresh of a definition. `control` defaults to the environment's.
+    """The newest whole refresh of a definition. `control` defaults to the environment's; in Airflow `RefreshHook` knows
+    the one of a connection.
 
     Raises Invalid for an unknown name and Failed when nothing has been published yet. Needs no Spark.
     """

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from airflow_refresh_provider.ports.watch import Watch
+    from airflow_refresh_provider.publication import PublishedVersion
     from airflow_refresh_provider.runner.refreshes import Refreshes
 
 
@@ -55,6 +56,12 @@ class RefreshHook(BaseHook):
         from airflow_refresh_provider.compose import refreshes
 
         return refreshes(self.places(), watch, label, over)
+
+    def published(self, name: str) -> PublishedVersion:
+        """The newest whole refresh of a definition, and the SQL that reads it. Raises as `publication.published`."""
+        from airflow_refresh_provider.publication import published
+
+        return published(name, self.places().control)
 
     def places(self) -> Places:
         """Control root and Spark. Raises Invalid when neither environment nor connection name a control root."""

@@ -38,12 +38,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DagRunSeen:
-    """How a DAG run ended: its state, those of its tasks (mapped ones as `task[0]`), and what they returned."""
+    """How a DAG run ended: its state, those of its tasks (mapped ones as `task[0]`), and what they returned.
+
+    `shown`: by what people see mapped ones called.
+    """
 
     state: str
     tasks: dict[str, str]
     returned: dict[str, Any] = field(default_factory=dict)
     run_id: str = ""
+    shown: dict[str, str] = field(default_factory=dict)
 
 
 class Airflow:
@@ -88,6 +92,7 @@ class Airflow:
             tasks={name: str(i.state) for name, i in named.items()},
             returned={name: i.xcom_pull(task_ids=i.task_id, map_indexes=i.map_index) for name, i in named.items()},
             run_id=dag_run.run_id,
+            shown={name: i.rendered_map_index for name, i in named.items() if i.rendered_map_index},
         )
 
 

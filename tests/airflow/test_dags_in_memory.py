@@ -47,6 +47,7 @@ def test_a_phased_dag_refreshes_unit_by_unit(airflow: Airflow, share: Callable[.
     assert set(seen.tasks.values()) == {"success"}
     assert [unit["unit"] for unit in seen.returned["load"]] == [0, 1, 2, 3]
     assert {name for name in seen.tasks if name.startswith("merge")} == {f"merge[{i}]" for i in range(4)}
+    assert seen.shown == {f"merge[{i}]": f"unit {seen.returned['load'][i]['unit']}" for i in range(4)}
     assert seen.returned["finish"]["rows"]["updated"] == 8
     assert shared.world.fresh()
 
@@ -175,6 +176,26 @@ def test_the_asset_event_says_what_was_refreshed(airflow: Airflow, share: Callab
     assert event["published_version"] == seen.returned["refresh"]["published_version"]
     assert event["rows"]["inserted"] == 9
     assert event["input_versions"] == seen.returned["refresh"]["input_versions"]
+
+
+BY_NAME = """
+from datetime import datetime
+from airflow.sdk import DAG, Asset
+from airflow_refresh_provider.operators.refresh import RefreshOperator
+with DAG("by_name_{outlets}", schedule=None, start_date=datetime(2024, 1, 1)):
+    told = [Asset(name="orders", uri="file:///gold/orders")] * {outlets}
+    RefreshOperator(task_id="refresh", definition="orders", outlets=told)
+"""
+
+
+@pytest.mark.parametrize("outlets", [0, 1])
+def test_an_operator_by_name_updates_the_asset_that_it_is_given(
+    airflow: Airflow, share: Callable[..., Shared], outlets: int
+) -> None:
+    share()
+    seen = airflow.run(airflow.dag(BY_NAME.format(outlets=outlets)))
+    versions = [event["published_version"] for event in _asset_events(NAME, seen)]
+    assert versions == [seen.returned["refresh"]["published_version"]] * outlets
 
 
 def _asset_events(name: str, seen: DagRunSeen) -> list[dict[str, Any]]:

@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from airflow_refresh_provider.delta.root import make_mark
-from airflow_refresh_provider.errors import Invalid
+from airflow_refresh_provider.errors import Failed, Invalid
 from airflow_refresh_provider.hooks.refresh import RefreshHook
+from tests.airflow.shared import Shared
+from tests.unit.runner.world import NAME, TARGET
 
 
 def test_places_come_from_the_connection(connection: Callable[..., None]) -> None:
@@ -79,3 +81,22 @@ def test_an_empty_variable_says_nothing(connection: Callable[..., None], monkeyp
         monkeypatch.setenv(variable, "")
     places = RefreshHook().places()
     assert (places.control, places.spark) == ("/control", "sc://cluster:15002")
+
+
+def test_what_is_published_is_looked_up_where_the_connection_says(
+    connection: Callable[..., None], tmp_path: Path
+) -> None:
+    connection(control=str(tmp_path / "control"))
+    with pytest.raises(Invalid, match=f"no definition named 'orders' is registered in {tmp_path}/control"):
+        RefreshHook().published("orders")
+    with pytest.raises(Invalid, match="nor the connection other says"):
+        RefreshHook("other").published("orders")
+
+
+def test_a_consumer_is_told_the_newest_whole_version_and_how_to_read_it(share: Callable[..., Shared]) -> None:
+    world = share().world
+    with pytest.raises(Failed, match="orders has not been refreshed yet"):
+        RefreshHook().published(NAME)
+    found, version = (world.run().published_version, RefreshHook().published(NAME))
+    assert (version.version, version.target) == (found, TARGET)
+    assert version.sql == f"SELECT * FROM delta.`{TARGET}` VERSION AS OF {found}"
