@@ -9,6 +9,7 @@ from functools import singledispatch
 
 from airflow_refresh_provider.cli.models import ServerReport, Validated
 from airflow_refresh_provider.core.pins import Digests
+from airflow_refresh_provider.core.plan import ChangeCounts
 from airflow_refresh_provider.core.results import (
     CascadeResult,
     CascadeStep,
@@ -312,7 +313,7 @@ def _mode(result: RunResult) -> str:
     return f"{result.mode}: {result.mode_reason}" if result.mode_reason else result.mode
 
 
-def _rows(rows: Rows) -> str:
+def _rows(rows: Rows | ChangeCounts) -> str:
     return ", ".join(f"{count:,} {what}" for what, count in rows.model_dump().items())
 
 

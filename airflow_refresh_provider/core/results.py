@@ -13,6 +13,7 @@ from pydantic import BeforeValidator
 
 from airflow_refresh_provider.core.definition import Definition
 from airflow_refresh_provider.core.pins import Digests
+from airflow_refresh_provider.core.plan import ChangeCounts
 from airflow_refresh_provider.core.stored import Stored
 from airflow_refresh_provider.core.told_values import told
 
@@ -215,7 +216,7 @@ class Freshness(Stored):
 
 
 class VnodeProgress(Stored):
-    """How far one vnode is."""
+    """How far one vnode is. Rows that were right already are counted for the run as a whole only."""
 
     vnode: int
     stage: str
@@ -224,7 +225,7 @@ class VnodeProgress(Stored):
     generation: int
     main_position: int | None
     staging_position: int | None
-    rows: Rows
+    rows: ChangeCounts
     bytes: int
     commit_version: int | None
     at: datetime

@@ -58,7 +58,7 @@ PROGRESS = (
     StoredColumn("inserted", Kind.INTEGER, "rows inserted"),
     StoredColumn("updated", Kind.INTEGER, "rows updated"),
     StoredColumn("deleted", Kind.INTEGER, "rows deleted"),
-    StoredColumn("unchanged", Kind.INTEGER, "rows that were right already"),
+    StoredColumn("unchanged", Kind.INTEGER, "always 0: rows that were right already are counted by run"),
     StoredColumn("bytes", Kind.INTEGER, "bytes written"),
     StoredColumn("commit_version", Kind.INTEGER, "the target's version that holds the chunk", nullable=True),
     StoredColumn("at", Kind.TIME, "when the row was written"),

@@ -28,7 +28,7 @@ class ProgressRow(Stored):
     """How far one vnode of one run is; the latest row of a (run, vnode) counts. A negative one stands for all vnodes.
 
     `chunk` is the last one done and `generation` who did it; the positions are the highest key hash done in staging
-    and in the target, None when the whole vnode is done or nothing of it.
+    and in the target, None when the whole vnode is done or nothing of it. `unchanged` is not counted by vnode.
     """
 
     name: str

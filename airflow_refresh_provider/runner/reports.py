@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from airflow_refresh_provider.core.plan import ChangeCounts
 from airflow_refresh_provider.core.record import Record
-from airflow_refresh_provider.core.results import HistoryEntry, ProgressReport, Rows, RunResult, VnodeProgress
+from airflow_refresh_provider.core.results import HistoryEntry, ProgressReport, RunResult, VnodeProgress
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.control import ProgressRow
 from airflow_refresh_provider.runner.ending import RUN_ENDED
@@ -78,7 +79,7 @@ def _vnode(row: ProgressRow) -> VnodeProgress:
         generation=row.generation,
         main_position=row.main_position,
         staging_position=row.staging_position,
-        rows=Rows(inserted=row.inserted, updated=row.updated, deleted=row.deleted, unchanged=row.unchanged),
+        rows=ChangeCounts(inserted=row.inserted, updated=row.updated, deleted=row.deleted),
         bytes=row.bytes,
         commit_version=row.commit_version,
         at=row.at,

@@ -154,6 +154,15 @@ def test_progress_of_an_ended_run_is_there_at_once(
     assert (ended.code, report.stage, report.chunks_done) == (0, "idle", 1)
 
 
+def test_progress_of_a_vnode_tells_nothing_that_is_not_counted_by_vnode(registered: World, here: Program) -> None:
+    here("run", "people_copy")
+    registered.lake.append(registered.people, [{"id": 3, "name": "Grace"}])
+    here("run", "people_copy")
+    (vnode,) = here("progress", "people_copy", "--output", "json").json["vnodes"]
+    assert vnode["rows"] == {"inserted": 1, "updated": 0, "deleted": 0}
+    assert "chunk 1, 1 inserted, 0 updated, 0 deleted\n" in here("progress", "people_copy").out
+
+
 def test_recovering_looks_at_every_definition(registered: World, here: Program) -> None:
     here("register", registered.write("other", DEFINITION))
     ended = here("recover", "--output", "json")
