@@ -42,8 +42,10 @@ class _Rows(ProgressColumn):
     """Rows done, of how many, and how fast. A bar that counts chunks says nothing of rows."""
 
     def render(self, task: Task) -> Text:
-        if not task.fields["in_rows"] or task.total is None:
+        if not task.fields["rows"]:
             return Text("")
-        speed = task.finished_speed or task.speed
+        if task.total is None:
+            return Text(f"{task.fields['rows']:,} rows")
+        speed = task.total / task.finished_time if task.finished_time else task.speed
         rate = "" if speed is None else f", {speed:,.0f} rows/s"
         return Text(f"{task.completed:,.0f}/{task.total:,.0f} rows{rate}")

@@ -1,6 +1,7 @@
 """Bars: a refresh while it runs, on stderr. A bar per stage on a terminal, elsewhere plain lines.
 
-Threads that do the work feed the bars; a stage that knows its rows is measured in rows, any other in chunks.
+Threads that do the work feed the bars; a stage that knows its rows is measured in rows, any other in chunks. A bar
+only moves to and fro before the first of them is done: of a stage that is one statement nobody knows how far it is.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ class Bars:
         self._progress: Progress | None = None
         self._bar: TaskID | None = None
         self._in_rows = False
+        self._total: int | None = None
 
     def __enter__(self) -> Bars:
         return self
@@ -42,17 +44,15 @@ class Bars:
             return
         self._finish()
         self._in_rows = bool(rows)
-        progress = self._drawn()
-        self._bar = progress.add_task(
-            name, total=rows if self._in_rows else chunks, chunks=0, of=chunks, in_rows=self._in_rows
-        )
+        self._total = rows or chunks
+        self._bar = self._drawn().add_task(name, total=None, chunks=0, of=chunks, rows=rows)
 
     def advance(self, rows: int, chunks: int = 1) -> None:
         """Parts of the current stage are done."""
         if self._progress is None or self._bar is None:
             return
         done = self._progress.tasks[self._bar].fields["chunks"] + chunks
-        self._progress.update(self._bar, advance=rows if self._in_rows else chunks, chunks=done)
+        self._progress.update(self._bar, total=self._total, advance=rows if self._in_rows else chunks, chunks=done)
 
     def skip(self, rows: int, chunks: int) -> None:
         """The bar begins where they end."""
@@ -77,8 +77,8 @@ class Bars:
         """Leave the current bar full, whatever its estimate was."""
         if self._progress is None or self._bar is None:
             return
-        total = self._progress.tasks[self._bar].total
-        self._progress.update(self._bar, total=total or 1, completed=total or 1)
+        total = self._total or 1
+        self._progress.update(self._bar, total=total, completed=total)
         self._progress.stop_task(self._bar)
 
     def _drawn(self) -> Progress:

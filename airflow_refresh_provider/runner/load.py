@@ -113,7 +113,7 @@ def _first_load(
     large: loading.Splittable | None,
 ) -> Frozen | None:
     """A load straight into the empty target, None when it has to be staged."""
-    tenure.ports.watch.stage("check")
+    tenure.ports.watch.stage("check", rows=inputs.expected_rows(tenure.ports, tenure.run()))
     keys = session.check_keys(inputs.by_files(tenure.ports, source), ready.target)
     left = "The target is there, without rows."
     check_keys(keys.null_keys, keys.duplicate_keys, keys.null_examples, keys.duplicate_examples, left)
@@ -139,7 +139,7 @@ def _compared(
     allowed = loading.limits(definition.chunking, definition.visibility, definition.layout)
     run = _plan_splits(tenure, run, loading.row_splits(allowed, large))
     _stage_rows(tenure, session, source, run, ready.target)
-    tenure.ports.watch.stage("compare")
+    tenure.ports.watch.stage("compare", rows=max(inputs.expected_rows(tenure.ports, run), ready.rows or 0))
     believed = _as_left(tenure.ports, record.published, run, ready)
     compared = compare(tenure, session, ready.version, stored_hashes=believed, target_rows=ready.rows)
     total = compared.total

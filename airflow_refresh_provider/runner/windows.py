@@ -99,7 +99,7 @@ def load(tenure: Tenure, session: EngineSession, source: Source, ready: Ready) -
     by_input = _told(tenure.ports, run, published, known)
     if by_input is None:
         return None, "an input has not kept the changes in its window"
-    tenure.ports.watch.stage("changes")
+    tenure.ports.watch.stage("changes", rows=sum(told.rows for told in by_input.values()))
     staged_table, unread = _staged(session, _task(tenure, run, source, ready, by_input))
     if staged_table is None:
         return None, unread

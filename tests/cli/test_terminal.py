@@ -40,6 +40,23 @@ def on_a_terminal(program: str) -> str:
     return seen.decode()
 
 
+ONE_STATEMENT = """
+import sys, time
+from airflow_refresh_provider.cli.bars import Bars
+with Bars(sys.stderr) as bars:
+    bars.stage("compare", rows=3000)
+    time.sleep(0.3)
+    bars.stage("publish")
+"""
+
+
+def test_a_stage_of_one_statement_says_its_size_and_nothing_of_how_far_it_is() -> None:
+    seen = on_a_terminal(ONE_STATEMENT)
+    for text in (" 3,000 rows", "3,000/3,000 rows, ", "rows/s"):
+        assert text in seen
+    assert " 0/3,000 rows" not in seen
+
+
 def test_a_stage_is_a_bar_with_chunks_rows_speed_and_time() -> None:
     seen = on_a_terminal(STAGES)
     assert "[bold]a note" in seen

@@ -34,7 +34,7 @@ def test_a_target_equals_its_query_once_it_was_written(lake: Lake, values: tuple
     lake.load(target, first)
 
     assert lake.compare(target, first).total == ChangeCounts()
-    lake.refresh(target, then, way)
+    lake.apply(target, then, lake.compare(target, then), way)
     assert lake.compare(target, then).total == ChangeCounts()
     assert lake.compare(target, first).total == ChangeCounts(updated=1)
 

@@ -1,5 +1,6 @@
 """Undisturbed refreshes: every way from an input to a target that equals the query."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from airflow_refresh_provider.core.request import Request
 from airflow_refresh_provider.core.results import Outcome, Rows
 from airflow_refresh_provider.errors import Failed, Invalid, Paused, Refused
 from airflow_refresh_provider.ports.memory_lake import MemoryQuery
+from airflow_refresh_provider.ports.watch import Silent
 from airflow_refresh_provider.runner.refreshes import Refreshes
 from tests.unit.runner.faults import Killed, at
 from tests.unit.runner.world import COLUMNS, FORCE, INPUT, NAME, ONE, TARGET, World, definition, row
@@ -66,6 +68,30 @@ def test_an_input_far_larger_than_a_commit_is_staged_in_splits_before_it_is_comp
     result = world.run()
     assert world.fresh()
     assert result.rows == Rows(inserted=20, unchanged=6)
+
+
+def stages(world: World) -> dict[str, int | None]:
+    """Refresh; what was told of the stages: their rows, as far as they are known."""
+    seen: dict[str, int | None] = {}
+
+    class Seeing(Silent):
+        def stage(self, name: str, rows: int | None = None, chunks: int | None = None) -> None:
+            seen[name] = rows
+
+    Refreshes(replace(world.ports, watch=Seeing())).run(NAME, ONE)
+    return seen
+
+
+def test_stages_that_look_at_many_rows_say_at_about_how_many() -> None:
+    world = World(*SIX)
+    assert stages(world)["check"] == 6
+    world.become(row(0))
+    assert stages(world)["compare"] == 6
+    world.become(*[row(i) for i in range(9)])
+    assert stages(world)["compare"] == 9
+    world.refreshes.register(definition(mode="incremental"))
+    world.lake.append(INPUT, [row(9)])
+    assert stages(world)["changes"] == 1
 
 
 def test_an_empty_result_makes_an_empty_target() -> None:
