@@ -84,8 +84,8 @@ def _same_generation(patch: pytest.MonkeyPatch) -> None:
     """Whoever takes over works under the generation he found."""
     real = takeover._draw
 
-    def drawn(ports: Ports, snapshot: Any, record: Record, event: Any, origin: str | None) -> Tenure | None:
-        return real(ports, snapshot, record.model_copy(update={"generation": record.generation - 1}), event, origin)
+    def drawn(ports: Ports, snapshot: Any, record: Record, event: Any, request: Any) -> Tenure | None:
+        return real(ports, snapshot, record.model_copy(update={"generation": record.generation - 1}), event, request)
 
     patch.setattr(takeover, "_draw", drawn)
 
