@@ -1,4 +1,7 @@
-"""`make bench`: measure, print, and write `docs/benchmarks.md` and `docs/benchmarks.json`."""
+"""`make bench`: measure, print, and write `docs/benchmarks.md` and `docs/benchmarks.json`.
+
+Ends with the floors of what was measured, and with exit code 1 when one of them is missed.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from airflow_refresh_provider.compose import embedded_server, refreshes
 from airflow_refresh_provider.places import Places
 from airflow_refresh_provider.spark.endpoint import Endpoint
 from airflow_refresh_provider.spark.sessions import connect
-from benchmarks import control_store, incremental, lake, report, scenarios
+from benchmarks import control_store, floors, incremental, lake, report, scenarios
 from benchmarks.contenders import refresh
 
 _PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
@@ -41,9 +44,12 @@ def main() -> int:
     finally:
         server.stop()
         shutil.rmtree(root, ignore_errors=True)
-    _PAGE.write_text(report.page(json.loads(_RAW.read_text())))
+    raw = json.loads(_RAW.read_text())
+    _PAGE.write_text(report.page(raw))
     print(_PAGE.read_text())
-    return 0
+    found = floors.standings(raw, options.only)
+    print(floors.table(found))
+    return 0 if all(standing.kept for standing in found) else 1
 
 
 def _measure(places: Places, root: Path, parquet: Path, options: argparse.Namespace) -> None:

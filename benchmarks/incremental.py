@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from airflow_refresh_provider.core.results import RunResult
 from benchmarks import contenders, lake, scenarios
 from benchmarks.lake import Lake
+from benchmarks.measured import timed
 from benchmarks.scenarios import Bench, Figures
 
 SHARE = 0.001
@@ -90,6 +91,6 @@ def _due(bench: Bench) -> Figures:
         bench.refreshes.due(name)
         looks.append(time.perf_counter() - began)
     words = scenarios.command(bench, "due", name)
-    commands = [scenarios.timed(words, codes=(0, 4))[0] for _ in range(5)]
+    commands = [timed(words, codes=(0, 4))[0] for _ in range(5)]
     sys.stderr.write(f"bench: due {median(looks):.3f} s, as a command {median(commands):.2f} s\n")
     return {"looks": looks, "commands": commands}

@@ -20,6 +20,7 @@ from airflow_refresh_provider.core.results import RunResult
 from airflow_refresh_provider.runner.refreshes import Refreshes
 from benchmarks import contenders
 from benchmarks.lake import KEYS, QUERY, Lake, change
+from benchmarks.measured import timed
 
 SHARES = (0.0, 0.001, 0.01, 0.1, 1.0)
 RESUMED_CHUNKS = 8
@@ -114,27 +115,41 @@ def unmoved(bench: Bench) -> Figures:
 
 
 def resumed(bench: Bench, endpoint: str) -> Figures:
-    """A first load in several chunks, undisturbed and then killed at half: what the resuming command still takes."""
-    options = {
-        "inputs": {"lineitem": {"path": str(bench.parquet), "format": "parquet"}},
-        "chunking": {"one_commit_up_to": 1, "chunk_rows": -(-bench.rows // RESUMED_CHUNKS)},
-    }
-    define(bench, "whole_load", **options)
-    whole, peak = timed(command(bench, "run", "whole_load", "--spark", endpoint))
-    define(bench, "killed_load", **options)
-    process = subprocess.Popen(
-        command(bench, "run", "killed_load", "--spark", endpoint), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    """First loads in several chunks, undisturbed and killed at half: what the resuming commands still take."""
+    whole, rest, peaks = [], [], []
+    for i in range(bench.runs):
+        _define_chunked(bench, f"whole_{i}")
+        took, peak = timed(command(bench, "run", f"whole_{i}", "--spark", endpoint))
+        _define_chunked(bench, f"killed_{i}")
+        _kill_at_half(bench, f"killed_{i}", endpoint)
+        left, left_peak = timed(command(bench, "run", f"killed_{i}", "--spark", endpoint))
+        whole.append(took)
+        rest.append(left)
+        peaks += [peak, left_peak]
+    if not contenders.equal(bench.spark, bench.lake.table("killed_0"), bench.lake.table("whole_0")):
+        raise SystemExit("the resumed table differs from its query")
+    ratio = median(rest) / median(whole)
+    return {"undisturbed": whole, "resumed": rest, "ratio": ratio, "client_peak_mb": max(peaks)}
+
+
+def _define_chunked(bench: Bench, name: str) -> None:
+    define(
+        bench,
+        name,
+        inputs={"lineitem": {"path": str(bench.parquet), "format": "parquet"}},
+        chunking={"one_commit_up_to": 1, "chunk_rows": -(-bench.rows // RESUMED_CHUNKS)},
     )
-    while (report := bench.refreshes.progress("killed_load")).chunks_done < RESUMED_CHUNKS // 2:
+
+
+def _kill_at_half(bench: Bench, name: str, endpoint: str) -> None:
+    words = command(bench, "run", name, "--spark", endpoint)
+    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while (report := bench.refreshes.progress(name)).chunks_done < RESUMED_CHUNKS // 2:
         if process.poll() is not None:
             raise SystemExit(f"the load ended before it could be killed, at {report.chunks_done} chunks")
         time.sleep(_POLL_SECONDS)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
-    rest, _ = timed(command(bench, "run", "killed_load", "--spark", endpoint))
-    if not contenders.equal(bench.spark, bench.lake.table("killed_load"), bench.lake.table("whole_load")):
-        raise SystemExit("the resumed table differs from its query")
-    return {"undisturbed": whole, "resumed": rest, "ratio": rest / whole, "client_peak_mb": peak}
 
 
 def command(bench: Bench, *words: str) -> list[str]:
@@ -147,17 +162,3 @@ def command(bench: Bench, *words: str) -> list[str]:
         "--output",
         "json",
     ]
-
-
-def timed(words: list[str], codes: tuple[int, ...] = (0,)) -> tuple[float, float]:
-    """Seconds and peak memory (MB) of a process that has to end with one of some codes."""
-    # Without it every module would be compiled anew, which is not how anybody runs the command.
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    began = time.perf_counter()
-    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, env=environment)
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    took = time.perf_counter() - began
-    if process.returncode not in codes:
-        raise SystemExit(f"{' '.join(words)} ended with {process.returncode}")
-    return took, usage.ru_maxrss / 1024

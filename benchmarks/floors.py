@@ -1,0 +1,81 @@
+"""What a bench has to reach, and how the figures of a run stand to it. A figure may be as large as its floor."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from benchmarks.report import Figures
+
+
+@dataclass(frozen=True)
+class Floor:
+    """The most that a figure may be. `at` leads to it in the raw figures, from its section on; of several, the median
+    counts.
+    """
+
+    what: str
+    at: tuple[str, ...]
+    most: float
+    unit: str = ""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A figure beside its floor."""
+
+    floor: Floor
+    figure: float
+
+    @property
+    def kept(self) -> bool:
+        """Whether the figure is no worse."""
+        return self.figure <= self.floor.most
+
+
+FLOORS = (
+    Floor("first load, of an overwrite", ("first_load", "ratio"), 1.5),
+    Floor("0 rows changed, of an overwrite", ("changed", "0.0", "of_overwrite"), 1.2),
+    Floor("1 % changed, of an overwrite", ("changed", "0.01", "of_overwrite"), 1.8),
+    Floor("1 % changed, of a stock MERGE", ("changed", "0.01", "of_merge"), 1 / 2),
+    Floor("incremental, scattered, of an overwrite", ("incremental", "scattered", "of_overwrite"), 0.5),
+    Floor("incremental, scattered, of a stock MERGE", ("incremental", "scattered", "of_merge"), 1 / 6),
+    Floor("incremental, newest, of an overwrite", ("incremental", "newest", "of_overwrite"), 0.35),
+    Floor("incremental, in a table 4 times as large", ("incremental", "larger", "ratio"), 2),
+    Floor("due, in the process", ("incremental", "due", "looks"), 0.1, "s"),
+    Floor("due, as a command", ("incremental", "due", "commands"), 0.6, "s"),
+    Floor("nothing moved, as a command", ("unmoved", "command"), 1, "s"),
+    Floor("client, nothing moved", ("unmoved", "client_peak_mb"), 400, "MB"),
+    Floor("rest of a load killed at half, of undisturbed", ("resumed", "ratio"), 0.65),
+    Floor("client, a load", ("resumed", "client_peak_mb"), 400, "MB"),
+    Floor("progress commit", ("control", "progress_commit_ms"), 50, "ms"),
+    Floor("listing of 1,000 definitions", ("control", "list_definitions_ms"), 1000, "ms"),
+)
+
+
+def standings(raw: Figures, sections: Collection[str]) -> tuple[Standing, ...]:
+    """How the sections that were measured stand; what is kept of earlier runs says nothing of this one."""
+    return tuple(Standing(floor, _figure(raw, floor.at)) for floor in FLOORS if floor.at[0] in sections)
+
+
+def table(found: Iterable[Standing]) -> str:
+    """Each figure, its floor, and whether that is kept."""
+    lines = [
+        f"{s.floor.what:<46}{_shown(s.figure, s.floor.unit):>10}{_shown(s.floor.most, s.floor.unit):>10}"
+        f"  {'kept' if s.kept else 'MISSED'}"
+        for s in found
+    ]
+    return "\n".join([f"{'':<46}{'figure':>10}{'floor':>10}", *lines])
+
+
+def _figure(raw: Figures, at: tuple[str, ...]) -> float:
+    value: Any = raw
+    for name in at:
+        value = value[name]
+    return float(median(value) if isinstance(value, list) else value)
+
+
+def _shown(value: float, unit: str) -> str:
+    return f"{value:.3g} {unit}".strip() if value < 100 else f"{value:.0f} {unit}".strip()
