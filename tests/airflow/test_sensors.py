@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable
 from dataclasses import asdict
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from airflow.sdk.bases.operator import TriggerFailureReason
+from airflow.sdk.exceptions import AirflowSensorTimeout, AirflowSkipException, TaskDeferred
 from airflow.triggers.base import TriggerEvent
 
 from airflow_refresh_provider.errors import Invalid, Retry
@@ -158,3 +161,62 @@ def test_a_look_that_fails_for_a_while_is_one_in_vain(airflow: Airflow, share: C
     seen = airflow.run(airflow.dag(DAG.format(name="in_vain", deferrable=False)))
     assert seen.tasks == {"rests": "success", "published": "success"}
     assert next(failures, None) is None
+
+
+WAITING = """
+from datetime import datetime
+from airflow.sdk import DAG
+from airflow_refresh_provider.sensors.refresh import RefreshPublishedSensor, RefreshStateSensor
+with DAG("waits_away_{name}", schedule=None, start_date=datetime(2024, 1, 1)):
+    {sensor}(task_id="waits", definition="orders", poke_interval=0.1, deferrable=True, **{arguments!r})
+"""
+
+
+@pytest.mark.parametrize(
+    ("sensor", "arguments"),
+    [("RefreshStateSensor", {}), ("RefreshPublishedSensor", {"published_after": "2000-01-01T00:00:00+00:00"})],
+)
+def test_what_is_not_so_yet_is_waited_for_in_the_triggerer(
+    airflow: Airflow, share: Callable[..., Shared], sensor: str, arguments: dict[str, str]
+) -> None:
+    shared = share()
+    with at(shared.world.lake, "commit /gold"), pytest.raises(Killed):
+        shared.world.run()
+    in_the_worker: list[bool] = []
+
+    def look() -> None:
+        in_the_worker.append(threading.current_thread() is threading.main_thread())
+        if len(in_the_worker) == 3:
+            shared.world.die(shared.world.ports)
+            shared.world.another()
+
+    shared.look = look
+    seen = airflow.run(airflow.dag(WAITING.format(name=sensor, sensor=sensor, arguments=arguments)))
+    assert seen.tasks == {"waits": "success"}
+    assert in_the_worker == [True, False, False]
+    published = shared.world.record.published
+    assert published is not None
+    returned = seen.returned["waits"]
+    assert (returned["state"], returned["published_version"]) == ("IDLE", published.version)
+
+
+@pytest.mark.parametrize(("soft_fail", "end"), [(False, AirflowSensorTimeout), (True, AirflowSkipException)])
+def test_a_wait_in_the_triggerer_ends_with_the_sensors_time(
+    share: Callable[..., Shared], soft_fail: bool, end: type[Exception]
+) -> None:
+    share()
+    given: dict[str, Any] = {"definition": NAME, "timeout": 300, "poke_interval": 7, "soft_fail": soft_fail}
+    sensor = RefreshPublishedSensor(task_id="t", published_after=BEGINNING, deferrable=True, **given)
+    with pytest.raises(TaskDeferred) as waits:
+        sensor.execute({})
+    assert waits.value.timeout == timedelta(seconds=300)
+    assert waits.value.trigger.serialize()[1] == {
+        "name": NAME,
+        "places": {"control": "/memory", "spark": "local", "spark_home": "/memory/.spark"},
+        "wish": asdict(Wish(published_after=BEGINNING.isoformat())),
+        "every": 7,
+    }
+    seen = {"published_version": 3}
+    assert sensor.resume_execution(waits.value.method_name, {"event": seen}, {}) == seen
+    with pytest.raises(end):
+        sensor.resume_execution("__fail__", {"error": TriggerFailureReason.TRIGGER_TIMEOUT}, {})
