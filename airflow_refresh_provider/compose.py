@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from airflow_refresh_provider.core.inputs import Input
+from airflow_refresh_provider.core.owner import Fate
 from airflow_refresh_provider.host import LocalProcesses, StoredHeart, SystemClock
 from airflow_refresh_provider.places import EMBEDDED, Places
 from airflow_refresh_provider.ports.bundle import Ports
@@ -24,10 +25,10 @@ def refreshes(
     places: Places,
     watch: Watch | None = None,
     label: str | None = None,
-    over: Callable[[str], bool | None] | None = None,
+    fate: Callable[[str], Fate] | None = None,
     engine: Engine | None = None,
 ) -> Refreshes:
-    """The refreshes of one control root. `label` is what others see of this owner; `over` knows ended origins.
+    """The refreshes of one control root. `label` is what others see of this owner; `fate` knows about origins.
 
     `engine` does the work instead of the Spark that the places name.
     """
@@ -46,7 +47,7 @@ def refreshes(
             staging=StagingFolders(),
             engine=engine or LazyEngine(places, watch),
             clock=clock,
-            processes=LocalProcesses(label or f"airflow-refresh, process {os.getpid()}", over or _unknown),
+            processes=LocalProcesses(label or f"airflow-refresh, process {os.getpid()}", fate or _unknown),
             heart=StoredHeart(store, clock),
             watch=watch or Silent(),
             environment=dict(os.environ),
@@ -134,5 +135,5 @@ class LazyEngine:
         return self._engine
 
 
-def _unknown(_origin: str) -> bool | None:
-    return None
+def _unknown(_origin: str) -> Fate:
+    return Fate.UNKNOWN

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import psutil
 
-from airflow_refresh_provider.core.owner import BEAT_EVERY, Beat, Owner
+from airflow_refresh_provider.core.owner import BEAT_EVERY, Beat, Fate, Owner
 from airflow_refresh_provider.errors import RefreshError
 from airflow_refresh_provider.ports.control import ControlStore
 from airflow_refresh_provider.ports.world import Clock
@@ -40,10 +40,10 @@ class SystemClock:
 
 
 class LocalProcesses:
-    """Processes that can be seen from here; nothing can be said about any others. `over` knows about origins."""
+    """Processes that can be seen from here; nothing can be said about any others. `fate` knows about origins."""
 
-    def __init__(self, label: str, over: Callable[[str], bool | None]) -> None:
-        self.over = over
+    def __init__(self, label: str, fate: Callable[[str], Fate]) -> None:
+        self.fate = fate
         process = psutil.Process()
         self._this = Owner(
             host=socket.gethostname(),

@@ -38,23 +38,46 @@ class Beat(Stored):
     at: datetime
 
 
+class Fate(StrEnum):
+    """What became of that which a run is made for, as far as it is known here."""
+
+    UNKNOWN = "unknown"  # it may well go on
+    OVER = "over"  # it has ended
+    GONE = "gone"  # it was removed: nobody begins anything for it any more
+
+
 class Liveness(StrEnum):
     """What is known about the owner of a run."""
 
     LIVE = "live"
     STALE = "stale"
     FREE = "free"  # nobody's: released, or parked and past its deadline
-    OVER = "over"  # what the run was made for has ended, whatever its owners still do
+    OVER = "over"  # what the run was made for is no more, whatever its owners still do, or was going to do
 
 
 def liveness(
-    now: datetime, owners: tuple[Owner, ...], taken_at: datetime, beats: tuple[Beat, ...], alive: bool | None
+    now: datetime,
+    owners: tuple[Owner, ...],
+    taken_at: datetime,
+    beats: tuple[Beat, ...],
+    alive: bool | None,
+    fate: Fate = Fate.UNKNOWN,
 ) -> Liveness:
     """Judge the owners of a run and of its units. `alive` is False when the hosts of all of them say they are gone.
 
     A run is stale only when neither the run nor any of its units gave a sign of life for STALE_AFTER, or at once
-    when every process is known to be gone.
+    when every process is known to be gone. What has ended keeps nobody away. What is gone does as long as somebody
+    is at work for it: it may be gone only for those who ask here.
     """
+    signs = _signs(now, owners, taken_at, beats, alive)
+    if fate is Fate.OVER or (fate is Fate.GONE and signs is not Liveness.LIVE):
+        return Liveness.OVER
+    return signs
+
+
+def _signs(
+    now: datetime, owners: tuple[Owner, ...], taken_at: datetime, beats: tuple[Beat, ...], alive: bool | None
+) -> Liveness:
     if not owners:
         return Liveness.FREE
     if alive is False:

@@ -15,6 +15,7 @@ from airflow_refresh_provider.places import CONTROL_VARIABLE, SPARK_VARIABLE, Pl
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from airflow_refresh_provider.core.owner import Fate
     from airflow_refresh_provider.ports.watch import Watch
     from airflow_refresh_provider.publication import PublishedVersion
     from airflow_refresh_provider.runner.refreshes import Refreshes
@@ -50,12 +51,12 @@ class RefreshHook(BaseHook):
         self,
         watch: Watch | None = None,
         label: str | None = None,
-        over: Callable[[str], bool | None] | None = None,
+        fate: Callable[[str], Fate] | None = None,
     ) -> Refreshes:
         """The refreshes of the control root, as one owner sees them. Raises Invalid when no root is known."""
         from airflow_refresh_provider.compose import refreshes
 
-        return refreshes(self.places(), watch, label, over)
+        return refreshes(self.places(), watch, label, fate)
 
     def published(self, name: str) -> PublishedVersion:
         """The newest whole refresh of a definition, and the SQL that reads it. Raises as `publication.published`."""

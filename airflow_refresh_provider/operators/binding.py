@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import Asset, conf, get_current_context
@@ -18,6 +19,7 @@ from airflow_refresh_provider.assets import asset_of
 from airflow_refresh_provider.core.definition import Definition
 from airflow_refresh_provider.core.due import Cause
 from airflow_refresh_provider.core.mode import asked_for
+from airflow_refresh_provider.core.owner import Fate
 from airflow_refresh_provider.core.recovery import OnInterrupted
 from airflow_refresh_provider.core.request import IfRunning, Request
 from airflow_refresh_provider.core.results import Outcome, RunResult
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
 
 Stored = dict[str, Any] | str
 
-_ENDED = frozenset({"success", "failed"})
+_ENDED = ["success", "failed"]
 _BROKEN = frozenset({"failed", "upstream_failed"})
 
 
@@ -127,18 +129,7 @@ def ports(context: Context, refresh_conn_id: str, name: str, log: Log) -> Ports:
     ti = context["ti"]
     label = f"task {ti.dag_id}.{ti.task_id}, run {context['run_id']}, try {ti.try_number}, process {os.getpid()}"
 
-    def over(origin: str) -> bool | None:
-        """Whether the DAG run of an origin has ended; a run of another Airflow, or one deleted, is unknown here."""
-        _base_url, _, rest = origin.partition(" ")
-        dag_id, _, run_id = rest.partition(" ")
-        if origin_of(dag_id, run_id) != origin:
-            return None
-        try:
-            return ti.get_dagrun_state(dag_id=dag_id, run_id=run_id) in _ENDED
-        except AirflowRuntimeError:
-            return None
-
-    return RefreshHook(refresh_conn_id).refreshes(TaskLog(log, name), label, over).ports
+    return RefreshHook(refresh_conn_id).refreshes(TaskLog(log, name), label, partial(_fate, ti)).ports
 
 
 @contextmanager
@@ -234,6 +225,24 @@ def log_differences(found: Differences, log: Log) -> None:
     )
     for sample in found.samples:
         log.info("%s: %s", sample.op, sample.model_dump_json(exclude={"op"}))
+
+
+def _fate(ti: Any, origin: str) -> Fate:
+    """What became of the DAG run of an origin; unknown is one of another Airflow.
+
+    Only an Airflow that is told its own address from others can miss one of its DAG runs: it was deleted.
+    """
+    base_url, _, rest = origin.partition(" ")
+    dag_id, _, run_id = rest.partition(" ")
+    if origin_of(dag_id, run_id) != origin:
+        return Fate.UNKNOWN
+    try:
+        if ti.get_dr_count(dag_id=dag_id, run_ids=[run_id], states=_ENDED):
+            return Fate.OVER
+        there = not base_url or ti.get_dr_count(dag_id=dag_id, run_ids=[run_id])
+    except AirflowRuntimeError:
+        return Fate.UNKNOWN
+    return Fate.UNKNOWN if there else Fate.GONE
 
 
 def _count(error: RefreshError | Interrupted) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 
-from airflow_refresh_provider.core.owner import Beat, Owner
+from airflow_refresh_provider.core.owner import Beat, Fate, Owner
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.control import ControlStore
 from airflow_refresh_provider.ports.memory_engine import MemoryEngine
@@ -40,7 +40,7 @@ class MemoryClock:
 class MemoryProcesses:
     """One process among others of a host. `dead` is shared, so that one can be declared dead to all.
 
-    `ended` are the origins that this process knows to be over.
+    `fates` are those of the origins that this process knows of.
     """
 
     _pids = itertools.count(1)
@@ -49,7 +49,7 @@ class MemoryProcesses:
     def __init__(self, dead: set[int] | None = None) -> None:
         self.dead = set() if dead is None else dead
         self.pid = next(self._pids)
-        self.ended: set[str] = set()
+        self.fates: dict[str, Fate] = {}
 
     def this(self) -> Owner:
         """This process."""
@@ -59,9 +59,9 @@ class MemoryProcesses:
         """Whether a process has not been declared dead."""
         return owner.pid not in self.dead
 
-    def over(self, origin: str) -> bool | None:
-        """Whether an origin is known to be over."""
-        return True if origin in self.ended else None
+    def fate(self, origin: str) -> Fate:
+        """What this process knows of an origin."""
+        return self.fates.get(origin, Fate.UNKNOWN)
 
     def new_id(self) -> str:
         """A number never given twice."""

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Protocol
 
-from airflow_refresh_provider.core.owner import Owner
+from airflow_refresh_provider.core.owner import Fate, Owner
 
 
 class Clock(Protocol):
@@ -26,8 +26,8 @@ class Processes(Protocol):
         """False when the process is known to be gone, None when that cannot be told from here."""
         ...
 
-    def over(self, origin: str) -> bool | None:
-        """Whether what a run was made for has ended for good, None when that is not known here."""
+    def fate(self, origin: str) -> Fate:
+        """What became of that which a run is made for."""
         ...
 
     def new_id(self) -> str:

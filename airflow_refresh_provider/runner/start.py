@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from airflow_refresh_provider.core.lifecycle import Event, State
-from airflow_refresh_provider.core.owner import BEAT_EVERY, WAIT_FOR_LEASE, Beat, Liveness, liveness
+from airflow_refresh_provider.core.owner import BEAT_EVERY, WAIT_FOR_LEASE, Beat, Fate, Liveness, liveness
 from airflow_refresh_provider.core.pausing import check_not_paused
 from airflow_refresh_provider.core.pins import Pin, VersionVector, same_versions
 from airflow_refresh_provider.core.plan import Plan
@@ -119,11 +119,10 @@ def judge(ports: Ports, record: Record) -> Liveness:
     run = record.run
     if run is None:
         return Liveness.FREE
-    if run.origin and ports.processes.over(run.origin):
-        return Liveness.OVER
+    fate = ports.processes.fate(run.origin) if run.origin else Fate.UNKNOWN
     owners = tuple(o for o in (run.lease.owner, *(c.owner for c in run.claims.values())) if o)
     alive = False if owners and all(ports.processes.alive(o) is False for o in owners) else None
-    return liveness(ports.clock.now(), owners, run.lease.taken_at, _beats(ports, record.name, run), alive)
+    return liveness(ports.clock.now(), owners, run.lease.taken_at, _beats(ports, record.name, run), alive, fate)
 
 
 def _beats(ports: Ports, name: str, run: Run) -> tuple[Beat, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from airflow_refresh_provider.core.owner import Fate
 from airflow_refresh_provider.places import Places
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.watch import Silent, Watch
@@ -31,13 +32,13 @@ class Shared:
         places: Places,
         watch: Watch | None = None,
         label: str | None = None,
-        over: Callable[[str], bool | None] | None = None,
+        fate: Callable[[str], Fate] | None = None,
     ) -> Refreshes:
         if label is None:
             self.look()
         for earlier in self.ports:
             self.world.die(earlier)
         self.ports.append(replace(self.world.process(), watch=watch or Silent()))
-        if over is not None:
-            vars(self.ports[-1].processes)["over"] = over
+        if fate is not None:
+            vars(self.ports[-1].processes)["fate"] = fate
         return Refreshes(self.ports[-1])

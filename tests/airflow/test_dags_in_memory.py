@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from airflow_refresh_provider.core.request import Request
-from airflow_refresh_provider.operators import binding
 from airflow_refresh_provider.runner import phases
 from tests.airflow.conftest import Airflow, DagRunSeen
 from tests.airflow.shared import CHUNKED, Shared
@@ -120,25 +119,41 @@ def test_data_that_are_wrong_fail_the_dag_run_although_nothing_is_left_to_releas
     assert (seen.tasks["load"], seen.tasks["release"], seen.state) == ("failed", "failed", "failed")
 
 
-@pytest.mark.parametrize("ended", [True, False])
-def test_a_run_between_tasks_is_taken_over_at_once_if_its_dag_run_has_ended(
-    airflow: Airflow, share: Callable[..., Shared], ended: bool
+@pytest.mark.parametrize(
+    ("base_url", "theirs", "run_id", "taken"),
+    [
+        ("", "", None, True),
+        ("", "", "deleted, or of another Airflow", False),
+        ("http://here", "http://here", "deleted", True),
+        ("http://here", "http://elsewhere", "of another Airflow", False),
+    ],
+)
+def test_a_run_between_tasks_is_taken_over_at_once_if_its_dag_run_is_no_more(
+    airflow: Airflow,
+    share: Callable[..., Shared],
+    monkeypatch: pytest.MonkeyPatch,
+    base_url: str,
+    theirs: str,
+    run_id: str | None,
+    taken: bool,
 ) -> None:
+    monkeypatch.setenv("AIRFLOW__API__BASE_URL", base_url)
     shared = share()
     dag = airflow.dag(PHASED.format(definition=shared.definition))
     first = airflow.run(dag)
     shared.world.become(row(1, "c"), *[row(i) for i in range(2, 9)])
-    run_id = first.run_id if ended else "a run that nobody knows"
-    found = phases.start(shared.world.process(), NAME, Request(origin=binding.origin_of(dag.dag_id, run_id)))
+    origin = f"{theirs} {dag.dag_id} {run_id or first.run_id}"
+    found = phases.start(shared.world.process(), NAME, Request(origin=origin))
 
     seen = airflow.run(dag)
 
-    if ended:
+    if taken:
         assert seen.state == "success"
         assert (seen.returned["start"]["run_id"], seen.returned["start"]["resumed"]) == (found.run_id, True)
         assert shared.world.fresh()
     else:
         assert (seen.state, seen.tasks["start"]) == ("failed", "failed")
+        assert shared.world.interrupted.run_id == found.run_id
 
 
 @pytest.mark.parametrize("phase", ["load", "finish"])

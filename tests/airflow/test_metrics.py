@@ -35,6 +35,7 @@ refresh_dag(Definition.model_validate({definition!r}), default_args={{"retries":
 LINE = re.compile(r"airflow\.(?P<name>refresh\.\w+),(?P<tags>[^:]*):(?P<value>[^|]*)\|(?P<kind>\w+)")
 ROW = re.compile(r"^\| `(?P<name>[\w.]+)` \| (?P<kind>\w+) \|", flags=re.MULTILINE)
 CHUNK = re.compile(r"run (.+), unit (\d): chunk (\d) of \d by (\w+), \d rows, [\d,]+ rows/s")
+BEFORE = re.compile(r"merge: (\d) of \d chunks were in before")
 KINDS = {"counter": "c", "gauge": "g", "timer": "ms"}
 OVER = b"over"
 
@@ -142,7 +143,7 @@ def test_what_was_in_before_a_resume_is_neither_counted_nor_told_again(
     first, second = told
     assert len(set(first + second)) == len(first) + len(second) == result["chunks"]["done"]
     assert {(run, way) for run, _unit, _chunk, way in first + second} == {(result["run_id"], "append")}
-    before = [int(m[1]) for line in said if (m := re.fullmatch(r"merge: (\d) of \d chunks were in before", line))]
+    before = [int(found_in[1]) for line in said if (found_in := BEFORE.fullmatch(line))]
     assert sum(before) == len(first) == sum(seen.returned[f"merge[{i}]"]["skipped"] for i in range(4))
 
 

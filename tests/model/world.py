@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from airflow_refresh_provider.core.lifecycle import Event, State
-from airflow_refresh_provider.core.owner import Beat, Owner
+from airflow_refresh_provider.core.owner import Beat, Fate, Owner
 from airflow_refresh_provider.core.record import Record
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.control import EventRow, ProgressRow, Snapshot
@@ -97,8 +97,8 @@ class Loner:
     def alive(self, owner: Owner) -> bool | None:
         return owner.label == self.name
 
-    def over(self, _origin: str) -> bool | None:
-        return None
+    def fate(self, _origin: str) -> Fate:
+        return Fate.UNKNOWN
 
     def new_id(self) -> str:
         self.numbers += 1

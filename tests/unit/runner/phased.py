@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from airflow_refresh_provider.core.owner import Fate
 from airflow_refresh_provider.core.request import Request
 from airflow_refresh_provider.core.results import RunResult, Started, UnitOfWork
 from airflow_refresh_provider.ports.bundle import Ports
@@ -48,9 +49,9 @@ def finished(world: World, request: Request = MINE) -> RunResult:
     return phases.finish(world.process(), NAME, request)
 
 
-def ended(world: World, origin: str) -> Ports:
-    """A new process that knows an origin to be over."""
+def ended(world: World, origin: str, fate: Fate = Fate.OVER) -> Ports:
+    """A new process that knows an origin to be no more."""
     ports = world.process()
     assert isinstance(ports.processes, MemoryProcesses)
-    ports.processes.ended.add(origin)
+    ports.processes.fates[origin] = fate
     return ports

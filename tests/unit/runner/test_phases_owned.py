@@ -8,7 +8,7 @@ import pytest
 
 from airflow_refresh_provider.cli.sheets import line, sheet
 from airflow_refresh_provider.core.inputs import Input
-from airflow_refresh_provider.core.owner import PARKED_FOR
+from airflow_refresh_provider.core.owner import PARKED_FOR, Fate
 from airflow_refresh_provider.core.recovery import OnInterrupted
 from airflow_refresh_provider.core.request import IfRunning, Request
 from airflow_refresh_provider.core.results import Outcome, RunResult, Started
@@ -44,7 +44,8 @@ def test_of_runs_that_one_schedule_makes_the_others_skip_while_one_is_at_work() 
     held = world.interrupted.run_id
 
     def told(origin: str, **options: Any) -> str | None:
-        found = phases.start(world.process(), NAME, Request(**{"origin": origin, "scheduled": True} | options))
+        request = Request(origin=origin, scheduled=True).model_copy(update=options)
+        found = phases.start(world.process(), NAME, request)
         assert isinstance(found, RunResult)
         assert found.state is Outcome.NOTHING_TO_DO
         return found.reason
@@ -143,6 +144,25 @@ def test_a_run_whose_origin_has_ended_is_anyones_at_once() -> None:
     result = Refreshes(ended(world, "dag/one")).run(NAME, OTHER)
     assert (result.resumed, result.chunks.skipped) == (True, first.chunks)
     assert world.fresh()
+
+
+def test_a_run_whose_origin_is_gone_is_anyones_as_soon_as_nobody_is_at_it() -> None:
+    world = changed(**BY_VNODE)
+    started(world)
+    first, second, *_ = loaded(world)
+    at_work = world.process()
+    with at(world.lake, "begin /gold"), pytest.raises(Killed):
+        phases.merge_unit(at_work, NAME, MINE, first.unit)
+    later = ended(world, "dag/one", Fate.GONE)
+    with pytest.raises(Refused, match="is being refreshed by"):
+        Refreshes(later).run(NAME, OTHER)
+    assert [r.action for r in Refreshes(later).recover()] == ["live"]
+    world.die(at_work)
+    result = Refreshes(later).run(NAME, OTHER)
+    assert result.resumed
+    assert world.fresh()
+    with pytest.raises(Lost):
+        merged(world, second)
 
 
 def test_a_run_that_reads_other_versions_than_were_asked_for_is_finished_before_the_one_that_was() -> None:
