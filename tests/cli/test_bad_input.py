@@ -5,10 +5,13 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
+from deltalake import DeltaTable, write_deltalake
 
 from tests.cli.conftest import ROOT, Ended, Program
 from tests.cli.lake import write_open_orders
@@ -144,3 +147,79 @@ def test_a_query_that_spark_refuses_is_told_with_its_place(registered: Path, pro
     assert "o_total" in error["message"]
     assert "line 1" in error["message"]
     assert not (registered / "gold").exists()
+
+
+KEPT = """\
+name: kept
+target: gold/kept
+query: SELECT k, v FROM rows
+inputs:
+  rows: {path: silver/rows}
+keys: [k]
+layout: vnode
+vnodes: 4
+"""
+ROWS: list[tuple[int | None, str]] = [(k, f"value {k}") for k in range(20)]
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for all tests of a refreshed target, as none of them may change it."""
+    return tmp_path_factory.mktemp("lake")
+
+
+@pytest.fixture
+def spoiled(lake: Path, here: Program, spark: str) -> Callable[..., Ended]:
+    """Registers a definition over an input that has these rows, and runs it on a target that was refreshed before."""
+    places = ("--control", str(lake / "control"), "--spark", spark, "--output", "json")
+
+    def run(text: str, rows: list[tuple[int | None, str]] = ROWS) -> Ended:
+        columns = {"k": pa.array([k for k, _ in rows], pa.int64()), "v": pa.array([v for _, v in rows])}
+        write_deltalake(str(lake / "silver" / "rows"), pa.table(columns), mode="overwrite")
+        (lake / "kept.yaml").write_text(text)
+        registered = here("register", str(lake / "kept.yaml"), *places)
+        assert registered.code == 0, registered.out
+        return here("run", "kept", *places)
+
+    if not (lake / "gold" / "kept").exists():
+        assert run(KEPT).json["rows"]["inserted"] == len(ROWS)
+    return run
+
+
+@pytest.mark.parametrize(
+    ("text", "rows", "code", "said"),
+    [
+        (KEPT, [*ROWS, (None, "a"), (None, "b")], (1, "null_key"), "2 rows of the query's result have NULL in the key"),
+        (KEPT, [*ROWS, *ROWS[:5]], (1, "duplicate_key"), "5 keys occur more than once"),
+        (KEPT.replace("k, v FROM", "k FROM"), ROWS, (3, "schema_change"), "column v (string) is in the target and no"),
+        (KEPT.replace("v FROM", "length(v) AS v FROM"), ROWS, (3, "schema_change"), "was string and would become int"),
+        (KEPT.replace("vnodes: 4", "vnodes: 8"), ROWS, (3, "vnodes_changed"), "has 4 vnodes for its life"),
+        (KEPT.replace("target: gold/kept", "target: silver/rows2"), ROWS, (3, "foreign_target"), "silver/rows2"),
+    ],
+    ids=["NULL keys", "repeated keys", "column dropped", "column retyped", "vnodes changed", "target of a stranger"],
+)
+def test_rows_and_definitions_that_do_not_fit_leave_the_target_as_it_was(
+    text: str,
+    rows: list[tuple[int | None, str]],
+    code: tuple[int, str],
+    said: str,
+    lake: Path,
+    spoiled: Callable[..., Ended],
+    here: Program,
+) -> None:
+    write_deltalake(str(lake / "silver" / "rows2"), pa.table({"k": [1], "v": ["theirs"]}), mode="ignore")
+    targets = [DeltaTable(str(lake / place)) for place in ("gold/kept", "silver/rows2")]
+    before = [target.version() for target in targets]
+
+    ended = spoiled(text, rows)
+
+    error = error_of(ended)
+    assert (ended.code, error["code"]) == code
+    assert said in error["message"]
+    assert error["message"].count("k=") == {"null_key": 2, "duplicate_key": 3}.get(error["code"], 0)
+    for target in targets:
+        target.update_incremental()
+    assert [target.version() for target in targets] == before
+    shown = here("show", "kept", "--control", str(lake / "control"), "--output", "json").json
+    assert (shown["state"], shown["run"]) == ("IDLE", None)
+    assert not any((lake / "control" / "staging").glob("*/*"))

@@ -46,6 +46,18 @@ def test_missing_and_repeated_keys_are_counted_and_shown(lake: Lake, rows: str, 
     assert found.model_copy(update={"null_examples": tuple(sorted(found.null_examples))}) == report
 
 
+def test_of_many_bad_keys_all_are_counted_and_three_are_shown(lake: Lake) -> None:
+    nulls = [f"(0L, 'n{i}', NULL)" for i in range(5)]
+    repeated = [f"({row}L, 'r', {i}L)" for i in range(5) for row in range(3)]
+
+    found = lake.session.check_keys(_with(", ".join(nulls + repeated)))
+
+    assert (found.rows, found.null_keys, found.duplicate_keys) == (4 + 5 + 15, 5, 5)
+    assert len(set(found.null_examples)) == len(set(found.duplicate_examples)) == 3
+    assert set(found.null_examples) < {f"k=NULL, s='n{i}'" for i in range(5)}
+    assert set(found.duplicate_examples) < {f"k={i}, s='r'" for i in range(5)}
+
+
 def test_a_comparison_reports_bad_keys_of_the_source_also_when_they_equal_the_target_s_rows(lake: Lake) -> None:
     target = lake.target(_GOOD)
     lake.load(target, _GOOD)
