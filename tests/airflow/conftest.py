@@ -18,6 +18,7 @@ import structlog
 import structlog.testing
 
 import airflow_refresh_provider.compose
+from tests.airflow.repeating import Task, clear, go_on
 from tests.airflow.shared import Shared
 
 # Airflow reads these at its first import.
@@ -33,12 +34,13 @@ os.environ.update(
 )
 
 if TYPE_CHECKING:
+    from airflow.models.dagrun import DagRun
     from airflow.sdk import DAG
 
 
 @dataclass(frozen=True)
 class DagRunSeen:
-    """How a DAG run ended: its state, those of its tasks (mapped ones as `task[0]`), and what they returned.
+    """How a DAG run ended: its state, those of its tasks (mapped ones as `task[0]`), what they returned, and tries.
 
     `shown`: by what people see mapped ones called.
     """
@@ -48,6 +50,7 @@ class DagRunSeen:
     returned: dict[str, Any] = field(default_factory=dict)
     run_id: str = ""
     shown: dict[str, str] = field(default_factory=dict)
+    tries: dict[str, int] = field(default_factory=dict)
 
 
 class Airflow:
@@ -82,9 +85,25 @@ class Airflow:
         [error] = DagBag(file, bundle_name="dags-folder").import_errors.values()
         return str(error)
 
-    def run(self, dag: DAG, **conf: Any) -> DagRunSeen:
-        """One DAG run from start to end."""
-        dag_run = dag.test(run_conf=conf or None)
+    def run(self, dag: DAG, marked: str | None = None, **conf: Any) -> DagRunSeen:
+        """One DAG run from start to end. The task `marked` does not run: somebody marks it as successful."""
+        return self._seen(dag.test(run_conf=conf or None, mark_success_pattern=marked))
+
+    def clear(self, dag: DAG, run_id: str, *tasks: Task, downstream: bool) -> DagRunSeen:
+        """How a DAG run ends after some of its tasks, or all if none is named, have been cleared."""
+        clear(dag, run_id, tasks, downstream=downstream)
+        return self._seen(go_on(dag, run_id))
+
+    def asset_events(self, name: str, seen: DagRunSeen) -> list[dict[str, Any]]:
+        """What a DAG run has said about the asset of this name."""
+        from airflow.models.asset import AssetEvent, AssetModel
+        from airflow.utils.session import create_session
+
+        with create_session() as session:
+            found = session.query(AssetEvent).join(AssetModel, AssetModel.id == AssetEvent.asset_id)
+            return [e.extra for e in found.filter(AssetModel.name == name, AssetEvent.source_run_id == seen.run_id)]
+
+    def _seen(self, dag_run: DagRun) -> DagRunSeen:
         instances = dag_run.get_task_instances()
         named = {(i.task_id if i.map_index < 0 else f"{i.task_id}[{i.map_index}]"): i for i in instances}
         return DagRunSeen(
@@ -93,6 +112,7 @@ class Airflow:
             returned={name: i.xcom_pull(task_ids=i.task_id, map_indexes=i.map_index) for name, i in named.items()},
             run_id=dag_run.run_id,
             shown={name: i.rendered_map_index for name, i in named.items() if i.rendered_map_index},
+            tries={name: i.try_number for name, i in named.items()},
         )
 
 

@@ -15,6 +15,8 @@ from tests.unit.runner.world import World, definition, row
 
 CHUNKED: dict[str, Any] = {"visibility": "live", "chunking": {"one_commit_up_to": 1, "chunk_rows": 1}}
 """Several chunks, so that a refresh is sealed by its end and not by its only chunk."""
+BY_VNODE: dict[str, Any] = {"layout": "vnode", "vnodes": 4} | CHUNKED
+"""Four units to be merged side by side."""
 
 
 class Shared:

@@ -9,8 +9,8 @@ import pytest
 
 from airflow_refresh_provider.core.request import Request
 from airflow_refresh_provider.runner import phases
-from tests.airflow.conftest import Airflow, DagRunSeen
-from tests.airflow.shared import CHUNKED, Shared
+from tests.airflow.conftest import Airflow
+from tests.airflow.shared import BY_VNODE, CHUNKED, Shared
 from tests.unit.runner.faults import at, disconnected
 from tests.unit.runner.world import INPUT, NAME, TARGET, definition, row
 
@@ -27,12 +27,6 @@ from airflow_refresh_provider.operators.refresh import RefreshOperator
 with DAG("single_{name}", schedule=None, start_date=datetime(2024, 1, 1), params=trigger_form()):
     RefreshOperator(task_id="refresh", definition={definition!r})
 """
-BY_VNODE = {
-    "layout": "vnode",
-    "vnodes": 4,
-    "visibility": "live",
-    "chunking": {"one_commit_up_to": 1, "chunk_rows": 1},
-}
 
 
 def test_a_phased_dag_refreshes_unit_by_unit(airflow: Airflow, share: Callable[..., Shared]) -> None:
@@ -186,7 +180,7 @@ def test_a_small_table_needs_one_task(airflow: Airflow, share: Callable[..., Sha
 def test_the_asset_event_says_what_was_refreshed(airflow: Airflow, share: Callable[..., Shared]) -> None:
     shared = share()
     seen = airflow.run(airflow.dag(SINGLE.format(name="asset", definition=shared.definition)))
-    [event] = _asset_events(NAME, seen)
+    [event] = airflow.asset_events(NAME, seen)
     assert event["run_id"] == seen.returned["refresh"]["run_id"]
     assert event["published_version"] == seen.returned["refresh"]["published_version"]
     assert event["rows"]["inserted"] == 9
@@ -209,17 +203,8 @@ def test_an_operator_by_name_updates_the_asset_that_it_is_given(
 ) -> None:
     share()
     seen = airflow.run(airflow.dag(BY_NAME.format(outlets=outlets)))
-    versions = [event["published_version"] for event in _asset_events(NAME, seen)]
+    versions = [event["published_version"] for event in airflow.asset_events(NAME, seen)]
     assert versions == [seen.returned["refresh"]["published_version"]] * outlets
-
-
-def _asset_events(name: str, seen: DagRunSeen) -> list[dict[str, Any]]:
-    from airflow.models.asset import AssetEvent, AssetModel
-    from airflow.utils.session import create_session
-
-    with create_session() as session:
-        found = session.query(AssetEvent).join(AssetModel, AssetModel.id == AssetEvent.asset_id)
-        return [e.extra for e in found.filter(AssetModel.name == name, AssetEvent.source_run_id == seen.run_id)]
 
 
 BARE = """

@@ -8,15 +8,9 @@ import pytest
 
 from airflow_refresh_provider.runner.refreshes import Refreshes
 from tests.airflow.conftest import Airflow
-from tests.airflow.shared import Shared
+from tests.airflow.shared import BY_VNODE, Shared
 from tests.unit.runner.world import NAME, row
 
-BY_VNODE = {
-    "layout": "vnode",
-    "vnodes": 4,
-    "visibility": "live",
-    "chunking": {"one_commit_up_to": 1, "chunk_rows": 1},
-}
 PHASED = """
 from airflow_refresh_provider import Definition, refresh_dag
 refresh_dag(Definition.model_validate({definition!r}), default_args={{"retries": 0}})
