@@ -3,9 +3,6 @@
 import configparser
 import json
 import re
-import shutil
-import subprocess
-import sys
 import zipfile
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -18,6 +15,7 @@ import yaml
 
 import airflow_refresh_provider
 from tests.architecture.source import PACKAGE, ROOT
+from tests.architecture.wheel import build
 
 TEXT = (ROOT / "docker-compose.yaml").read_text(encoding="utf-8")
 COMPOSE: dict[str, Any] = yaml.safe_load(TEXT)
@@ -179,28 +177,6 @@ def test_the_password_is_where_airflow_looks_for_it() -> None:
 
 @pytest.mark.slow
 def test_what_docker_may_read_is_enough_to_build_the_package(tmp_path: Path) -> None:
-    lines = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
-    kept = [line.removeprefix("!") for line in lines if line.startswith("!")]
-    left = shutil.ignore_patterns(*(line.removeprefix("**/") for line in lines if line.startswith("**/")))
-    assert lines[1] == "*"
-    (tmp_path / "context").mkdir()
-    for name in kept:
-        if (ROOT / name).is_dir():
-            shutil.copytree(ROOT / name, tmp_path / "context" / name, ignore=left)
-        else:
-            shutil.copy(ROOT / name, tmp_path / "context" / name)
-    command: list[str | Path] = [
-        sys.executable,
-        "-m",
-        "pip",
-        "wheel",
-        "--no-deps",
-        "--wheel-dir",
-        tmp_path,
-        tmp_path / "context",
-    ]
-    built = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
-    assert built.returncode == 0, built.stderr
-    [wheel] = tmp_path.glob("*.whl")
+    wheel = build(tmp_path)
     modules = {name for name in zipfile.ZipFile(wheel).namelist() if name.endswith(".py")}
     assert modules == {str(module.relative_to(ROOT)) for module in PACKAGE.rglob("*.py")}

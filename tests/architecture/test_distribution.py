@@ -3,14 +3,20 @@
 import importlib.metadata
 import importlib.util
 import json
+import os
 import re
+import subprocess
+import sys
+import sysconfig
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
 
 import airflow_refresh_provider
 from airflow_refresh_provider.provider_info import get_provider_info
+from tests.architecture.wheel import build
 
 NAME = "airflow-refresh-provider"
 
@@ -56,3 +62,65 @@ def test_airflow_would_refuse_metadata_without_a_description() -> None:
 
 def test_both_flavours_of_pyspark_have_the_same_version() -> None:
     assert importlib.metadata.version("pyspark") == importlib.metadata.version("pyspark-client")
+
+
+INSTALLED = """
+import importlib.metadata, json
+from airflow.providers_manager import ProvidersManager
+
+named = [d for d in importlib.metadata.distributions() if d.name == "airflow-refresh-provider"]
+points = [p for d in named for p in d.entry_points]
+manager = ProvidersManager()
+print(json.dumps({
+    "places": [str(d.locate_file("")) for d in named],
+    "points": sorted(p.group for p in points),
+    "providers": [name for name in manager.providers if "refresh" in name],
+    "connection": manager.hooks["airflow_refresh"].package_name,
+    "code": __import__("airflow_refresh_provider").__file__,
+}))
+"""
+
+
+@pytest.mark.slow
+def test_a_normal_install_is_found_exactly_once_too(tmp_path: Path) -> None:
+    """A wheel in an environment of its own, which has the other packages of this one, but not this package."""
+    place = _environment(tmp_path / "environment")
+    uv = Path(sys.executable).with_name("uv")
+    _run(uv, "pip", "install", "--no-deps", "--python", place / "bin" / "python", build(tmp_path), folder=tmp_path)
+
+    told = json.loads(_run(place / "bin" / "python", "-c", INSTALLED, folder=tmp_path).splitlines()[-1])
+
+    [site] = place.glob("lib/python*/site-packages")
+    assert told == {
+        "places": [str(site)],
+        "points": ["apache_airflow_provider", "console_scripts"],
+        "providers": [NAME],
+        "connection": NAME,
+        "code": str(site / "airflow_refresh_provider" / "__init__.py"),
+    }
+    control = ("--control", tmp_path / "control", "--output", "json")
+    assert json.loads(_run(place / "bin" / "airflow-refresh", "list", *control, folder=tmp_path)) == []
+
+
+def _environment(place: Path) -> Path:
+    """A virtual environment in which everything is installed that this one has, but for the project."""
+    _run(sys.executable, "-m", "venv", "--without-pip", place, folder=place.parent)
+    others = place / "others"
+    others.mkdir()
+    for found in Path(sysconfig.get_path("purelib")).iterdir():
+        if "airflow_refresh_provider" not in found.name:
+            (others / found.name).symlink_to(found)
+    [site] = place.glob("lib/python*/site-packages")
+    (site / "others.pth").write_text(f"{others}\n")
+    return place
+
+
+def _run(*words: Any, folder: Path) -> str:
+    """What a program prints that knows nothing of this checkout."""
+    surroundings = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    surroundings |= {"AIRFLOW_HOME": str(folder / "airflow"), "HOME": str(folder)}
+    ended = subprocess.run(
+        [*map(str, words)], cwd=folder, env=surroundings, capture_output=True, text=True, check=False, timeout=300
+    )
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout
