@@ -16,8 +16,7 @@ from airflow.sdk.observability.metrics import stats_utils
 from airflow_refresh_provider.errors import Interrupted
 from airflow_refresh_provider.operators import metrics
 from tests.airflow.conftest import Airflow, task_log
-from tests.airflow.shared import Shared
-from tests.airflow.test_dags_in_memory import BY_VNODE
+from tests.airflow.shared import BY_VNODE, Shared
 from tests.unit.runner.faults import at, disconnected
 from tests.unit.runner.world import NAME, row
 

@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 
-from airflow_refresh_provider.core.owner import Owner
+from airflow_refresh_provider.core.owner import Fate, Owner
 from airflow_refresh_provider.host import LocalProcesses
 
-HERE = LocalProcesses("test", over=lambda _origin: None)
+HERE = LocalProcesses("test", fate=lambda _origin: Fate.UNKNOWN)
 NAMED = """
+from airflow_refresh_provider.core.owner import Fate
 from airflow_refresh_provider.host import LocalProcesses
-print(LocalProcesses("child", over=lambda _origin: None).this().model_dump_json())
+print(LocalProcesses("child", fate=lambda _origin: Fate.UNKNOWN).this().model_dump_json())
 """
 
 

@@ -50,7 +50,7 @@ def test_of_many_bad_keys_all_are_counted_and_three_are_shown(lake: Lake) -> Non
     nulls = [f"(0L, 'n{i}', NULL)" for i in range(5)]
     repeated = [f"({row}L, 'r', {i}L)" for i in range(5) for row in range(3)]
 
-    found = lake.session.check_keys(_with(", ".join(nulls + repeated)))
+    found = lake.keys(_with(", ".join(nulls + repeated)))
 
     assert (found.rows, found.null_keys, found.duplicate_keys) == (4 + 5 + 15, 5, 5)
     assert len(set(found.null_examples)) == len(set(found.duplicate_examples)) == 3
