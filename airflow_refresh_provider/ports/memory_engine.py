@@ -41,6 +41,9 @@ from airflow_refresh_provider.ports.memory_rows import (
 )
 from airflow_refresh_provider.ports.memory_table import SETS_PROPERTIES, Change, Row, Rows, Version
 
+_KEEPING = frozenset({Way.REPLACE_TABLE, Way.REPLACE_VNODES})
+"""Ways that write anew what does not change."""
+
 _EVERYTHING = re.compile(r"\s*SELECT\s+\*\s+FROM\s+`?(\w+)`?\s*", re.IGNORECASE)
 
 
@@ -171,7 +174,7 @@ class MemorySession:
             )
             return
         changes = of_chunk(self._lake.rows(task.changes.location, task.changes.version), task.chunk, keys)
-        compared = self._lake.rows(target.location, task.base)
+        compared = self._lake.rows(target.location, task.base) if task.chunk.way in _KEEPING else ()
         self._lake.transact(
             target.location, lambda base: applied(base, compared, changes, task.chunk, target, keys), task.stamp
         )

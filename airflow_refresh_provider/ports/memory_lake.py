@@ -99,10 +99,12 @@ class MemoryLake:
                 del self.tables[place]
 
     def rows(self, location: str, version: int | None = None) -> Rows:
-        """The rows of a table, now or at a version."""
+        """The rows of a table, now or at a version. Raises Failed when it has no such version."""
         with self.lock:
-            versions = self.table(location).versions
-            return versions[-1 if version is None else version].rows
+            table = self.table(location)
+            if version is not None and version > table.newest.commit.version:
+                raise _no_version(location, version)
+            return table.versions[-1 if version is None else version].rows
 
     # What the engine needs.
 
@@ -146,6 +148,15 @@ class MemoryLake:
             commit = table.commit(base, change, stamp)
         self.step(f"answer {location}")
         return commit
+
+
+def _no_version(location: str, version: int) -> Failed:
+    return Failed(
+        "version_missing",
+        f"the table at {location} has no version {version}",
+        left="Nothing was changed.",
+        next="Find out who has put it in the place of another.",
+    )
 
 
 def _missing(location: str) -> Failed:

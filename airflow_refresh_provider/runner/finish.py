@@ -167,7 +167,7 @@ def _sealed_by_its_chunk(tenure: Tenure, run: Run) -> Seal | None:
 
 
 def _seal(tenure: Tenure, session: EngineSession, version: int) -> int:
-    """Commit the seal; returns the version it landed in. Raises Lost when a younger owner was there first."""
+    """Commit the seal; returns the version it landed in. Raises Lost when a younger owner was there first, Failed."""
     run = tenure.run()
     target = _target(run)
     app_id = seal_app_id(target.table_id)
@@ -195,7 +195,9 @@ def _seal(tenure: Tenure, session: EngineSession, version: int) -> int:
                 raise lost(tenure.ports, tenure.name, tenure.run_id)
             case Standing.MINE:
                 since = tenure.ports.log.commits(target.location, after=version)
-                return next(c.version for c in since if c.txns.get(app_id) == marker.version)
+                if sealed := next((c.version for c in since if c.txns.get(app_id) == marker.version), None):
+                    return sealed
+                raise targets.not_in_place(target)  # it is in a table that has come since the last look
             case Standing.OLDER:
                 tenure.run()
     raise Retry(

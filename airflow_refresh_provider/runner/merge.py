@@ -152,7 +152,7 @@ def _files(ports: Ports, run: Run, chunk: Chunk) -> tuple[str, ...] | None:
 
 
 def _committed(held: UnitTenure, run: Run, stamp: Stamp) -> Commit | None:
-    """The commit that carries the stamp's marker, None when there is none yet. Raises Lost."""
+    """The commit that carries the stamp's marker, None when there is none yet. Raises Lost, Failed."""
     ports, target = held.whole.ports, _target(run)
     found = ports.log.markers(target.location).get(stamp.app_id)
     match standing(found, stamp.marker):
@@ -161,7 +161,10 @@ def _committed(held: UnitTenure, run: Run, stamp: Stamp) -> Commit | None:
         case Standing.YOUNGER:
             raise lost(ports, held.whole.name, held.whole.run_id)
         case Standing.MINE:
-            return next(c for c in _backwards(ports, target, _current(run).base) if _carries(c, stamp))
+            since = _backwards(ports, target, _current(run).base)
+            if commit := next((c for c in since if _carries(c, stamp)), None):
+                return commit
+            raise targets.not_in_place(target)  # it is in a table that has come since the last look
 
 
 def _backwards(ports: Ports, target: Target, base: int) -> Iterator[Commit]:

@@ -144,12 +144,17 @@ def replaced(ports: Ports, target: Target) -> bool:
 def check_in_place(ports: Ports, target: Target) -> None:
     """Refuse to go on with a target that was replaced: Spark would write to whatever stands there, or make it anew."""
     if replaced(ports, target):
-        raise Failed(
-            "target_replaced",
-            f"the target {target.location} is no longer the table this run began with",
-            left="Nothing was written to what is there now, and nothing was published.",
-            next="Run again: the interrupted run is given up and a new one compares everything.",
-        )
+        raise not_in_place(target)
+
+
+def not_in_place(target: Target) -> Failed:
+    """The error of whoever finds another table in the target's place, or none."""
+    return Failed(
+        "target_replaced",
+        f"the target {target.location} is no longer the table this run began with",
+        left="Nothing was published; what is there now has at most what was being written when it came.",
+        next="Run again: the interrupted run is given up and a new one compares everything.",
+    )
 
 
 def written_by_others(ports: Ports, published: Published | None, ready: Ready) -> bool:

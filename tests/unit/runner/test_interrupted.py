@@ -232,6 +232,32 @@ def test_a_target_that_is_no_longer_there_is_neither_written_nor_made_again(stag
         assert world.fresh()
 
 
+@pytest.mark.parametrize("last", [False, True], ids=["chunk", "seal"])
+def test_a_statement_that_went_into_a_table_that_has_just_come_is_told_as_such(last: bool) -> None:
+    begun: list[str] = []
+    undisturbed, world = changed(**LIVE), changed(**LIVE)
+    with at(undisturbed.lake, f"begin {TARGET}", nth=0) as steps:
+        undisturbed.run()
+    nth = steps.count(f"begin {TARGET}") if last else 1
+
+    def replacing(what: str) -> None:
+        if what != f"begin {TARGET}":
+            return
+        begun.append(what)
+        if len(begun) == nth:
+            columns = world.lake.table(TARGET).newest.columns
+            world.lake.remove(TARGET)
+            world.lake.create(TARGET, columns)
+
+    world.lake.step = replacing
+    with pytest.raises(Failed) as caught:
+        world.run()
+    assert caught.value.code == "target_replaced"
+    assert len(begun) == nth
+    with pytest.raises(Refused, match="belongs to somebody else"):
+        world.run()
+
+
 def test_an_owner_who_was_replaced_ends_and_writes_nothing() -> None:
     world = changed(**LIVE)
     rival: list[RunResult] = []
