@@ -116,12 +116,19 @@ def test_the_owner_of_a_unit_who_was_replaced_writes_nothing() -> None:
     world = changed(**BY_VNODE)
     started(world)
     unit = loaded(world)[0]
-    old = world.process()
-    world.lake.step = _once("begin /gold", lambda: merged(world, unit))
+    before = len(world.commits)
+
+    def replaced() -> None:
+        """By one who dies before he has looked at the target: what shuts out the commit on its way is his fence."""
+        with at(world.lake, "read facts /gold"), pytest.raises(Killed):
+            merged(world, unit)
+
+    world.lake.step = _once("commit /gold", replaced)
     with pytest.raises(Lost):
-        phases.merge_unit(old, NAME, MINE, unit.unit)
-    for other in loaded(world):
-        merged(world, other)
+        merged(world, unit)
+    assert not any(commit.data_change for commit in world.commits[before:])
+    for each in loaded(world):
+        merged(world, each)
     finished(world)
     assert world.fresh()
 
