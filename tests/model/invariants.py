@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 from airflow_refresh_provider.core.lifecycle import Event
@@ -15,6 +16,7 @@ from airflow_refresh_provider.core.record import Record, Run
 from airflow_refresh_provider.core.seal import Seal, seals
 from airflow_refresh_provider.errors import Defect, RefreshError
 from airflow_refresh_provider.ports.memory_rows import shown
+from airflow_refresh_provider.ports.memory_table import MemoryTable, Rows
 from tests.model.actors import Actor
 from tests.model.world import WRITES_OF_OWNERS, ModelWorld
 from tests.unit.runner.world import INPUT, NAME, TARGET, ordered
@@ -39,6 +41,7 @@ def violations(world: ModelWorld, actors: list[Actor]) -> list[str]:
         *_published_unsealed(world),
         *_after_the_drop(world),
         *_progress_ahead(world),
+        *_siblings_fenced(world),
     ]
 
 
@@ -70,20 +73,23 @@ def _published(world: ModelWorld) -> Iterator[str]:
         if written.event is Event.PUBLISH:
             published = written.record.published
             assert published is not None and written.record.run is not None
-            yield from _wrong_version(world, published.version, written.record.run, "published")
+            table = next(t for t in _tables(world) if t.table_id == published.target_id)
+            yield from _wrong_version(world, table, published.version, written.record.run, "published")
 
 
 def _seals(world: ModelWorld) -> Iterator[str]:
     runs = {run.run_id: run for run in _runs(world)}
-    for seal in _sealed(world):
-        if seal.note.run in runs:
-            yield from _wrong_version(world, seal.published, runs[seal.note.run], "sealed")
+    for table in _tables(world):
+        for seal in _sealed(table):
+            if seal.note.run in runs:
+                yield from _wrong_version(world, table, seal.published, runs[seal.note.run], "sealed")
 
 
-def _wrong_version(world: ModelWorld, version: int, run: Run, how: str) -> Iterator[str]:
+def _wrong_version(world: ModelWorld, table: MemoryTable, version: int, run: Run, how: str) -> Iterator[str]:
     (pin,) = run.plan.pins.values()
     wanted = _expected(world, run.plan.query, _input_version(world, pin))
-    if (found := _target(world, version)) != wanted:
+    found = _shown(table.versions[version].rows) if version < len(table.versions) else "not there"
+    if found != wanted:
         yield f"{how} by run {run.run_id}: version {version} is {found}, its query gave {wanted}"
 
 
@@ -133,35 +139,34 @@ def _losers(world: ModelWorld) -> Iterator[str]:
 
 def _applied_twice(world: ModelWorld) -> Iterator[str]:
     owners = {g: run.run_id for run in _runs(world) for g in run.generations}
-    seen: dict[tuple[str, str, int], int] = {}
-    for commit in _commits(world):
-        for app_id, version in commit.txns.items():
-            marker = Marker.of(version)
+    for table in _tables(world):
+        seen: dict[tuple[str, str, int], int] = {}
+        for app_id, marker, version in _markers(table):
             if marker.fence or app_id.endswith("/seal") or marker.generation not in owners:
                 continue
             chunk = (owners[marker.generation], app_id, marker.chunk)
             if chunk in seen:
-                yield f"chunk {chunk} was committed in version {seen[chunk]} and again in {commit.version}"
-            seen[chunk] = commit.version
+                yield f"chunk {chunk} was committed in version {seen[chunk]} and again in {version}"
+            seen[chunk] = version
 
 
 def _abandoned_and_sealed(world: ModelWorld) -> Iterator[str]:
     ended = [w for w in world.store.written if w.event is Event.ABANDON]
     abandoned = {w.before.run.run_id for w in ended if w.before and w.before.run}
-    readable = world.lake.table(TARGET).oldest if TARGET in world.lake.tables else 0
-    for seal in _sealed(world):
-        if seal.note.run in abandoned and seal.version >= readable:
-            yield f"run {seal.note.run} was abandoned, but version {seal.version} seals it"
+    for table in _tables(world):
+        for seal in _sealed(table):
+            if seal.note.run in abandoned and seal.version >= table.oldest:
+                yield f"run {seal.note.run} was abandoned, but version {seal.version} seals it"
 
 
 def _published_unsealed(world: ModelWorld) -> Iterator[str]:
-    seals = {seal.version: seal for seal in _sealed(world)}
+    sealed = {(t.table_id, seal.version): seal for t in _tables(world) for seal in _sealed(t)}
     for written in world.store.written:
         if written.event is not Event.PUBLISH:
             continue
         published = written.record.published
         assert published is not None
-        seal = seals.get(published.seal_version)
+        seal = sealed.get((published.target_id, published.seal_version))
         if not seal or seal.note.run != published.run_id:
             yield f"run {published.run_id} was published without a seal"
         elif seal.published != published.version:
@@ -189,6 +194,15 @@ def _progress_ahead(world: ModelWorld) -> Iterator[str]:
                 yield f"progress says that chunk {row.chunk} of unit {row.unit} is in, the log does not"
 
 
+def _siblings_fenced(world: ModelWorld) -> Iterator[str]:
+    """Who takes a unit shuts out those who had it, nobody else."""
+    slots = {claim.generation: slot for run in _runs(world) for slot, claim in run.claims.items()}
+    for app_id, marker, version in chain.from_iterable(map(_markers, _tables(world))):
+        slot = slots.get(marker.generation)
+        if marker.fence and slot is not None and not app_id.endswith(f"/s{slot}"):
+            yield f"the owner of unit {slot} has fenced {app_id} in version {version}"
+
+
 def _records(world: ModelWorld) -> list[Record]:
     return [written.record for written in world.store.written]
 
@@ -197,16 +211,32 @@ def _runs(world: ModelWorld) -> list[Run]:
     return [record.run for record in _records(world) if record.run]
 
 
+def _tables(world: ModelWorld) -> list[MemoryTable]:
+    """All that have stood at the target's place, those that were replaced first."""
+    return [*world.replaced, *(table for place, table in world.lake.tables.items() if place == TARGET)]
+
+
 def _commits(world: ModelWorld) -> list[Commit]:
-    return [v.commit for v in world.lake.table(TARGET).versions] if TARGET in world.lake.tables else []
+    return [version.commit for table in _tables(world) for version in table.versions]
 
 
-def _sealed(world: ModelWorld) -> list[Seal]:
-    return list(seals(_commits(world), world.lake.table(TARGET).table_id)) if TARGET in world.lake.tables else []
+def _markers(table: MemoryTable) -> Iterator[tuple[str, Marker, int]]:
+    """appId, marker, and the version that has them."""
+    for version in table.versions:
+        for app_id, marker in version.commit.txns.items():
+            yield app_id, Marker.of(marker), version.commit.version
+
+
+def _sealed(table: MemoryTable) -> list[Seal]:
+    return list(seals([version.commit for version in table.versions], table.table_id))
 
 
 def _target(world: ModelWorld, version: int | None) -> list[dict[str, Any]]:
-    return ordered(map(shown, world.lake.rows(TARGET, version)))
+    return _shown(world.lake.rows(TARGET, version))
+
+
+def _shown(rows: Rows) -> list[dict[str, Any]]:
+    return ordered(map(shown, rows))
 
 
 def _expected(world: ModelWorld, query: str, version: int) -> list[dict[str, Any]]:

@@ -14,6 +14,7 @@ from airflow_refresh_provider.ports.memory_lake import MemoryQuery
 from tests.model.actors import Actor, Schedule, Stage
 from tests.model.invariants import EXPECTED, violations
 from tests.model.search import Played
+from tests.model.tasks import interrupter, last_unit, load, tasks, unit
 from tests.model.world import ModelWorld, SteppedStore
 from tests.unit.runner.world import COLUMNS, INPUT, NAME, ONE, TARGET, row
 
@@ -83,6 +84,18 @@ def first_load(world: ModelWorld) -> None:
     world.register()
 
 
+def first_load_in_units(world: ModelWorld) -> None:
+    """Nothing is there but an input of three files: a unit of two chunks, and one of one."""
+    world.lake.append(INPUT, [row(3)])
+    first_load(world)
+
+
+def loaded_in_units(world: ModelWorld) -> None:
+    """As before a first load in units, but the tasks before those of the units are done."""
+    first_load_in_units(world)
+    load(world, "loader")
+
+
 def created(world: ModelWorld) -> None:
     """As before a first load, but the target is there, empty."""
     world.register()
@@ -136,7 +149,9 @@ INSERTS = ("foreign insert", lambda w: w.lake.append(TARGET, [row(9, "foreign")]
 UPDATES = ("foreign update", lambda w: w.lake.rewrite(TARGET, lambda r: r | {"v": "foreign"} if r["k"] == 3 else r))
 RESTORES = ("restore", lambda w: w.lake.restore(TARGET, 1))
 INPUT_MOVES = ("input", lambda w: w.lake.append(INPUT, [row(5)]))
-LOG_CLEANED = ("log cleaned", lambda w: setattr(w.lake.table(TARGET), "oldest", len(w.lake.table(TARGET).versions)))
+REPLACES = ("replacement", lambda w: w.replace_target(row(k, "foreign") for k in (1, 2, 3)))
+LOG_CLEANED = ("log cleaned", lambda w: w.clean_log())
+INSERTS_UNSEEN = ("foreign insert", lambda w: (w.lake.append(TARGET, [row(9, "foreign")]), w.clean_log()))
 REDEFINES = ("redefinition", lambda w: w.register("redefinition", query=CHANGED))
 REKEYS = ("redefinition", lambda w: w.register("redefinition", keys=["k", "v"]))
 
@@ -182,6 +197,26 @@ def _dropping_twice(world: ModelWorld) -> list[Actor]:
     return [owner(world, "A"), *(Actor(n, partial(world.owner(n).drop, NAME, stop=True)) for n in ("B", "C"))]
 
 
+def _tried_again(world: ModelWorld) -> list[Actor]:
+    """All tasks of a DAG run are tried again while the first tries are at it."""
+    return [tasks(world, "A"), tasks(world, "B")]
+
+
+def _unit_tried_again(world: ModelWorld) -> list[Actor]:
+    """One unit is tried again while its first try and another unit are at it."""
+    return [unit(world, "A", 0), unit(world, "B", 0), last_unit(world, "C", 1)]
+
+
+def _tasks_and_owner(world: ModelWorld) -> list[Actor]:
+    """Somebody else comes while the tasks of a DAG run are at it."""
+    return [tasks(world, "A"), owner(world, "B")]
+
+
+def _tasks_interrupted(world: ModelWorld) -> list[Actor]:
+    """A DAG run is marked as failed while its tasks are at it, and cleared."""
+    return [tasks(world, "A"), interrupter(world, "B"), tasks(world, "C")]
+
+
 INCREMENTAL = {"mode": "incremental"}
 FILES = {"inputs": {"x": {"path": INPUT, "format": "parquet"}}}
 VNODES = CHUNKED | {"layout": "vnode", "vnodes": 4}
@@ -201,6 +236,7 @@ SCENARIOS = [
     Scenario("redefined", changes, _with(REDEFINES), CHUNKED),
     Scenario("redefined by the next owner", changes, _redefining, CHUNKED),
     Scenario("log cleaned", created, _with(LOG_CLEANED), CHUNKED),
+    Scenario("log cleaned of a foreign insert", changes, _with(INSERTS_UNSEEN), CHUNKED),
     Scenario("lost control root", lost_root, _two, CHUNKED | {"adopt": True}),
     Scenario("changes, incremental", changes, _two, CHUNKED | INCREMENTAL),
     Scenario("input moves, incremental", changes, _with(INPUT_MOVES), INCREMENTAL),
@@ -220,4 +256,10 @@ SCENARIOS = [
     Scenario("input moves, told by files", feedless, _with(INPUT_MOVES), CHUNKED | INCREMENTAL),
     Scenario("files come", landed, _with(INPUT_MOVES), CHUNKED | INCREMENTAL | FILES),
     Scenario("other keys", changes, _with(REKEYS), CHUNKED),
+    Scenario("replaced", changes, _with(REPLACES), CHUNKED | {"adopt": True}),
+    Scenario("tasks of a first load", first_load_in_units, _tried_again, CHUNKED),
+    Scenario("tasks of changes", changes, _tried_again, VNODES),
+    Scenario("a unit of a first load", loaded_in_units, _unit_tried_again, CHUNKED),
+    Scenario("tasks, and an owner", changes, _tasks_and_owner, VNODES),
+    Scenario("tasks, interrupted", first_load_in_units, _tasks_interrupted, CHUNKED),
 ]

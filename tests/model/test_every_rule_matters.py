@@ -4,9 +4,12 @@ from functools import partial
 
 import pytest
 
-from tests.model.rules import RULES, Rule
+from tests.model import rules, target_rules, unit_rules
+from tests.model.rules import Rule
 from tests.model.scenarios import SCENARIOS
 from tests.model.search import search
+
+RULES = [*rules.RULES, *unit_rules.RULES, *target_rules.RULES]
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda r: r.name)

@@ -19,6 +19,7 @@ from airflow_refresh_provider.ports.control import EventRow, ProgressRow, Snapsh
 from airflow_refresh_provider.ports.memory_control import MemoryControlStore
 from airflow_refresh_provider.ports.memory_engine import MemoryEngine
 from airflow_refresh_provider.ports.memory_lake import MemoryLake
+from airflow_refresh_provider.ports.memory_table import MemoryTable, Row
 from airflow_refresh_provider.ports.twins import memory_ports
 from airflow_refresh_provider.runner.refreshes import Refreshes
 from tests.model.actors import Stage
@@ -85,7 +86,7 @@ class HeedlessEngine(MemoryEngine):
 
 
 class Loner:
-    """A process to whom all others are gone."""
+    """A process to whom all others are gone, and whatever runs were made for is over."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -98,7 +99,7 @@ class Loner:
         return owner.label == self.name
 
     def fate(self, _origin: str) -> Fate:
-        return Fate.UNKNOWN
+        return Fate.OVER
 
     def new_id(self) -> str:
         self.numbers += 1
@@ -114,6 +115,7 @@ class ModelWorld:
         self.lake.step = self.step
         self.store = SteppedStore(self)
         self.dropped_in_use: list[str] = []
+        self.replaced: list[MemoryTable] = []
         self.lake.create(INPUT, COLUMNS)
         self.changes = changes
 
@@ -150,6 +152,18 @@ class ModelWorld:
     def register(self, by: str = "nobody", **changes: Any) -> None:
         given = definition(**(self.changes | changes))
         self.owner(by).register(given)
+
+    def clean_log(self) -> None:
+        """All commits of the target so far are cleaned out of its log."""
+        target = self.lake.table(TARGET)
+        target.oldest = len(target.versions)
+
+    def replace_target(self, rows: Iterable[Row]) -> None:
+        """Somebody puts another table into the target's place; of the one before nobody can read anything."""
+        self.clean_log()
+        self.replaced.append(self.lake.table(TARGET))
+        self.lake.remove(TARGET)
+        self.lake.create(TARGET, COLUMNS, rows)
 
     def _note_drop(self, location: str) -> None:
         """Staging may only go once its run is published or over."""

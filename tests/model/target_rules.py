@@ -1,0 +1,46 @@
+"""The rules about the target itself: that it is still the same table, and that its log tells everything."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from airflow_refresh_provider.core import recovery
+from airflow_refresh_provider.core.log import Commit
+from airflow_refresh_provider.ports.memory_reads import MemoryLog
+from airflow_refresh_provider.runner import finish, takeover, targets
+from tests.model.rules import Rule
+
+
+def _replacement_unseen(patch: pytest.MonkeyPatch) -> None:
+    """Whatever stands in the target's place is the target."""
+    patch.setattr(targets, "check_in_place", lambda *_: None)
+
+
+def _replacement_taken_over(patch: pytest.MonkeyPatch) -> None:
+    """Who takes a run over does not ask whether its target is still there."""
+    real = recovery.next_step
+
+    def blind(record: Any, facts: Any) -> Any:
+        return real(record, facts.model_copy(update={"target_replaced": False}))
+
+    patch.setattr(takeover, "next_step", blind)
+
+
+def _gaps_unseen(patch: pytest.MonkeyPatch) -> None:
+    """What a log that was cleaned still tells is taken for all that happened, and nobody counts."""
+    real = MemoryLog.commits
+
+    def what_is_left(log: MemoryLog, location: str, after: int, upto: int | None = None) -> tuple[Commit, ...]:
+        return real(log, location, max(after, log.oldest(location) - 1), upto)
+
+    patch.setattr(MemoryLog, "commits", what_is_left)
+    patch.setattr(finish, "_grown_as_planned", lambda *_: True)
+
+
+RULES = [
+    Rule("a run ends when another table is in its target's place", "replaced", _replacement_unseen),
+    Rule("a run whose target was replaced is given up", "replaced", _replacement_taken_over),
+    Rule("a gap in the log may hide anything", "log cleaned of a foreign insert", _gaps_unseen),
+]

@@ -1,0 +1,57 @@
+"""The rules of units and of the tasks that merge them side by side, each with a way to switch it off."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from airflow_refresh_provider.core.plan import Frozen, Target
+from airflow_refresh_provider.core.record import Run
+from airflow_refresh_provider.ports.engine import EngineSession
+from airflow_refresh_provider.runner import merge, phases, takeover
+from airflow_refresh_provider.runner.tenure import Tenure
+from tests.model.rules import Rule
+
+
+def _no_unit_fence(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(merge, "shut_out", lambda *_: None)
+
+
+def _every_slot_fenced(patch: pytest.MonkeyPatch) -> None:
+    """Who takes one unit shuts out the owners of all."""
+
+    def all_of(tenure: Tenure, session: EngineSession, target: Target, frozen: Frozen, _slot: int, gen: int) -> None:
+        for slot in frozen.slots:
+            takeover.fence(tenure, session, target, frozen, slot, gen)
+
+    patch.setattr(merge, "fence", all_of)
+
+
+def _claims_forgotten(patch: pytest.MonkeyPatch) -> None:
+    """A task that attaches to the run does not know who has its units."""
+    real = takeover.held_anew
+
+    def alone(*args: Any, **how: Any) -> Run:
+        return real(*args, **how).model_copy(update={"claims": {}})
+
+    patch.setattr(takeover, "held_anew", alone)
+
+
+def _claimed_at_any_time(patch: pytest.MonkeyPatch) -> None:
+    """A task takes its unit even while another holds the whole run."""
+    real = phases._own_run
+
+    def parked(*args: Any) -> Run:
+        run = real(*args)
+        return run.model_copy(update={"lease": run.lease.parked(run.started_at)})
+
+    patch.setattr(phases, "_own_run", parked)
+
+
+RULES = [
+    Rule("who takes a unit fences its slot", "a unit of a first load", _no_unit_fence),
+    Rule("who takes a unit leaves its siblings alone", "a unit of a first load", _every_slot_fenced),
+    Rule("who attaches to a run knows the owners of its units", "tasks of changes", _claims_forgotten),
+    Rule("units are taken only while nobody holds the run", "tasks of a first load", _claimed_at_any_time),
+]
