@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -247,9 +247,9 @@ def _fate(ti: Any, origin: str) -> Fate:
 
 def _count(error: RefreshError | Interrupted) -> None:
     """Count the error of a task that refreshes; sensors and other tasks have no refresh that could end."""
-    task = get_current_context()["task"]
-    if name := getattr(task, "definition_name", None):
-        metrics.failed(name, error)
+    with suppress(RuntimeError):  # where no task runs, as when an operator is tried out, there is nobody who counts
+        if name := getattr(get_current_context()["task"], "definition_name", None):
+            metrics.failed(name, error)
 
 
 def _origin(context: Context) -> str:

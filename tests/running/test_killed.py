@@ -48,7 +48,8 @@ def test_a_scheduler_that_is_killed_and_started_anew_brings_the_run_to_its_end(t
     assert table.fresh()
 
 
-def test_a_dag_run_that_takes_too_long_leaves_its_run_to_the_next(table: Table) -> None:
+@pytest.mark.parametrize("deleted", [False, True])
+def test_a_dag_run_that_takes_too_long_leaves_its_run_to_the_next(table: Table, deleted: bool) -> None:
     table.deploy("dagrun_timeout=timedelta(seconds=60)")
     table.hold()
     published = table.published
@@ -57,6 +58,10 @@ def test_a_dag_run_that_takes_too_long_leaves_its_run_to_the_next(table: Table) 
     assert table.ended(run_id) == "failed"
     assert table.published == published
     table.let_go()
+    if deleted:
+        assert table.acts.delete_run(table.dag_id, run_id) == 204
     table.deploy()
-    assert table.ended(table.trigger()) == "success"
+    again = table.trigger()
+    assert table.ended(again) == "success"
+    assert table.airflow.rest.returned(table.dag_id, again, "start")["resumed"]
     assert table.fresh()

@@ -40,6 +40,29 @@ def test_of_a_backfill_one_run_refreshes_and_the_others_skip(table: Table) -> No
     assert table.fresh()
 
 
+def test_runs_that_meet_one_of_a_backfill_at_work_skip(table: Table) -> None:
+    table.deploy("schedule='* * * * *'")
+    until(lambda: "success" in table.acts.runs(table.dag_id).values(), "a run by the clock")
+    table.hold()
+    table.change()
+    table.acts.backfill(table.dag_id, "2024-02-01T00:00:00Z", "2024-02-01T00:02:00Z")
+    table.held()
+    runs = table.acts.runs(table.dag_id)
+    [holder] = (run for run in runs if runs[run] == "running" and table.states(run).get("load") == "success")
+    kind = holder.partition("__")[0]
+
+    def met() -> bool:
+        """Whether a run of the other kind has found it at work."""
+        runs = table.acts.runs(table.dag_id)
+        assert "failed" not in runs.values()
+        others = [run for run in runs if not run.startswith(kind) and table.states(run).get("start") == "skipped"]
+        return any("is in progress, held by" in table.acts.log(table.dag_id, run, "start", 1) for run in others)
+
+    until(met, "one that skips")
+    table.let_go()
+    assert table.ended(holder) == "success"
+
+
 def test_a_consumer_is_told_which_version_it_gets(table: Table, site: Site) -> None:
     consumer = f"reads_{table.name}"
     body = CONSUMER.format(dag_id=consumer, name=table.name, target=table.folder / "gold")
