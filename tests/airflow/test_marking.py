@@ -39,7 +39,7 @@ def _own_signals() -> Iterator[None]:
 @pytest.mark.parametrize(
     ("marked", "stopped", "told"),
     [
-        ("start", {"load": "failed", "finish": "upstream_failed"}, "is no longer held here"),
+        ("start", {"load": "failed", "finish": "upstream_failed"}, "nothing is left to do here"),
         ("load", {"merge": "upstream_failed", "finish": "upstream_failed"}, "did not get to its end"),
         ("merge", {"finish": "failed"}, "units [0, 1, 2, 3] of orders are not wholly in the target"),
         ("finish", {"release": "failed"}, "did not get to its end"),
