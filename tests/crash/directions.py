@@ -11,6 +11,7 @@ from typing import Any
 from pyspark.errors import PySparkException
 
 from airflow_refresh_provider.core.results import Outcome
+from tests.crash import points
 from tests.crash.holds import Point
 from tests.crash.lake import NAME
 from tests.crash.stage import Direction, Ended, Stage
@@ -20,6 +21,9 @@ CONFLICTS = 30
 
 FIRST = "first"
 SECOND = "second"
+
+CUT_OFF = ("spark_unreachable", "session_lost", "statement_cancelled", "spark_speechless")
+"""What is said of a server that died, by how much of the end was still to be seen."""
 
 Directions = tuple[Direction, ...]
 
@@ -55,6 +59,16 @@ def reached(name: str) -> Direction:
 def let_go(name: str) -> Direction:
     """Let him go on who is stopped by the hold."""
     return lambda stage: stage.hold(name).let_go()
+
+
+def no_room(place: str) -> Direction:
+    """From now on there is no room on the disk for files of Spark's whose paths have this part."""
+    return lambda stage: stage.hold("room").arm(points.written(place))
+
+
+def room_again() -> Direction:
+    """Somebody has made room."""
+    return lambda stage: stage.hold("room").let_go()
 
 
 def over(name: str) -> Direction:
@@ -103,7 +117,8 @@ def ended(client: str, code: int = 0, *errors: str) -> Direction:
     def act(stage: Stage) -> None:
         found = stage.clients.pop(client).ended()
         assert found.code == code, f"{client} ended with {found.code}: {found.out}{found.err}"
-        assert not errors or found.error in errors, f"{client} ended with {found.out}"
+        if errors:
+            check_told(found, *errors)
         if code == 0:
             _remember(stage, found)
 
@@ -115,11 +130,25 @@ def cut_off(client: str) -> Direction:
 
     def act(stage: Stage) -> None:
         found = stage.clients.pop(client).ended()
-        assert found.code in (0, 1), found
         if found.code == 0:
             _remember(stage, found)
+        else:
+            check_cut_off(found)
 
     return act
+
+
+def check_cut_off(ended: Ended, *more: str) -> None:
+    """A client who could not finish because its server died says that, or one of `more`, and nothing else."""
+    assert ended.code == 1, ended
+    check_told(ended, *CUT_OFF, *more)
+
+
+def check_told(ended: Ended, *errors: str) -> None:
+    """A client has ended with one of these errors, told in all its parts and without a trace of Python's or Java's."""
+    assert ended.error in errors, ended
+    assert all(ended.result["error"][part].strip() for part in ("message", "left", "next")), ended
+    assert not any(sign in ended.out + ended.err for sign in ("Traceback", "\tat ", "SQLSTATE")), ended
 
 
 def _remember(stage: Stage, ended: Ended) -> None:

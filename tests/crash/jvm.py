@@ -47,6 +47,7 @@ def holding(classes: Path, holds: Path) -> ServerOptions:
         extra_conf={
             "spark.delta.logStore.file.impl": "HoldingLogStore",
             "spark.hadoop.crash.holds": str(holds),
+            "spark.hadoop.fs.file.impl": "FillingFileSystem",
             "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension,HoldingExtension",
             "spark.sql.adaptive.enabled": "false",
             **INTERPRETED,

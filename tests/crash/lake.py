@@ -1,7 +1,8 @@
 """One input that changes step by step, and the definition of a target that keeps up with it.
 
-The sizes are chosen so that every change takes several chunks: about 650 of 2,000 rows change in a step, chunks have
-about 115. The input is written by delta-rs only, the target by Spark only.
+The sizes are chosen so that every change takes several chunks, unless the kind wants one commit: about 650 of 2,000
+rows change in a step, chunks have about 115. After four steps every row has changed. The input is written by delta-rs
+only, the target by Spark only.
 """
 
 from __future__ import annotations
@@ -14,21 +15,24 @@ from typing import Any
 import pyarrow as pa  # type: ignore[import-untyped]
 from deltalake import DeltaTable, write_deltalake
 
-from airflow_refresh_provider.core.definition import Definition
+from airflow_refresh_provider.core.definition import Chunking, Definition
 
 NAME = "items"
-ROWS = 2_400
 CHUNK_ROWS = 115
-_MOVED = 80  # keys that leave, and keys that come, in each step
 _COLUMNS = "id, grp, name, amount"
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A way to lay the target out; `given` are fields of its definition."""
+    """A way to lay the target out, and the size of the input; `given` are fields of the definition.
+
+    `moved` keys leave, and as many come, in each step.
+    """
 
     name: str
     given: tuple[tuple[str, Any], ...]
+    rows: int = 2_400
+    moved: int = 80
 
     def __str__(self) -> str:
         return self.name
@@ -37,6 +41,15 @@ class Kind:
 PLAIN = Kind("plain", (("vnodes", 4),))
 COPIED = Kind("copied", (("vnodes", 4), ("deletion_vectors", False)))
 VNODE = Kind("vnode", (("vnodes", 2), ("layout", "vnode")))
+
+_IN_ONE = (("visibility", "whole"), ("chunking", Chunking()))
+_GROUPED = "SELECT id, max(grp) AS grp, max(name) AS name, max(amount) AS amount FROM items WHERE grp <> 3 GROUP BY id"
+WHOLE = Kind("whole", (("vnodes", 4), *_IN_ONE))
+"""A definition that leaves everything to its defaults: a change is one commit."""
+WHOLE_VNODES = Kind("whole vnodes", (*VNODE.given, *_IN_ONE))
+UPSERTED = Kind("upserted", WHOLE.given, moved=0)
+REWRITTEN = Kind("rewritten", WHOLE.given, rows=12_500)
+REPLACED = Kind("replaced", (*WHOLE.given, ("query", _GROUPED)), rows=12_500)
 
 
 def in_turn(*found: Any) -> list[tuple[Kind, Any]]:
@@ -69,7 +82,7 @@ class Lake:
     def change(self, files: int = 1) -> None:
         """The next state of the input: other values, keys that leave, keys that come; one commit for each file."""
         self.step += 1
-        rows = _rows(self.step)
+        rows = _rows(self.kind, self.step)
         share = -(-len(rows) // files)
         for i in range(files):
             part = rows.slice(i * share, share)
@@ -89,8 +102,8 @@ class Lake:
         return f"SELECT {_COLUMNS} FROM delta.`{self.target}`{at}"
 
 
-def _rows(step: int) -> pa.Table:
-    ids = range(step * _MOVED, step * _MOVED + ROWS)
+def _rows(kind: Kind, step: int) -> pa.Table:
+    ids = range(step * kind.moved, step * kind.moved + kind.rows)
     touched = [step - (step - i) % 4 for i in ids]  # each step changes every fourth row
     return pa.table(
         {

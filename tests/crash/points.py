@@ -7,42 +7,50 @@ not begun. In the client's it is a call of a port.
 from __future__ import annotations
 
 from airflow_refresh_provider.core.lifecycle import Event
+from airflow_refresh_provider.core.plan import Way
 from tests.crash.holds import Point
 
-_TARGET = "/gold/items/_delta_log/"
-_STAGING = "/staging/items/"
+TARGET = "/gold/items/"
+STAGING = "/staging/items/"
+_LOG = f"{TARGET}_delta_log/"
 BEFORE = "before"
 AFTER = "after"
 
 
 def target_made(when: str) -> Point:
     """The first version of the target."""
-    return Point(f"{when}_commit", f"{_TARGET}{0:020}.json")
+    return Point(f"{when}_commit", f"{_LOG}{0:020}.json")
 
 
 def staged(when: str) -> Point:
     """A commit of staged data: a split of rows, or a change set."""
-    return Point(f"{when}_commit", _STAGING)
+    return Point(f"{when}_commit", STAGING)
 
 
-def chunk(number: int, when: str) -> Point:
-    """The commit of a chunk; a fence at that chunk has no way of applying and does not count."""
-    return Point(f"{when}_commit", _TARGET, f'"chunk":{number},"way"')
+def chunk(number: int, when: str, way: Way | None = None) -> Point:
+    """The commit of a chunk, applied in that way; a fence at that chunk has no way of applying and does not count."""
+    applied = f'"way":"{way.value}"' if way else '"way"'
+    return Point(f"{when}_commit", _LOG, f'"chunk":{number},{applied}')
 
 
 def fence(when: str) -> Point:
     """The first fence."""
-    return Point(f"{when}_commit", _TARGET, '"kind":"fence"')
+    return Point(f"{when}_commit", _LOG, '"kind":"fence"')
 
 
 def seal(when: str) -> Point:
     """The seal."""
-    return Point(f"{when}_commit", _TARGET, '"kind":"seal"')
+    return Point(f"{when}_commit", _LOG, '"kind":"seal"')
 
 
 def merge_begins() -> Point:
     """A MERGE into the target before its transaction is open."""
-    return Point("before_merge", "/gold/items")
+    return Point("before_merge", TARGET.rstrip("/"))
+
+
+def written(place: str) -> Point:
+    """A file of rows, where the disk may be full. Nobody is stopped there."""
+    return Point("write", place)
 
 
 def stored(event: Event, when: str) -> Point:
@@ -57,4 +65,4 @@ def progress(when: str) -> Point:
 
 def staging_dropped(when: str) -> Point:
     """The removal of the run's staging."""
-    return Point(f"{when}_staging.drop", _STAGING)
+    return Point(f"{when}_staging.drop", STAGING)

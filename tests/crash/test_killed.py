@@ -6,7 +6,7 @@ import pytest
 
 from airflow_refresh_provider.core.lifecycle import Event
 from tests.crash import points
-from tests.crash.checks import check_all
+from tests.crash.checks import check_all, commits
 from tests.crash.conftest import SetUp
 from tests.crash.directions import (
     FIRST,
@@ -22,9 +22,9 @@ from tests.crash.directions import (
     start,
 )
 from tests.crash.holds import Point
-from tests.crash.lake import PLAIN, VNODE, Kind, in_turn
+from tests.crash.lake import PLAIN, VNODE, WHOLE, Kind, in_turn
 from tests.crash.points import AFTER, BEFORE
-from tests.crash.stage import play
+from tests.crash.stage import Stage, play
 
 IN_SPARK = {
     "before the change set is staged": points.staged(BEFORE),
@@ -114,6 +114,47 @@ def test_a_client_that_is_asked_to_stop_leaves_the_run_to_the_next(stage_of: Set
         *another_finishes(),
     )
     check_all(stage)
+
+
+def finished_after_its_only_chunk(stage: Stage, victim: Victim, at: Point) -> None:
+    """Dies at a point behind the commit of its only chunk; nothing is left but to say what that commit has sealed."""
+    play(stage, *dies(victim, at))
+    landed = commits(stage.lake.target)[-1][0]
+    play(stage, *another_finishes())
+    assert stage.last and stage.last.result["published_version"] == landed
+    check_all(stage)
+
+
+def test_a_chunk_that_has_sealed_its_run_is_not_applied_again(stage_of: SetUp) -> None:
+    finished_after_its_only_chunk(stage_of(WHOLE), Victim.CLIENT, points.chunk(1, AFTER))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("victim", "at"),
+    [
+        (Victim.SERVER, points.chunk(1, AFTER)),
+        (Victim.BOTH, points.chunk(1, AFTER)),
+        (Victim.CLIENT, points.progress(BEFORE)),
+        (Victim.CLIENT, points.stored(Event.PUBLISH, BEFORE)),
+    ],
+    ids=["server, after the commit", "both, after the commit", "before progress", "before publishing is stored"],
+)
+def test_whoever_dies_after_the_only_chunk_it_is_not_applied_again(stage_of: SetUp, victim: Victim, at: Point) -> None:
+    finished_after_its_only_chunk(stage_of(WHOLE), victim, at)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("victim", Victim)
+def test_a_refresh_cut_before_its_only_chunk_is_finished(stage_of: SetUp, victim: Victim) -> None:
+    stage = stage_of(WHOLE)
+    play(stage, *dies(victim, points.chunk(1, BEFORE)), *another_finishes())
+    check_all(stage)
+
+
+@pytest.mark.slow
+def test_a_first_load_in_one_commit_is_not_loaded_again(new_stage: SetUp) -> None:
+    finished_after_its_only_chunk(new_stage(WHOLE), Victim.CLIENT, points.chunk(1, AFTER))
 
 
 def test_a_first_load_in_splits_goes_on_where_it_was_cut(new_stage: SetUp) -> None:

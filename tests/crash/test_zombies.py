@@ -6,12 +6,14 @@ import pytest
 
 from airflow_refresh_provider.core.lifecycle import Event
 from airflow_refresh_provider.core.owner import BEAT_EVERY
+from airflow_refresh_provider.core.plan import Way
 from tests.crash import points
 from tests.crash.checks import check_all
 from tests.crash.conftest import SetUp
 from tests.crash.directions import (
     FIRST,
     SECOND,
+    changed_input,
     ended,
     freeze,
     hold,
@@ -28,7 +30,18 @@ from tests.crash.directions import (
     withdraw,
 )
 from tests.crash.holds import Point
-from tests.crash.lake import COPIED, PLAIN, VNODE, Kind, in_turn
+from tests.crash.lake import (
+    COPIED,
+    PLAIN,
+    REPLACED,
+    REWRITTEN,
+    UPSERTED,
+    VNODE,
+    WHOLE,
+    WHOLE_VNODES,
+    Kind,
+    in_turn,
+)
 from tests.crash.points import AFTER, BEFORE
 from tests.crash.stage import play
 
@@ -43,6 +56,15 @@ MOMENTS = {
     "before publishing is stored": points.stored(Event.PUBLISH, BEFORE),
     "before staging is dropped": points.staging_dropped(BEFORE),
 }
+IN_ONE_COMMIT = [
+    (WHOLE, Way.KEYED_REPLACE),
+    (UPSERTED, Way.REPLACE_ON),
+    (WHOLE_VNODES, Way.REPLACE_VNODES),
+    (REWRITTEN, Way.REWRITE),
+    (REPLACED, Way.REPLACE_TABLE),
+]
+ALL_CHANGED = [changed_input()] * 3
+"""Together with the change before: some ways are only taken where every row has changed."""
 KINDS = pytest.mark.parametrize("kind", [PLAIN, VNODE], ids=str)
 
 
@@ -80,10 +102,40 @@ def test_a_statement_held_in_its_commit_does_not_land_after_another_owner_has_fi
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", [VNODE, COPIED], ids=str)
-def test_no_way_of_applying_lands_after_another_owner_has_finished(stage_of: SetUp, kind: Kind) -> None:
+@pytest.mark.parametrize(("kind", "way"), [(VNODE, Way.KEYED_REPLACE), (COPIED, Way.MERGE)], ids=str)
+def test_no_way_of_applying_lands_after_another_owner_has_finished(stage_of: SetUp, kind: Kind, way: Way) -> None:
     stage = stage_of(kind)
-    play(stage, *left_behind(points.chunk(2, BEFORE)))
+    play(stage, *left_behind(points.chunk(2, BEFORE, way)))
+    check_all(stage)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "way"), IN_ONE_COMMIT, ids=str)
+def test_no_way_of_applying_all_at_once_lands_after_another_owner_has_finished(
+    stage_of: SetUp, kind: Kind, way: Way
+) -> None:
+    stage = stage_of(kind)
+    play(stage, *ALL_CHANGED, *left_behind(points.chunk(1, BEFORE, way)))
+    check_all(stage)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "number"), [(WHOLE, 1), (PLAIN, 2), (VNODE, 2)], ids=str)
+def test_no_chunk_of_a_first_load_lands_after_another_owner_has_finished(
+    new_stage: SetUp, kind: Kind, number: int
+) -> None:
+    stage = new_stage(kind)
+    play(stage, *left_behind(points.chunk(number, BEFORE, Way.APPEND)))
+    check_all(stage)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "way"), [(WHOLE, Way.KEYED_REPLACE), (REWRITTEN, Way.REWRITE)], ids=str)
+def test_a_client_that_was_stopped_in_the_only_commit_changes_nothing_when_it_wakes_up(
+    stage_of: SetUp, kind: Kind, way: Way
+) -> None:
+    stage = stage_of(kind)
+    play(stage, *ALL_CHANGED, *stopped_and_replaced(points.chunk(1, BEFORE, way)))
     check_all(stage)
 
 

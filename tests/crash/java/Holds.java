@@ -27,6 +27,17 @@ public final class Holds {
         }
     }
 
+    /** Whether a rule names this point; nobody is stopped. */
+    public static boolean named(String folder, String point, String place, String content) {
+        File[] rules = folder == null ? null : new File(folder).listFiles();
+        for (int i = 0; rules != null && i < rules.length; i++) {
+            if (rules[i].getName().endsWith(".rule") && names(rules[i], point, place, content)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
     private static boolean names(File rule, String point, String place, String content) {
         Properties wanted = new Properties();
         try {
