@@ -18,8 +18,9 @@ from airflow_refresh_provider.core.request import Request
 from airflow_refresh_provider.core.results import RunResult, Started, UnitOfWork
 from airflow_refresh_provider.errors import Failed, Interrupted, Invalid, Refused, Retry
 from airflow_refresh_provider.ports.bundle import Ports
+from airflow_refresh_provider.ports.log import LogGap
 from airflow_refresh_provider.runner import ending, load, merge, takeover
-from airflow_refresh_provider.runner.refresh import carry_on, end, kept_or_given_up, nothing, working
+from airflow_refresh_provider.runner.refresh import carry_on, end, kept_or_given_up, log_gap, nothing, working
 from airflow_refresh_provider.runner.reports import published_for
 from airflow_refresh_provider.runner.start import NothingToDo, begin, known
 from airflow_refresh_provider.runner.stopwatch import Stopwatch
@@ -80,6 +81,8 @@ def merge_unit(ports: Ports, name: str, request: Request, slot: int) -> int:
             # To one who was shut out, that is what went wrong, whatever Spark has told him.
             held.must_be_held()
             raise
+        except LogGap:
+            raise log_gap(held.whole) from None
         except Interrupted:
             ports.engine.release(session_id)
             raise

@@ -122,7 +122,7 @@ def kept_or_given_up(tenure: Tenure) -> Iterator[None]:
         raise
     except LogGap:
         ending.let_go_or_lose(tenure)
-        raise _log_gap(tenure) from None
+        raise log_gap(tenure) from None
     except Retry:
         ending.let_go_or_lose(tenure)
         raise
@@ -131,7 +131,8 @@ def kept_or_given_up(tenure: Tenure) -> Iterator[None]:
         raise
 
 
-def _log_gap(tenure: Tenure) -> Retry:
+def log_gap(tenure: Tenure) -> Retry:
+    """The error of whoever cannot look back far enough in the target's log."""
     return Retry(
         "log_gap",
         f"commits that run {tenure.run_id} has to look back to have been cleaned out of the target's log",

@@ -138,9 +138,9 @@ def _two(world: ModelWorld) -> list[Actor]:
     return [owner(world, "A"), owner(world, "B")]
 
 
-def _with(*others: tuple[str, Callable[[ModelWorld], object]]) -> Cast:
+def _with(*others: tuple[str, Callable[[ModelWorld], object]], beside: Cast = _two) -> Cast:
     def cast(world: ModelWorld) -> list[Actor]:
-        return [*_two(world), *(once(name, partial(act, world)) for name, act in others)]
+        return [*beside(world), *(once(name, partial(act, world)) for name, act in others)]
 
     return cast
 
@@ -259,6 +259,7 @@ SCENARIOS = [
     Scenario("replaced", changes, _with(REPLACES), CHUNKED | {"adopt": True}),
     Scenario("tasks of a first load", first_load_in_units, _tried_again, CHUNKED),
     Scenario("tasks of changes", changes, _tried_again, VNODES),
+    Scenario("tasks, log cleaned", first_load_in_units, _with(LOG_CLEANED, beside=_tried_again), CHUNKED),
     Scenario("a unit of a first load", loaded_in_units, _unit_tried_again, CHUNKED),
     Scenario("tasks, and an owner", changes, _tasks_and_owner, VNODES),
     Scenario("tasks, interrupted", first_load_in_units, _tasks_interrupted, CHUNKED),

@@ -13,7 +13,7 @@ from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.runner import phases
 from tests.unit.runner.faults import POINTS, Killed, at, disconnected
 from tests.unit.runner.phased import BY_VNODE, MINE, OTHER, PLAIN, changed, finished, loaded, merged, started
-from tests.unit.runner.world import INPUT, NAME, RESTART, World, row
+from tests.unit.runner.world import INPUT, NAME, RESTART, TARGET, World, row
 
 
 @pytest.mark.parametrize("options", [PLAIN, BY_VNODE], ids=["plain", "vnodes"])
@@ -130,6 +130,24 @@ def test_the_owner_of_a_unit_who_was_replaced_writes_nothing() -> None:
     for each in loaded(world):
         merged(world, each)
     finished(world)
+    assert world.fresh()
+
+
+def test_a_unit_that_cannot_look_back_in_the_log_is_told_as_such() -> None:
+    world = changed(**BY_VNODE)
+    started(world)
+    unit = loaded(world)[0]
+    target = world.lake.table(TARGET)
+    world.lake.step = _once("answer /gold", lambda: setattr(target, "oldest", len(target.versions)))
+    with pytest.raises(Retry) as caught:
+        merged(world, unit)
+    assert caught.value.code == "log_gap"
+    for each in loaded(world):
+        merged(world, each)
+    with pytest.raises(Retry) as caught:
+        finished(world)
+    assert caught.value.code == "log_gap"
+    assert not world.another().resumed
     assert world.fresh()
 
 
