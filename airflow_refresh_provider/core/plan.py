@@ -150,6 +150,11 @@ class Round(Stored):
     compared: bool = True
     units: tuple[Unit, ...]
 
+    @property
+    def reads_inputs(self) -> bool:
+        """Whether its chunks run the query, instead of taking staged changes."""
+        return self.changes is None or any(c.way is Way.REWRITE for u in self.units for c in u.chunks)
+
 
 class Frozen(Stored):
     """What will be merged. `source_rows` are the rows of the query's result, `unchanged` those already right.

@@ -11,7 +11,7 @@ from airflow_refresh_provider.core.history import InputHistory, of_files
 from airflow_refresh_provider.core.inputs import Format, Input
 from airflow_refresh_provider.core.pins import DeltaPin, FilesPin, Pin
 from airflow_refresh_provider.delta.file_tables import lay_out
-from airflow_refresh_provider.delta.files import count_rows, list_files, not_parquet, stamp
+from airflow_refresh_provider.delta.files import count_rows, list_files, not_parquet
 from airflow_refresh_provider.delta.history import changed_files, history
 from airflow_refresh_provider.delta.log_files import has_log, list_log
 from airflow_refresh_provider.delta.storage import is_local, storage
@@ -189,8 +189,9 @@ def _other_than(pin: DeltaPin, table: DeltaTable | None) -> str | None:
 
 
 def _changed_file(pin: FilesPin) -> str | None:
+    there = {file.path: file for file in list_files(pin.location) or ()}
     for pinned in pin.files:
-        found = stamp(pinned.path)
+        found = there.get(pinned.path)
         if found is None:
             return f"{pinned.path} is gone"
         if found != pinned:

@@ -115,7 +115,8 @@ class MemoryProbe:
             if table is None:
                 return f"{pin.location} is gone"
             if isinstance(pin, FilesPin):
-                return next((f"{f.path} is gone" for f in pin.files if f.path not in table.newest.files), None)
+                there = {self._stamp(table, name) for name in table.newest.files}
+                return next((f"{f.path} is gone or has changed" for f in pin.files if f not in there), None)
             if table.table_id != pin.table_id:
                 return f"{pin.location} is another table now"
             kept = table.oldest <= pin.version <= table.newest.commit.version

@@ -32,7 +32,7 @@ from airflow_refresh_provider.core.seal import Seal, planned_growth
 from airflow_refresh_provider.errors import Conflict, Defect, Failed, Invalid, Refused, Retry
 from airflow_refresh_provider.ports.engine import EngineSession, Stamp
 from airflow_refresh_provider.ports.log import LogGap
-from airflow_refresh_provider.runner import load, merge, rounds, takeover, targets
+from airflow_refresh_provider.runner import inputs, load, merge, rounds, takeover, targets
 from airflow_refresh_provider.runner.tenure import Tenure, lost
 
 REPAIR_ROUNDS = 5
@@ -228,6 +228,7 @@ def _repair(tenure: Tenure, session: EngineSession, found: Foreign, newest: int)
     """Compare what others have touched with the pinned query again, and add the chunks that follow from it."""
     run = tenure.run()
     compared = load.compare(tenure, session, newest, found.vnodes, stored_hashes=False)
+    inputs.check_in_place(tenure.ports, run)
     assert run.frozen is not None
     extra = rounds.round_of(run, newest, compared, found.vnodes)
     frozen = run.frozen.model_copy(update={"rounds": (*run.frozen.rounds, extra)})

@@ -81,8 +81,24 @@ def unreadable(ports: Ports, pins: VersionVector) -> str | None:
     return None
 
 
+def check_in_place(ports: Ports, run: Run) -> None:
+    """Raise Failed when an input is no longer what was pinned, so that two looks at it may have seen two things.
+
+    Spark would not tell: a table that was made anew has a version of the same number soon, a file the same name.
+    """
+    if reason := unreadable(ports, run.plan.pins):
+        raise Failed(
+            "input_missing",
+            f"an input is no longer what it was when the run began: {reason}",
+            left="Nothing was published. Chunks that were applied, if any, stay in the target.",
+            next="Run again: this run is given up, and a new one takes what is there then.",
+        )
+
+
 def source(ports: Ports, run: Run) -> Source:
-    """The desired content of the target at the run's pins."""
+    """The desired content of the target at the run's pins; where chunks are about to read it again, see above."""
+    if run.frozen is not None and run.frozen.current.reads_inputs:
+        check_in_place(ports, run)
     return bound_source(ports, run.definition, run.plan)
 
 

@@ -43,6 +43,7 @@ def load(tenure: Tenure, session: EngineSession) -> Run:
         frozen = None
     if frozen is None:
         frozen = _compared(tenure, session, source, ready, large)
+    inputs.check_in_place(ports, run)
     return tenure.write(Event.FREEZE, frozen=frozen.model_copy(update={"fell_back": fell_back}))
 
 

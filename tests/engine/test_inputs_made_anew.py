@@ -1,0 +1,64 @@
+"""An input that is taken away and made anew between two phases of a run, which Spark does not notice."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from airflow_refresh_provider.compose import refreshes
+from airflow_refresh_provider.core.definition import Definition
+from airflow_refresh_provider.core.inputs import Format
+from airflow_refresh_provider.core.request import Request
+from airflow_refresh_provider.core.results import Outcome
+from airflow_refresh_provider.errors import Failed
+from airflow_refresh_provider.places import Places
+from airflow_refresh_provider.runner import phases
+from airflow_refresh_provider.spark.endpoint import Endpoint
+
+NAME = "made_anew"
+MINE = Request(origin="dag/one")
+
+
+def _make(spark: SparkSession, place: Path, format: Format, query: str) -> None:
+    """A table at version 0, or a folder of one file that always has the same name."""
+    shutil.rmtree(place, ignore_errors=True)
+    rows = spark.sql(query).coalesce(1)
+    if format is Format.DELTA:
+        rows.write.format("delta").save(str(place))
+        return
+    rows.write.parquet(str(place))
+    (file,) = place.glob("*.parquet")
+    file.rename(place / "rows.parquet")
+
+
+@pytest.mark.parametrize("format", [Format.DELTA, Format.PARQUET])
+def test_rows_whose_keys_nobody_has_checked_are_not_loaded(
+    open_session: Callable[[], SparkSession], tmp_path: Path, spark_server: Endpoint, format: Format
+) -> None:
+    spark, place, target = open_session(), tmp_path / "input", str(tmp_path / "target")
+    _make(spark, place, format, "SELECT id AS k FROM range(4)")
+    found = refreshes(Places(str(tmp_path / "control"), spark_server.url, str(tmp_path / "spark")))
+    found.register(
+        Definition.build(
+            name=NAME,
+            target=target,
+            query="SELECT k FROM x",
+            inputs={"x": {"path": str(place), "format": format}},
+            keys=["k"],
+        )
+    )
+    phases.start(found.ports, NAME, MINE)
+    [unit] = phases.fill(found.ports, NAME, MINE)
+    _make(spark, place, format, "SELECT id % 2 AS k FROM range(4)")
+
+    with pytest.raises(Failed, match="no longer what it was when the run began"):
+        phases.merge_unit(found.ports, NAME, MINE, unit.unit)
+    assert spark.read.format("delta").load(target).count() == 0
+    assert phases.interrupt(found.ports, NAME, MINE)
+    _make(spark, place, format, "SELECT id AS k FROM range(7)")
+    assert found.run(NAME, Request()).state is Outcome.SUCCEEDED
+    assert spark.read.format("delta").load(target).count() == 7

@@ -1,0 +1,133 @@
+"""Inputs that are taken away and made anew while a run reads them, under the same names and numbers."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from airflow_refresh_provider.core.inputs import Format
+from airflow_refresh_provider.core.results import Outcome, UnitOfWork
+from airflow_refresh_provider.core.ways import LITERAL_KEYS
+from airflow_refresh_provider.errors import Failed
+from airflow_refresh_provider.ports.memory_lake import BEGINNING
+from airflow_refresh_provider.runner.refreshes import Refreshes
+from tests.unit.runner.phased import BY_VNODE, ended, finished, loaded, merged, started
+from tests.unit.runner.world import COLUMNS, INPUT, NAME, ONE, TARGET, World, row
+
+FORMATS = pytest.mark.parametrize("format", [Format.DELTA, Format.PARQUET])
+TWICE = [row(1, "b"), row(1, "c"), row(3)]
+SOUND = [row(1, "b"), row(3)]
+
+
+def reading(format: Format, *rows: dict[str, Any], **options: Any) -> World:
+    return World(*rows, inputs={"x": {"path": INPUT, "format": format}}, **options)
+
+
+def make_anew(world: World, *rows: dict[str, Any]) -> None:
+    """The input as another table, whose newest version has the number that the old one had; its files are younger."""
+    versions = len(world.lake.table(INPUT).versions)
+    world.lake.remove(INPUT)
+    for number in range(versions):
+        world.lake.times[INPUT, number] = world.lake.times.get((INPUT, number), BEGINNING) + timedelta(hours=1)
+    world.lake.create(INPUT, COLUMNS, rows)
+    while len(world.lake.table(INPUT).versions) < versions:
+        world.lake.tidy(INPUT)
+
+
+def make_anew_before(world: World, what: str, *rows: dict[str, Any]) -> None:
+    """The same once, when a step begins with these words."""
+
+    def step(name: str) -> None:
+        if name.startswith(what):
+            world.lake.step = lambda _what: None
+            make_anew(world, *rows)
+
+    world.lake.step = step
+
+
+def refused(world: World, unit: UnitOfWork) -> None:
+    with pytest.raises(Failed, match="no longer what it was when the run began") as caught:
+        merged(world, unit)
+    assert caught.value.code == "input_missing"
+
+
+def brought_up_to_date(world: World) -> bool:
+    """Whether the next refresh gives the run up and makes the target equal to what is there."""
+    result = Refreshes(ended(world, "dag/one")).run(NAME, ONE)
+    outcomes = [entry.outcome for entry in world.refreshes.history(NAME)]
+    return not result.resumed and Outcome.ABANDONED in outcomes and world.fresh()
+
+
+@FORMATS
+def test_rows_whose_keys_nobody_has_checked_are_not_loaded(format: Format) -> None:
+    world = reading(format, row(1), row(2))
+    started(world)
+    [unit] = loaded(world)
+    make_anew(world, *TWICE)
+    refused(world, unit)
+    assert world.target() == []
+    make_anew(world, *SOUND)
+    assert brought_up_to_date(world)
+
+
+@FORMATS
+def test_a_table_is_not_written_anew_from_what_nobody_has_compared(format: Format) -> None:
+    world = reading(format, *[row(i) for i in range(LITERAL_KEYS + 1)])
+    world.run()
+    world.become(*[row(i, "b") for i in range(LITERAL_KEYS + 1)])
+    before = world.target()
+    started(world)
+    [unit] = loaded(world)
+    make_anew(world, *TWICE)
+    refused(world, unit)
+    assert world.target() == before
+    make_anew(world, *SOUND)
+    assert brought_up_to_date(world)
+
+
+@FORMATS
+def test_what_was_staged_of_two_tables_is_given_up(format: Format) -> None:
+    world = reading(format, row(1), row(2))
+    world.run()
+    world.become(row(1, "b"), row(2))
+    before = world.target()
+    make_anew_before(world, "begin memory://staging", *SOUND)
+    with pytest.raises(Failed, match="no longer what it was"):
+        world.run()
+    assert world.record.run is None
+    assert world.target() == before
+    world.run()
+    assert world.fresh()
+
+
+@FORMATS
+def test_what_was_compared_again_of_two_tables_is_given_up(format: Format) -> None:
+    world = reading(format, *[row(i) for i in range(9)], **BY_VNODE)
+    world.run()
+    world.become(*[row(i, "b") for i in range(9)])
+    started(world)
+    for unit in loaded(world):
+        merged(world, unit)
+    world.lake.rewrite(TARGET, lambda found: found | {"v": "foreign"})
+    make_anew_before(world, "begin memory://staging", *SOUND)
+    with pytest.raises(Failed, match="no longer what it was"):
+        finished(world)
+    assert brought_up_to_date(world)
+
+
+@FORMATS
+def test_changes_that_are_staged_are_those_of_the_run_whatever_becomes_of_its_inputs(format: Format) -> None:
+    world = reading(format, row(1), row(2))
+    world.run()
+    world.become(row(1, "b"), row(2))
+    wanted = world.source()
+    started(world)
+    [unit] = loaded(world)
+    make_anew(world, *SOUND)
+    merged(world, unit)
+    finished(world)
+    assert world.target() == wanted
+    world.run()
+    assert world.fresh()
