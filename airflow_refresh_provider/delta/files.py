@@ -1,6 +1,6 @@
 """Parquet files as inputs: found, told from other files, counted.
 
-Names that begin with `_` or `.` are not data, as in Spark; but a folder `_day=1` stands for a column.
+Some names are not data, as in Spark, which reads such files not even where it is given them.
 """
 
 from __future__ import annotations
@@ -19,6 +19,9 @@ from airflow_refresh_provider.delta.storage import is_local, open_store
 SAMPLED_FILES = 8
 _SIDE_BY_SIDE = 16
 
+_UNDER_WAY = "._COPYING_"
+"""What `hdfs dfs -put` lets the names of files end with until they are whole."""
+
 _MAGIC = b"PAR1"
 _SMALLEST = 12  # magic, length of the footer, magic
 
@@ -27,6 +30,14 @@ def list_files(location: str) -> tuple[FileStamp, ...] | None:
     """The files at or below a location, in order of path; None when nothing is there."""
     found = _local_files(Path(location)) if is_local(location) else _remote_files(location)
     return None if found is None else tuple(sorted(found, key=lambda f: f.path))
+
+
+def hidden(path: str) -> bool:
+    """Whether any part of a path says that it is no data. A folder `_day=1` stands for a column all the same."""
+    return any(
+        name.startswith(".") or (name.startswith("_") and "=" not in name) or name.endswith(_UNDER_WAY)
+        for name in path.split("/")
+    )
 
 
 def stamp(path: str) -> FileStamp | None:
@@ -99,7 +110,7 @@ def _local_files(location: Path) -> list[FileStamp] | None:
         return None
     found: list[FileStamp] = []
     for entry in location.iterdir():
-        if not _hidden(entry.name):
+        if not hidden(entry.name):
             found += _local_files(entry) or []
     return found
 
@@ -120,17 +131,13 @@ def _remote_files(location: str) -> list[FileStamp] | None:
             modified=round(o["last_modified"].timestamp() * 1_000_000),
         )
         for o in listed
-        if not any(_hidden(part) for part in o["path"].split("/"))
+        if not hidden(o["path"])
     ]
 
 
 def _stamp(path: Path) -> FileStamp:
     about = path.stat()
     return FileStamp(path=str(path), size=about.st_size, modified=about.st_mtime_ns // 1000)
-
-
-def _hidden(name: str) -> bool:
-    return name.startswith(".") or (name.startswith("_") and "=" not in name)
 
 
 def _remote(path: str) -> tuple[ObjectStore, str]:

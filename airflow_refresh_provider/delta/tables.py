@@ -8,16 +8,14 @@ from pathlib import Path
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
+from airflow_refresh_provider.delta.files import hidden
 from airflow_refresh_provider.delta.log_files import list_log
 from airflow_refresh_provider.delta.storage import is_local, storage
 
 DELETION_VECTORS = "deletionVectors"
 
-_PLAIN_NAME = "[A-Za-z0-9-][A-Za-z0-9._-]*"
-_PLAIN_PATH = re.compile(f"{_PLAIN_NAME}(/{_PLAIN_NAME})*")
-"""The log escapes other characters and names files elsewhere by URI; Spark makes columns of folders with a `=`, and
-leaves out names that begin with `_` or `.`, even where it is given them.
-"""
+_PLAIN_PATH = re.compile(r"[A-Za-z0-9._/-]+")
+"""The log escapes other characters and names files elsewhere by URI; Spark makes columns of folders with a `=`."""
 _OF_WRITERS = frozenset({
     "allowColumnDefaults",
     "appendOnly",
@@ -68,7 +66,7 @@ def plain_files(location: str, version: int) -> tuple[tuple[str, int], ...] | No
         return None
     listed = table.get_add_actions(flatten=True)
     paths, sizes = listed["path"].to_pylist(), listed["size_bytes"].to_pylist()
-    if not all(map(_PLAIN_PATH.fullmatch, paths)):
+    if any(path.startswith("/") or not _PLAIN_PATH.fullmatch(path) or hidden(path) for path in paths):
         return None
     return tuple(sorted((f"{location}/{path}", size) for path, size in zip(paths, sizes, strict=True)))
 

@@ -58,7 +58,7 @@ def test_a_partitioned_table_is_not_a_list_of_plain_files(tmp_path: Path) -> Non
 
 
 def test_files_are_pinned_one_by_one_at_any_depth_without_hidden_ones(tmp_path: Path) -> None:
-    hidden = ("_temporary/x.parquet", ".y.parquet", "deep/_z", ".day=1/a")
+    hidden = ("_temporary/x.parquet", ".y.parquet", "deep/_z", ".day=1/a", "b.parquet._COPYING_")
     for name in ("b #1.parquet", "a%20.parquet", "deep/er/ü'c", "_day=1/a", *hidden):
         write_parquet(tmp_path / "in" / name, 2)
     (tmp_path / "in" / "_SUCCESS").touch()

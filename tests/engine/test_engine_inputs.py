@@ -84,19 +84,34 @@ def test_a_table_of_which_the_files_are_given_is_read_by_these_and_in_its_own_co
     assert lake.keys(everything).rows == 9
 
 
-def test_subfolders_that_stand_for_columns_are_read_as_such(lake: Lake) -> None:
-    pinned = _pin(_parquet(lake, "SELECT id AS k, id % 2 AS day FROM range(4)", "day"))
+def test_a_table_whose_files_have_names_that_spark_hides_is_read_as_a_table(lake: Lake) -> None:
+    folder = Path(lake.input("SELECT /*+ COALESCE(1) */ id AS k FROM range(3)").location)
+    (file,) = folder.glob("*.parquet")
+    file.rename(folder / "_part-0.parquet")
+    log = folder / "_delta_log" / f"{0:020}.json"
+    log.write_text(log.read_text().replace(file.name, "_part-0.parquet"))
+    (log.parent / f".{log.name}.crc").unlink(missing_ok=True)
+    pinned = _pin(folder, Format.DELTA)
+
+    assert DeltaInputProbe().files(pinned) is None
+    assert lake.session.check_keys(_of(pinned)).rows == 3
+    assert lake.session.check_keys(_by_files(_of(pinned), str(folder / "_part-0.parquet"))).rows == 0
+
+
+@pytest.mark.parametrize("column", ["day", "_day"])
+def test_subfolders_that_stand_for_columns_are_read_as_such(lake: Lake, column: str) -> None:
+    pinned = _pin(_parquet(lake, f"SELECT id AS k, id % 2 AS {column} FROM range(4)", column))
     all_rows = _of(pinned)
     target = lake.target(all_rows)
 
-    assert lake.session.describe(all_rows) == (Column(name="k", type="bigint"), Column(name="day", type="int"))
+    assert lake.session.describe(all_rows) == (Column(name="k", type="bigint"), Column(name=column, type="int"))
     assert pinned.kind == "files"
     for number, file in enumerate(pinned.files, start=1):
         lake.load(
             target, all_rows, Chunk(number=number, way=Way.APPEND, split=Split(number=number, files=(file.path,)))
         )
     found = lake.spark.read.format("delta").load(target.location).collect()
-    assert sorted((row.k, row.day) for row in found) == [(0, 0), (1, 1), (2, 0), (3, 1)]
+    assert sorted((row.k, row[column]) for row in found) == [(0, 0), (1, 1), (2, 0), (3, 1)]
 
 
 def test_reader_options_of_an_input_reach_its_reader(lake: Lake) -> None:

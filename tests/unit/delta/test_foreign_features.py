@@ -161,3 +161,4 @@ def test_files_elsewhere_in_folders_that_stand_for_columns_or_hidden_are_not_giv
     _write(tmp_path / "t", _created([], []), [_added(path, 5)])
     probe = DeltaInputProbe()
     assert probe.files(probe.pin("orders", Input(path=str(tmp_path / "t")))) is None
+        "a.parquet._COPYING_",
