@@ -24,6 +24,7 @@ DOUBTFUL = "?"
 _QUOTED = re.compile(r"`(?:[^`]|``)*`")
 _UNFIT = re.compile(r"\b(?:map|variant)\b")
 """Types whose values do not compare."""
+_PADDED = re.compile(r"\bchar\(", re.IGNORECASE)
 
 
 class Column(Stored):
@@ -119,6 +120,23 @@ def check_named(result: tuple[str, ...] | None, fields: Mapping[str, Iterable[st
             "key_not_in_result" if wrong[0][0] == "keys" else "definition_invalid",
             "\n".join(f"{field}: {name} is not a column of the query's result ({columns})" for field, name in wrong),
             next="Select these columns in the query, or correct the fields.",
+        )
+
+
+def padded(kind: str) -> bool:
+    """Whether a type is or holds text that Spark fills up with blanks when it reads it: CHAR, and not VARCHAR."""
+    return _PADDED.search(_QUOTED.sub("", kind)) is not None
+
+
+def check_padding(columns: tuple[str, ...], target: str) -> None:
+    """Refuse a target some of whose columns are padded: what is read never equals what was written. Raises Refused."""
+    if columns:
+        raise Refused(
+            "padded_column",
+            f"the target {target} has CHAR columns ({', '.join(columns)}), whose values Spark pads when it reads them, "
+            "so that they never equal those of the query",
+            next="Make them text of any length, such as "
+            f"`ALTER TABLE delta.`{target}` ALTER COLUMN {columns[0]} TYPE STRING` in Spark.",
         )
 
 

@@ -11,7 +11,7 @@ from airflow_refresh_provider.core.marker import app_ids
 from airflow_refresh_provider.delta.commits import commit_of, txns_of
 from airflow_refresh_provider.delta.log_files import LogFiles, list_log
 from airflow_refresh_provider.delta.storage import is_local, open_store, storage
-from airflow_refresh_provider.delta.tables import features, open_table, size_of
+from airflow_refresh_provider.delta.tables import features, open_table, padded_columns, size_of
 from airflow_refresh_provider.errors import Failed
 from airflow_refresh_provider.ports.log import LogGap, TableFacts
 
@@ -35,6 +35,7 @@ class DeltaTableLog:
             partitioned_by=tuple(about.partition_columns),
             clustered="clustering" in features(table),
             columns=tuple(field.name for field in table.schema().fields),
+            padded=padded_columns(table),
             rows=rows,
             bytes=size,
         )

@@ -8,6 +8,7 @@ from pathlib import Path
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
+from airflow_refresh_provider.core.columns import padded
 from airflow_refresh_provider.delta.files import hidden
 from airflow_refresh_provider.delta.log_files import list_log
 from airflow_refresh_provider.delta.storage import is_local, storage
@@ -36,8 +37,8 @@ _OF_WRITERS = frozenset({
     "vacuumProtocolCheck",
 })  # fmt: skip
 """Features that leave rows as the files have them; mapped columns and deletion vectors are looked at where in use."""
-_PADDED = "__CHAR_VARCHAR_TYPE_STRING"
-"""Marks a column whose values Spark pads when it reads the table."""
+_BOUNDED = "__CHAR_VARCHAR_TYPE_STRING"
+"""Says of a column of text which CHAR or VARCHAR it is or holds."""
 
 
 def open_table(location: str, version: int | None = None) -> DeltaTable | None:
@@ -57,6 +58,11 @@ def features(table: DeltaTable) -> frozenset[str]:
     return frozenset([*(protocol.reader_features or ()), *(protocol.writer_features or ())])
 
 
+def padded_columns(table: DeltaTable) -> tuple[str, ...]:
+    """The columns whose values Spark fills up when it reads the table."""
+    return tuple(f.name for f in table.schema().fields if padded(str(f.metadata.get(_BOUNDED, ""))))
+
+
 def plain_files(location: str, version: int) -> tuple[tuple[str, int], ...] | None:
     """(path, size) of the plain files that make up exactly a version's rows, None when no such list exists."""
     table = open_table(location, version)
@@ -74,7 +80,7 @@ def plain_files(location: str, version: int) -> tuple[tuple[str, int], ...] | No
 def _told_by_table(table: DeltaTable) -> bool:
     """Whether Spark would read the table's files otherwise than the table."""
     renamed = table.metadata().configuration.get("delta.columnMapping.mode", "none") != "none"
-    return renamed or not features(table) <= _OF_WRITERS or _PADDED in str(table.schema().to_json())
+    return renamed or not features(table) <= _OF_WRITERS or _BOUNDED in str(table.schema().to_json())
 
 
 def size_of(table: DeltaTable, location: str) -> tuple[int | None, int]:

@@ -14,7 +14,10 @@ from airflow_refresh_provider.core.stored import Stored
 
 
 class TableFacts(Stored):
-    """A Delta table at its newest version. `rows` and `bytes` are None when its log has no statistics."""
+    """A Delta table at its newest version. `rows` and `bytes` are None when its log has no statistics.
+
+    `padded` are the columns whose values Spark fills up when it reads them.
+    """
 
     location: str
     table_id: str
@@ -23,6 +26,7 @@ class TableFacts(Stored):
     partitioned_by: tuple[str, ...] = ()
     clustered: bool = False
     columns: tuple[str, ...] = ()
+    padded: tuple[str, ...] = ()
     rows: int | None = None
     bytes: int | None = None
 

@@ -6,7 +6,7 @@ from collections import Counter
 from datetime import timedelta
 
 from airflow_refresh_provider.core.changes import ChangedRows, FeedRows, FileTables, Means, NewFiles, Telling
-from airflow_refresh_provider.core.columns import OP, VNODE
+from airflow_refresh_provider.core.columns import OP, VNODE, padded
 from airflow_refresh_provider.core.history import InputCommit, InputHistory, of_files
 from airflow_refresh_provider.core.inputs import Format, Input
 from airflow_refresh_provider.core.log import Commit
@@ -48,6 +48,7 @@ class MemoryLog:
                 partitioned_by=table.partitioned_by,
                 clustered=table.clustered,
                 columns=tuple(c.name for c in newest.columns),
+                padded=tuple(c.name for c in newest.columns if padded(c.type)),
                 rows=len(newest.rows),
                 bytes=ROW_BYTES * len(newest.rows),
             )

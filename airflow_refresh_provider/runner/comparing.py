@@ -6,7 +6,7 @@ The run in progress, if there is one, is neither seen nor disturbed; control tab
 from __future__ import annotations
 
 from airflow_refresh_provider.core.chunking import auto_vnodes
-from airflow_refresh_provider.core.columns import check_change, check_result, schema_change
+from airflow_refresh_provider.core.columns import check_change, check_padding, check_result, schema_change
 from airflow_refresh_provider.core.definition import Deletes
 from airflow_refresh_provider.core.marker import Marker
 from airflow_refresh_provider.core.note import Note, NoteKind
@@ -30,6 +30,8 @@ def compare_only(ports: Ports, name: str, samples: int) -> Differences:
     comparison_id = ports.processes.new_id()
     staged.drop_orphans(ports, name)
     definition = record.definition
+    facts = ports.log.facts(definition.target)
+    check_padding(facts.padded if facts else (), definition.target)
     plan = Plan(
         pins=inputs.pin(ports, definition),
         moment=moment,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from airflow_refresh_provider.core.columns import check_padding
 from airflow_refresh_provider.core.lifecycle import Event, State
 from airflow_refresh_provider.core.owner import BEAT_EVERY, WAIT_FOR_LEASE, Beat, Fate, Liveness, liveness
 from airflow_refresh_provider.core.pausing import check_not_paused
@@ -140,6 +141,7 @@ def _start(ports: Ports, snapshot: Snapshot, record: Record, request: Request) -
         pins = _pins(ports, record, request)
         facts = ports.log.facts(definition.target)
         targets.check(ports, definition, facts)
+        check_padding(facts.padded if facts else (), definition.target)
     found = _found(ports, record, facts)
     if not request.force and _unmoved(record, pins) and found.doubt is None:
         return NothingToDo(record, _NOTHING_MOVED)

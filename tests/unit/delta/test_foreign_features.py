@@ -14,6 +14,7 @@ from airflow_refresh_provider.delta.log import DeltaTableLog
 from airflow_refresh_provider.errors import Failed
 
 LOG = DeltaTableLog()
+_BOUNDED = "__CHAR_VARCHAR_TYPE_STRING"
 Action = dict[str, Any]
 
 
@@ -23,7 +24,7 @@ def _created(
     columns = ["id", "_vnode"] if partitioned else ["id"]
     fields = [{"name": c, "type": "integer", "nullable": True, "metadata": _metadata(c, physical)} for c in columns]
     if padded:
-        metadata = {"__CHAR_VARCHAR_TYPE_STRING": "char(5)"}
+        metadata = {_BOUNDED: "char(5)"}
         fields.append({"name": "code", "type": "string", "nullable": True, "metadata": metadata})
     about = {
         "id": "0715bc40-ed25-4e72-be99-e582e487635f",
@@ -122,6 +123,16 @@ def test_files_that_spark_would_read_otherwise_are_not_given_as_plain_files(
     assert probe.rows(pin) == 5 and probe.files(pin) is None
 
 
+def test_columns_that_spark_pads_are_told_from_those_it_only_bounds(tmp_path: Path) -> None:
+    told = {"a": "char(5)", "b": "varchar(5)", "c": "struct<`x char(`:varchar(2),y:char(3)>", "d": "array<varchar(4)>"}
+    created = _created([], [])
+    fields = [{"name": n, "type": "string", "nullable": True, "metadata": {_BOUNDED: t}} for n, t in told.items()]
+    created[1]["metaData"]["schemaString"] = json.dumps({"type": "struct", "fields": fields})
+    _write(tmp_path / "t", created)
+    facts = LOG.facts(str(tmp_path / "t"))
+    assert facts is not None and facts.padded == ("a", "c")
+
+
 @pytest.mark.parametrize("feature", ["geospatial", "adaptiveMetadata-preview", "catalogManaged"])
 def test_a_table_that_delta_rs_cannot_read_is_no_trouble_of_the_storage(tmp_path: Path, feature: str) -> None:
     _write(tmp_path / "t", _created([feature], []), [_added("a.parquet", 5)])
@@ -153,6 +164,7 @@ def test_files_with_deletion_vectors_are_not_given_as_plain_files_until_they_are
         "a/_b.parquet",
         "_a/b.parquet",
         "a/.b/c.parquet",
+        "a.parquet._COPYING_",
     ],
 )
 def test_files_elsewhere_in_folders_that_stand_for_columns_or_hidden_are_not_given_as_plain_files(
@@ -161,4 +173,3 @@ def test_files_elsewhere_in_folders_that_stand_for_columns_or_hidden_are_not_giv
     _write(tmp_path / "t", _created([], []), [_added(path, 5)])
     probe = DeltaInputProbe()
     assert probe.files(probe.pin("orders", Input(path=str(tmp_path / "t")))) is None
-        "a.parquet._COPYING_",

@@ -278,6 +278,17 @@ def test_a_table_of_a_stranger_is_refused_unless_it_is_adopted() -> None:
     assert adopting.fresh()
 
 
+def test_a_table_whose_text_spark_pads_is_neither_adopted_nor_compared() -> None:
+    world = World(*SIX, adopt=True)
+    world.lake.create(TARGET, (COLUMNS[0], Column(name="v", type="char(5)")), [row(0, "a    ")])
+    for act in (world.run, lambda: world.refreshes.compare_only(NAME)):
+        with pytest.raises(Refused, match=r"CHAR columns \(v\)") as caught:
+            act()
+        assert caught.value.code == "padded_column"
+        assert f"ALTER TABLE delta.`{TARGET}` ALTER COLUMN v TYPE STRING" in caught.value.next
+    assert len(world.commits) == 2
+
+
 def test_a_lost_control_root_is_replaced_by_adopting_the_target_above_its_markers() -> None:
     world = World(*SIX)
     world.run()
