@@ -94,8 +94,8 @@ def test_a_table_whose_files_have_names_that_spark_hides_is_read_as_a_table(lake
     pinned = _pin(folder, Format.DELTA)
 
     assert DeltaInputProbe().files(pinned) is None
-    assert lake.session.check_keys(_of(pinned)).rows == 3
-    assert lake.session.check_keys(_by_files(_of(pinned), str(folder / "_part-0.parquet"))).rows == 0
+    assert lake.keys(_of(pinned)).rows == 3
+    assert lake.keys(_by_files(_of(pinned), str(folder / "_part-0.parquet"))).rows == 0
 
 
 @pytest.mark.parametrize("column", ["day", "_day"])
