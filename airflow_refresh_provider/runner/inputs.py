@@ -96,7 +96,10 @@ def check_in_place(ports: Ports, run: Run) -> None:
 
 
 def source(ports: Ports, run: Run) -> Source:
-    """The desired content of the target at the run's pins; where chunks are about to read it again, see above."""
+    """The desired content of the target at the run's pins.
+
+    Raises Failed where chunks are about to read inputs again that are not in place any more.
+    """
     if run.frozen is not None and run.frozen.current.reads_inputs:
         check_in_place(ports, run)
     return bound_source(ports, run.definition, run.plan)
