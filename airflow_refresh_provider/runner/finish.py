@@ -87,9 +87,14 @@ def gate(tenure: Tenure, session: EngineSession, workers: int, stop: threading.E
 
 
 def publish(tenure: Tenure, version: int, seal_version: int) -> None:
-    """Record a sealed version as the one to read, and what the whole run has changed."""
+    """Record a sealed version as the one to read, and what the whole run has changed.
+
+    Raises Failed when the target was replaced: what has been read of it, the seal included, may be another table's.
+    """
     run = tenure.run()
     target = _target(run)
+    counts = _applied(tenure, run, target)
+    targets.check_in_place(tenure.ports, target)
     published = Published(
         run_id=run.run_id,
         target_id=target.table_id,
@@ -102,7 +107,6 @@ def publish(tenure: Tenure, version: int, seal_version: int) -> None:
         origin=run.origin,
         begun_at=run.started_at,
     )
-    counts = _applied(tenure, run, target)
 
     def change(record: Record) -> Record:
         fresh = record.with_run(Event.PUBLISH, published=True, counts=counts)
@@ -137,10 +141,11 @@ def show(tenure: Tenure, session: EngineSession) -> Failed | None:
 
 
 def publish_sealed(tenure: Tenure) -> None:
-    """Publish a run whose seal was found in the log. Raises LogGap when it has been cleaned out since."""
+    """Publish a run whose seal was found in the log. Raises LogGap when that was cleaned since, or as `publish`."""
     run = tenure.run()
     sealed = takeover.seal_of(tenure.ports, run)
     if sealed is None:
+        targets.check_in_place(tenure.ports, _target(run))
         raise Defect(
             "seal_missing",
             f"the seal of run {run.run_id} is not in the log of {_target(run).location}",

@@ -150,6 +150,7 @@ UPDATES = ("foreign update", lambda w: w.lake.rewrite(TARGET, lambda r: r | {"v"
 RESTORES = ("restore", lambda w: w.lake.restore(TARGET, 1))
 INPUT_MOVES = ("input", lambda w: w.lake.append(INPUT, [row(5)]))
 REPLACES = ("replacement", lambda w: w.replace_target(row(k, "foreign") for k in (1, 2, 3)))
+REPLACES_BY_OLD = ("replacement", lambda w: w.replace_target((row(k, "foreign") for k in (1, 2, 3)), versions=12))
 LOG_CLEANED = ("log cleaned", lambda w: w.clean_log())
 INSERTS_UNSEEN = ("foreign insert", lambda w: (w.lake.append(TARGET, [row(9, "foreign")]), w.clean_log()))
 REDEFINES = ("redefinition", lambda w: w.register("redefinition", query=CHANGED))
@@ -257,6 +258,8 @@ SCENARIOS = [
     Scenario("files come", landed, _with(INPUT_MOVES), CHUNKED | INCREMENTAL | FILES),
     Scenario("other keys", changes, _with(REKEYS), CHUNKED),
     Scenario("replaced", changes, _with(REPLACES), CHUNKED | {"adopt": True}),
+    Scenario("replaced by an old table", changes, _with(REPLACES_BY_OLD), CHUNKED | {"adopt": True}),
+    Scenario("one chunk, replaced by an old table", changes, _with(REPLACES_BY_OLD), {"adopt": True}),
     Scenario("tasks of a first load", first_load_in_units, _tried_again, CHUNKED),
     Scenario("tasks of changes", changes, _tried_again, VNODES),
     Scenario("tasks, log cleaned", first_load_in_units, _with(LOG_CLEANED, beside=_tried_again), CHUNKED),

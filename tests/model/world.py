@@ -158,12 +158,14 @@ class ModelWorld:
         target = self.lake.table(TARGET)
         target.oldest = len(target.versions)
 
-    def replace_target(self, rows: Iterable[Row]) -> None:
+    def replace_target(self, rows: Iterable[Row], versions: int = 1) -> None:
         """Somebody puts another table into the target's place; of the one before nobody can read anything."""
         self.clean_log()
         self.replaced.append(self.lake.table(TARGET))
         self.lake.remove(TARGET)
         self.lake.create(TARGET, COLUMNS, rows)
+        for _ in range(versions - 1):
+            self.lake.append(TARGET, [])
 
     def _note_drop(self, location: str) -> None:
         """Staging may only go once its run is published or over."""
