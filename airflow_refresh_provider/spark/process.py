@@ -24,7 +24,7 @@ _END_SECONDS = 15.0
 
 @dataclass(frozen=True)
 class ServerProcess:
-    """A started JVM and its port. `ready`: it was seen to answer."""
+    """A started JVM and its port. `ready`: it was seen to answer, and has run a first job."""
 
     pid: int
     started: float
@@ -42,7 +42,7 @@ class ServerProcess:
 
     @property
     def is_ready(self) -> ServerProcess:
-        """The same, seen to answer."""
+        """The same, seen to answer and warm."""
         return replace(self, ready=True)
 
     def alive(self) -> bool:

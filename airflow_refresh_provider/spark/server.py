@@ -149,7 +149,6 @@ class EmbeddedServer:
             if not server.alive():
                 raise failure(self._home.log)
             if self._serves(server):
-                _warm(Endpoint(server.url))
                 return self._announced(server)
             time.sleep(_LOOK_EVERY)
         server.end()
@@ -165,9 +164,12 @@ class EmbeddedServer:
         return self._home.serving.exists() and answers(Endpoint(server.url), seconds)
 
     def _announced(self, server: ServerProcess) -> Endpoint:
+        """Whoever finds it serving first, be it its starter or, where that one died, another, makes it ready."""
+        endpoint = Endpoint(server.url)
         if not server.ready:
+            _warm(endpoint)
             processes.save(self._home.state, server.is_ready)
-        return Endpoint(server.url)
+        return endpoint
 
 
 def _warm(endpoint: Endpoint) -> None:

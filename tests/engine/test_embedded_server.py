@@ -19,11 +19,24 @@ from airflow_refresh_provider.spark.server import EmbeddedServer, ServerOptions
 from airflow_refresh_provider.spark.sessions import close, connect, interrupt, release
 
 _OPTIONS = ServerOptions(memory="1g")
+_TALKATIVE = ServerOptions(memory="1g", extra_conf={"spark.log.level": "INFO"})
 _ENSURE = """
 import sys
 from pathlib import Path
 from airflow_refresh_provider.spark.server import EmbeddedServer, ServerOptions
 print(EmbeddedServer(Path(sys.argv[1]), ServerOptions(memory="1g")).ensure().url)
+"""
+_START_AND_DIE = """
+import os, signal, sys
+from pathlib import Path
+from airflow_refresh_provider.spark import process
+from airflow_refresh_provider.spark.server import EmbeddedServer, ServerOptions
+save = process.save
+def save_and_die(*arguments):
+    save(*arguments)
+    os.kill(os.getpid(), signal.SIGKILL)
+process.save = save_and_die
+EmbeddedServer(Path(sys.argv[1]), ServerOptions(memory="1g", extra_conf={"spark.log.level": "INFO"})).ensure()
 """
 _OPEN_AND_LEAVE = """
 import os, signal, sys
@@ -83,7 +96,7 @@ def test_the_server_listens_on_the_loopback_address_only(server: EmbeddedServer)
 
 
 def test_sessions_share_the_code_that_spark_compiles(tmp_path: Path) -> None:
-    server = EmbeddedServer(tmp_path, ServerOptions(memory="1g", extra_conf={"spark.log.level": "INFO"}))
+    server = EmbeddedServer(tmp_path, _TALKATIVE)
     compiled = []
     try:
         for _ in range(2):
@@ -101,6 +114,28 @@ def test_sessions_share_the_code_that_spark_compiles(tmp_path: Path) -> None:
 def _compiled(server: EmbeddedServer) -> int:
     """How many pieces of code the server says that it has compiled."""
     return server.status().log.read_text("utf-8").count("Code generated in")
+
+
+def test_a_server_whose_starter_has_died_runs_its_first_job_before_anybody_uses_it(tmp_path: Path) -> None:
+    """A first job that were interrupted would leave a server behind that fails at every later one."""
+    starter = _python(_START_AND_DIE, str(tmp_path))
+    starter.communicate(timeout=60)
+    server = EmbeddedServer(tmp_path, _TALKATIVE)
+    assert starter.returncode == -signal.SIGKILL
+    assert server.status().running
+    try:
+        server.ensure()
+        first = _jobs(server)
+        EmbeddedServer(tmp_path, _TALKATIVE).ensure()
+        then = _jobs(server)
+    finally:
+        server.stop()
+    assert (first, then) == (1, 1)
+
+
+def _jobs(server: EmbeddedServer) -> int:
+    """How many jobs the server says that it has begun."""
+    return server.status().log.read_text("utf-8").count("DAGScheduler: Got job")
 
 
 @pytest.mark.parametrize("killed", ["java", "python"])

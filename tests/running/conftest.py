@@ -65,9 +65,9 @@ def _own_signals() -> Iterator[None]:
 
 
 @pytest.fixture
-def table(site: Site, tmp_path: Path, spark_server: Endpoint, request: pytest.FixtureRequest) -> Iterator[Table]:
-    """A loaded table whose input has changed since; its DAG is not there yet."""
-    name = "".join(c for c in request.node.name.removeprefix("test_") if c.isalnum() or c == "_")[:40]
+def table(site: Site, tmp_path: Path, spark_server: Endpoint) -> Iterator[Table]:
+    """A loaded table whose input has changed since; its DAG is not there yet. Its name is no other test's."""
+    name = tmp_path.name.removeprefix("test_")
     folder = tmp_path / name
     folder.mkdir()
     made = Table(site.airflow, site.dags, folder, spark_server.url)

@@ -1,4 +1,4 @@
-"""Lets a test hold or break the merge tasks of its DAG: files in its folder say what they do after a chunk."""
+"""Lets a test hold or break the tasks of its DAG: files in its folder say at which point they wait or fail."""
 
 from __future__ import annotations
 
@@ -8,26 +8,45 @@ from pathlib import Path
 
 from airflow_refresh_provider.operators.task_log import TaskLog
 from airflow_refresh_provider.ports.watch import Committed
+from airflow_refresh_provider.runner import takeover
+from airflow_refresh_provider.runner.tenure import Tenure
 
-HOLD, FAIL = "hold", "fail"
+BEGUN, PREPARE, CHUNK, PUBLISH = "begun", "prepare", "chunk", "publish"
+"""A run begun or loaded, and not parked yet; the beginning of a load; after a chunk; the beginning of the end."""
+FAIL = "fail"
 _LIMIT_SECONDS = 180
 
 
 def obey(folder: str) -> None:
     """Called by the DAG file, and so in every process that runs one of its tasks."""
-    committed = TaskLog.committed
+    committed, stage, park = TaskLog.committed, TaskLog.stage, takeover.park
 
-    def obedient(self: TaskLog, chunk: Committed) -> None:
+    def obedient_committed(self: TaskLog, chunk: Committed) -> None:
         committed(self, chunk)
         if (Path(folder) / FAIL).exists():
             raise RuntimeError("told to fail")
-        _wait(Path(folder))
+        _wait(Path(folder), CHUNK)
 
-    TaskLog.committed = obedient  # type: ignore[method-assign]
+    def obedient_stage(self: TaskLog, name: str, rows: int | None = None, chunks: int | None = None) -> None:
+        stage(self, name, rows, chunks)
+        _wait(Path(folder), name)
+
+    def obedient_park(tenure: Tenure) -> None:
+        _wait(Path(folder), BEGUN)
+        park(tenure)
+
+    TaskLog.committed = obedient_committed  # type: ignore[method-assign]
+    TaskLog.stage = obedient_stage  # type: ignore[method-assign, assignment]
+    takeover.park = obedient_park
 
 
-def _wait(folder: Path) -> None:
+def hold_file(point: str) -> str:
+    """The file that makes tasks wait at a point."""
+    return f"hold-{point}"
+
+
+def _wait(folder: Path, point: str) -> None:
     until = time.monotonic() + _LIMIT_SECONDS
-    while (folder / HOLD).exists() and time.monotonic() < until:
+    while (folder / hold_file(point)).exists() and time.monotonic() < until:
         (folder / f"held-{os.getpid()}").touch()
         time.sleep(0.1)

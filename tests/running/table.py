@@ -19,7 +19,7 @@ from airflow_refresh_provider.runner.refreshes import Refreshes
 from examples.local_airflow import LocalAirflow
 from examples.rest import TaskSeen
 from tests.reading import Seen, read
-from tests.running.holding import FAIL, HOLD
+from tests.running.holding import CHUNK, FAIL, hold_file
 from tests.running.site import Acts, until
 
 ROOT = Path(__file__).parents[2]
@@ -112,23 +112,23 @@ class Table:
     def states(self, run_id: str) -> dict[str, str]:
         return {name: task.state for name, task in self.tasks(run_id).items()}
 
-    def hold(self) -> None:
-        """Let merge tasks wait after their next chunk."""
-        (self.folder / HOLD).touch()
+    def hold(self, point: str = CHUNK) -> None:
+        """Let tasks wait when they get to a point: merge tasks after their next chunk."""
+        (self.folder / hold_file(point)).touch()
 
     def let_go(self) -> None:
-        (self.folder / HOLD).unlink(missing_ok=True)
-        for file in self.folder.glob("held-*"):
+        for file in (*self.folder.glob(hold_file("*")), *self.folder.glob("held-*")):
             file.unlink()
 
     def held(self, units: int = 1) -> list[psutil.Process]:
-        """The processes of merge tasks that wait; returns when so many do."""
-        until(lambda: len(list(self.folder.glob("held-*"))) >= units, "a merge task that waits")
+        """The processes of tasks that wait; returns when so many do."""
+        until(lambda: len(list(self.folder.glob("held-*"))) >= units, "a task that waits")
         return [psutil.Process(int(file.name.removeprefix("held-"))) for file in self.folder.glob("held-*")]
 
     def index_of(self, run_id: str, process: psutil.Process) -> int:
-        """The map index of the task that a process works for."""
-        return next(t.map_index for t in self.tasks(run_id).values() if t.task_id == "merge" and t.pid == process.pid)
+        """The map index of the task that a process works for, -1 for one that is not mapped."""
+        [index] = (task.map_index for task in self.tasks(run_id).values() if task.pid == process.pid)
+        return index
 
     def fail(self, *, wanted: bool = True) -> None:
         """Let merge tasks fail after their next chunk, or no more."""

@@ -48,6 +48,17 @@ def test_a_scheduler_that_is_killed_and_started_anew_brings_the_run_to_its_end(t
     assert table.fresh()
 
 
+def test_a_unit_that_fails_is_tried_again_by_itself(table: Table) -> None:
+    table.deploy()
+    table.fail()
+    run_id = table.trigger()
+    until(lambda: any(task.tries == 2 for task in table.tasks(run_id).values()), "a second try")
+    table.fail(wanted=False)
+
+    assert table.ended(run_id) == "success"
+    assert table.fresh()
+
+
 @pytest.mark.parametrize("deleted", [False, True])
 def test_a_dag_run_that_takes_too_long_leaves_its_run_to_the_next(table: Table, deleted: bool) -> None:
     table.deploy("dagrun_timeout=timedelta(seconds=60)")

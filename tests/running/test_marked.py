@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
+import psutil
 import pytest
 
+from tests.running.holding import BEGUN, CHUNK, PREPARE, PUBLISH
 from tests.running.site import until
 from tests.running.table import Table
 
@@ -14,39 +14,53 @@ NO_RETRIES = "default_args={'retries': 0}"
 pytestmark = pytest.mark.slow
 
 
-def _mark_merge(state: str) -> Callable[[Table, str, int], None]:
-    return lambda table, run_id, index: table.acts.mark_task(table.dag_id, run_id, "merge", index, state)
-
-
-def _mark_run(state: str) -> Callable[[Table, str, int], None]:
-    return lambda table, run_id, _index: table.acts.mark_run(table.dag_id, run_id, state)
-
-
+@pytest.mark.parametrize("state", ["success", "failed"])
 @pytest.mark.parametrize(
-    "mark",
-    [
-        _mark_merge("success"),
-        _mark_merge("failed"),
-        _mark_run("success"),
-        _mark_run("failed"),
-    ],
-    ids=["merge_success", "merge_failed", "run_success", "run_failed"],
+    ("task", "point"), [("start", BEGUN), ("load", PREPARE), ("merge", CHUNK), ("finish", PUBLISH)]
 )
-def test_marking_at_work_publishes_nothing(table: Table, mark: Callable[[Table, str, int], None]) -> None:
+def test_a_task_that_is_marked_at_work_publishes_nothing_half_done(
+    table: Table, task: str, point: str, state: str
+) -> None:
     table.deploy(NO_RETRIES)
-    table.hold()
     published = table.published
-    run_id = table.trigger()
-    victim, *_ = table.held()
-    mark(table, run_id, table.index_of(run_id, victim))
-    until(lambda: not victim.is_running() or victim.status() == "zombie", "the end of the task that was marked")
-    table.let_go()
-    table.ended(run_id)
-    until(lambda: not set(table.states(run_id).values()) & {"running", "queued", "scheduled"}, "rest")
+    run_id, victim = _at_work(table, point)
+    table.acts.mark_task(table.dag_id, run_id, task, table.index_of(run_id, victim), state)
+    _until_at_rest(table, run_id, victim)
 
-    # All of its chunks may have been in: then it was complete, and not before.
-    assert table.published == published or table.fresh()
-    table.ended(table.trigger())
+    # All may have been done by those that follow: then it was complete, and not before.
+    assert table.published == published or (table.fresh() and task != "finish")
+    assert table.ended(table.trigger()) == "success"
+    assert table.fresh()
+
+
+@pytest.mark.parametrize("state", ["success", "failed"])
+@pytest.mark.parametrize("point", [PREPARE, CHUNK, PUBLISH])
+def test_a_dag_run_that_is_marked_at_work_publishes_nothing(table: Table, point: str, state: str) -> None:
+    table.deploy(NO_RETRIES)
+    published = table.published
+    run_id, victim = _at_work(table, point)
+    table.acts.mark_run(table.dag_id, run_id, state)
+    _until_at_rest(table, run_id, victim)
+
+    assert table.published == published
+    assert table.ended(table.trigger()) == "success"
+    assert table.fresh()
+
+
+@pytest.mark.parametrize("cleared", ["start", "load", "merge"])
+def test_what_is_cleared_with_what_follows_ends_its_run(table: Table, cleared: str) -> None:
+    """One unit has died for good. Of the merge only that one is cleared."""
+    table.deploy(NO_RETRIES)
+    run_id, victim = _at_work(table, CHUNK)
+    index = table.index_of(run_id, victim)
+    victim.kill()
+    table.let_go()
+    assert table.ended(run_id) == "failed"
+    assert table.states(run_id)[f"merge[{index}]"] == "failed"
+
+    table.acts.clear(table.dag_id, run_id, [cleared, index] if cleared == "merge" else cleared, downstream=True)
+    assert table.ended(run_id) == "success"
+    assert table.airflow.rest.returned(table.dag_id, run_id, "merge", index)["skipped"] >= 1
     assert table.fresh()
 
 
@@ -93,3 +107,19 @@ def test_a_run_is_deleted_only_when_it_has_ended_and_the_next_goes_on_with_its_w
     assert table.ended(again) == "success"
     assert table.airflow.rest.returned(table.dag_id, again, "start")["resumed"]
     assert table.fresh()
+
+
+def _at_work(table: Table, point: str) -> tuple[str, psutil.Process]:
+    """A DAG run, and the process of a task of it that waits at a point."""
+    table.hold(point)
+    run_id = table.trigger()
+    victim, *_ = table.held()
+    return run_id, victim
+
+
+def _until_at_rest(table: Table, run_id: str, victim: psutil.Process) -> None:
+    """Until a task has been stopped, and its DAG run and everything in it has ended."""
+    until(lambda: not victim.is_running() or victim.status() == "zombie", "the end of the task that was marked")
+    table.let_go()
+    table.ended(run_id)
+    until(lambda: not set(table.states(run_id).values()) & {"running", "queued", "scheduled"}, "rest")

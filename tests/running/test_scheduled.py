@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 
 from tests.running.conftest import Site
@@ -37,6 +39,29 @@ def test_of_a_backfill_one_run_refreshes_and_the_others_skip(table: Table) -> No
     until(lambda: set(runs().values()) == {"success"}, "their end")
     starts = [table.states(run)["start"] for run in runs()]
     assert sorted(starts) == ["skipped"] * (len(starts) - 1) + ["success"]
+    assert table.fresh()
+
+
+def test_of_all_days_that_are_caught_up_with_one_refreshes_and_the_others_skip(table: Table) -> None:
+    first = datetime.now(UTC) - timedelta(days=4)
+    table.deploy(f"schedule='@daily', catchup=True, start_date=datetime({first.year}, {first.month}, {first.day})")
+    until(lambda: len(table.acts.runs(table.dag_id)) >= 4, "all days")
+    until(lambda: set(table.acts.runs(table.dag_id).values()) == {"success"}, "their end")
+    starts = [table.states(run)["start"] for run in table.acts.runs(table.dag_id)]
+    assert sorted(starts) == ["skipped"] * (len(starts) - 1) + ["success"]
+    assert table.fresh()
+
+
+def test_a_second_run_waits_for_the_first_and_has_nothing_to_do(table: Table) -> None:
+    table.deploy()
+    table.hold()
+    first = table.trigger()
+    table.held()
+    second = table.trigger()
+    until(lambda: table.airflow.rest.state(table.dag_id, second) == "queued", "a second run")
+    table.let_go()
+    assert [table.ended(run) for run in (first, second)] == ["success"] * 2
+    assert [table.states(run)["start"] for run in (first, second)] == ["success", "skipped"]
     assert table.fresh()
 
 
