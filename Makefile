@@ -8,7 +8,7 @@ UV := .venv/bin/uv
 # Spark is told where its Java is: the one on the path may be too old.
 WITH_JAVA = JAVA_HOME="$$(tools/java_home.sh)" && export JAVA_HOME &&
 # Tests wait for Spark as often as they work: two files at a time, each in a process with a Spark of its own.
-SIDE_BY_SIDE := -n 2 --dist loadfile
+SIDE_BY_SIDE := -n 2 --dist loadfile --no-loadscope-reorder
 CHECKED := $(wildcard airflow_refresh_provider dags spark_apps tests examples benchmarks)
 
 export XDG_CACHE_HOME ?= $(CURDIR)/.cache

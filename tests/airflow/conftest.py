@@ -21,13 +21,15 @@ import airflow_refresh_provider.compose
 from tests.airflow.repeating import Task, clear, go_on
 from tests.airflow.shared import Shared
 
-# Airflow reads these at its first import.
+# Airflow reads these at its first import. A DAG is what its file says now, not what another test's file said before.
 _HOME = Path(os.environ["AIRFLOW_HOME"])
 DAGS = _HOME / "dags"
 os.environ.update(
     {
         "AIRFLOW__CORE__DAGS_FOLDER": str(DAGS),
         "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+        "AIRFLOW__CORE__MIN_SERIALIZED_DAG_UPDATE_INTERVAL": "0",
+        "AIRFLOW__CORE__MIN_SERIALIZED_DAG_FETCH_INTERVAL": "0",
         "AIRFLOW__CORE__PARALLELISM": "4",
         "AIRFLOW__LOGGING__LOGGING_LEVEL": "WARNING",
     }
@@ -125,11 +127,21 @@ def _metadata() -> None:
 
 @pytest.fixture
 def airflow(_metadata: None, request: pytest.FixtureRequest) -> Iterator[Airflow]:
-    """Airflow with the DAG files of this test."""
+    """Airflow with the DAG files of this test. Their assets go with them: another test has its own of the same name."""
     name = "".join(c if c.isalnum() else "_" for c in request.node.name)
     yield Airflow(name)
     for file in DAGS.glob("*.py"):
         file.unlink()
+    _forget_assets()
+
+
+def _forget_assets() -> None:
+    from airflow.models.asset import AssetActive, AssetModel
+    from airflow.utils.session import create_session
+
+    with create_session() as session:
+        session.query(AssetActive).delete()
+        session.query(AssetModel).delete()
 
 
 @pytest.fixture

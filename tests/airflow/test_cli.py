@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa  # type: ignore[import-untyped]
@@ -25,17 +26,18 @@ keys: [id]
 
 
 @pytest.fixture
-def in_database(_metadata: None, tmp_path: Path) -> Path:
-    """A control root that only a connection in Airflow's database names."""
+def in_database(_metadata: None, tmp_path: Path) -> Iterator[Path]:
+    """A control root that only a connection in Airflow's database names. The connection goes with the test."""
     from airflow.models import Connection
     from airflow.utils.session import create_session
 
     root = tmp_path / "control"
     extra = json.dumps({"control": str(root)})
     with create_session() as session:
-        session.query(Connection).filter(Connection.conn_id == "refresh_default").delete()
         session.add(Connection(conn_id="refresh_default", conn_type="airflow_refresh", extra=extra))
-    return root
+    yield root
+    with create_session() as session:
+        session.query(Connection).filter(Connection.conn_id == "refresh_default").delete()
 
 
 def _airflow(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
