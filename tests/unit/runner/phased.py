@@ -10,16 +10,12 @@ from airflow_refresh_provider.core.results import RunResult, Started, UnitOfWork
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.twins import MemoryProcesses
 from airflow_refresh_provider.runner import phases
+from tests.unit.runner.disturbed import LIVE
 from tests.unit.runner.world import NAME, World, row
 
 MINE = Request(origin="dag/one")
 OTHER = Request(origin="dag/two")
-BY_VNODE = {
-    "layout": "vnode",
-    "vnodes": 4,
-    "visibility": "live",
-    "chunking": {"one_commit_up_to": 1, "chunk_rows": 1},
-}
+BY_VNODE: dict[str, Any] = LIVE | {"layout": "vnode", "vnodes": 4}
 PLAIN: dict[str, Any] = {}
 
 

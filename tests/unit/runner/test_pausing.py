@@ -10,10 +10,9 @@ from airflow_refresh_provider.core.results import RunResult
 from airflow_refresh_provider.errors import Invalid, Lost, Paused
 from airflow_refresh_provider.runner import phases
 from airflow_refresh_provider.runner.refreshes import Refreshes
+from tests.unit.runner.disturbed import LIVE
 from tests.unit.runner.phased import BY_VNODE, MINE, changed, finished, loaded, merged, started
 from tests.unit.runner.world import NAME, World, row
-
-LIVE: dict[str, Any] = {"visibility": "live", "chunking": {"one_commit_up_to": 1, "chunk_rows": 1}}
 
 
 def paused_after(world: World, commits: int) -> None:

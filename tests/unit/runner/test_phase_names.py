@@ -5,10 +5,9 @@ from __future__ import annotations
 from contextlib import suppress
 from itertools import groupby
 
+from tests.unit.runner.disturbed import LIVE
 from tests.unit.runner.faults import Killed, at
 from tests.unit.runner.world import INPUT, NAME, TARGET, World, row
-
-LIVE = {"visibility": "live", "chunking": {"one_commit_up_to": 1, "chunk_rows": 1}}
 
 
 def phases(world: World) -> list[str]:

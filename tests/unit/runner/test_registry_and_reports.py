@@ -7,10 +7,9 @@ from airflow_refresh_provider.errors import Failed, Invalid, Refused
 from airflow_refresh_provider.ports.memory_table import ROW_BYTES
 from airflow_refresh_provider.runner import staged
 from airflow_refresh_provider.runner.refreshes import Refreshes
+from tests.unit.runner.disturbed import LIVE
 from tests.unit.runner.faults import Killed, at
 from tests.unit.runner.world import COLUMNS, INPUT, NAME, ONE, World, definition, row
-
-LIVE = {"visibility": "live", "chunking": {"one_commit_up_to": 1, "chunk_rows": 1}}
 
 
 def interrupted(point: str = "begin /gold", nth: int = 2) -> World:

@@ -1,0 +1,91 @@
+"""Unfinished runs that cannot go on, or are not to: they are given up with a reason, but never once sealed."""
+
+from typing import Any
+
+import pytest
+
+from airflow_refresh_provider.core.results import Outcome
+from airflow_refresh_provider.core.seal import seals
+from airflow_refresh_provider.errors import Failed
+from tests.unit.runner.disturbed import LIVE, changed, cut_off
+from tests.unit.runner.faults import at
+from tests.unit.runner.world import INPUT, NAME, RESTART, TARGET, World, definition, row
+
+
+def test_a_run_is_abandoned_when_its_definition_changed() -> None:
+    world = changed(**LIVE)
+    with at(world.lake, "begin /gold", nth=2):
+        assert cut_off(world)
+    world.die(world.ports)
+    world.refreshes.register(definition(**LIVE, vnodes=16))
+    result = world.another()
+    assert not result.resumed
+    assert world.fresh()
+    newest, abandoned = world.refreshes.history(NAME)[:2]
+    assert (newest.outcome, abandoned.outcome) == (Outcome.SUCCEEDED, Outcome.ABANDONED)
+    assert "definition was changed" in (abandoned.reason or "")
+
+
+@pytest.mark.parametrize(
+    ("happens", "reason"),
+    [
+        (lambda w: w.lake.remove(TARGET), "no longer the table"),
+        (lambda w: setattr(w.lake.table(INPUT), "oldest", 9), "cannot be read any more"),
+        (lambda w: setattr(w.lake.table(TARGET), "oldest", len(w.commits)), "no longer reaches back"),
+    ],
+    ids=["target dropped", "input gone", "log cleaned"],
+)
+def test_a_run_that_cannot_go_on_is_abandoned_with_its_reason(happens: Any, reason: str) -> None:
+    world = changed(**LIVE)
+    with at(world.lake, "begin /gold", nth=3):
+        assert cut_off(world)
+    world.die(world.ports)
+    happens(world)
+    world.lake.append(INPUT, [row(60)])
+    if "cannot be read" in reason:
+        world.lake.table(INPUT).oldest = len(world.lake.table(INPUT).versions) - 1
+    world.another()
+    assert world.fresh()
+    assert reason in (world.refreshes.history(NAME)[1].reason or "")
+
+
+@pytest.mark.parametrize("code", ["input_missing", "input_unreadable"])
+def test_a_run_that_cannot_read_its_inputs_any_more_is_given_up_by_the_next(code: str) -> None:
+    world = World(row(1))
+    world.run()
+    world.become(row(1, "b"))
+    gone = Failed(code, "x has no files any more", left="as it was", next="restore them")
+    with at(world.lake, "begin /gold", lambda: gone), pytest.raises(Failed, match="no files any more"):
+        world.another()
+    kept = world.interrupted.run_id
+    result = world.another()
+    assert result.run_id != kept and not result.resumed
+    assert next(e.reason for e in world.refreshes.history(NAME) if e.run_id == kept) == (
+        "the pinned input cannot be read any more: x has no files any more"
+    )
+    assert world.fresh()
+
+
+def test_a_restart_gives_an_interrupted_run_up() -> None:
+    world = changed(**LIVE)
+    with at(world.lake, "begin /gold", nth=2):
+        assert cut_off(world)
+    world.die(world.ports)
+    assert not world.another(RESTART).resumed
+    assert world.fresh()
+
+
+@pytest.mark.parametrize("options", [{}, LIVE], ids=["by its chunk", "by a seal"])
+@pytest.mark.parametrize("nth", range(1, 30))
+def test_a_sealed_run_is_published_and_never_given_up(nth: int, options: dict[str, Any]) -> None:
+    world = changed(**options)
+    before = len(world.commits)
+    with at(world.lake, "read", nth=nth):
+        cut_off(world)
+    sealed = any(seal.version >= before for seal in seals(world.commits, world.lake.table(TARGET).table_id))
+    unpublished = world.record.run is not None
+    world.die(world.ports)
+    world.another(RESTART)
+    assert world.fresh()
+    if sealed and unpublished:
+        assert Outcome.ABANDONED not in {h.outcome for h in world.refreshes.history(NAME)}
