@@ -44,14 +44,16 @@ def merge(tenure: Tenure, session: EngineSession, workers: int, stop: threading.
         return sum(merge_unit(held, session, stop) for held in own)
     claims = claim(tenure, session, slots, tuple(tenure.ports.processes.new_id() for _ in slots))
     with ThreadPoolExecutor(workers, thread_name_prefix="unit") as pool:
-        futures = [pool.submit(_merge_alone, held, stop) for held in claims]
+        waited = False
         try:
+            futures = [pool.submit(_merge_alone, held, stop) for held in claims]
             wait(futures)
-        except BaseException:  # the units' own errors are in their futures: the process is asked to stop
-            stop.set()
-            for held in claims:
-                tenure.ports.engine.release(held.claim.session)
-            raise
+            waited = True
+        finally:
+            if not waited:  # the units' own errors are in their futures: the process is asked to stop
+                stop.set()
+                for held in claims:
+                    tenure.ports.engine.release(held.claim.session)
     return sum(future.result() for future in sorted(futures, key=_failed_first))
 
 

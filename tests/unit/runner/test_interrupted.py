@@ -1,5 +1,8 @@
 """Runs that are cut off anywhere, and who goes on with them."""
 
+import signal
+import threading
+import time
 from contextlib import suppress
 from typing import Any
 
@@ -212,6 +215,30 @@ def test_units_side_by_side_are_resumed_after_a_failure(point: str) -> None:
     with at(world.lake, point, disconnected), suppress(Retry):  # an answer that is lost is read from the log
         world.run(Request(workers=3))
     world.another(Request(workers=3))
+    assert world.fresh()
+
+
+def test_units_side_by_side_end_when_the_process_is_asked_to_stop() -> None:
+    world = changed(**BY_VNODE)
+    released = threading.Event()
+    this = threading.get_ident()
+    both = threading.Barrier(2, action=lambda: signal.pthread_kill(this, signal.SIGINT))
+    let_go: list[bool] = []
+
+    def step(what: str) -> None:
+        if what.startswith("begin /gold"):
+            time.sleep(0.2)  # until all have been started, and are waited for
+            both.wait(timeout=5)
+            let_go.append(released.wait(timeout=5))
+        elif what == "release session":
+            released.set()
+
+    world.lake.step = step
+    with pytest.raises(KeyboardInterrupt):
+        world.run(Request(workers=2))
+    world.lake.step = lambda _what: None
+    assert let_go == [True, True]
+    assert world.another().resumed
     assert world.fresh()
 
 
