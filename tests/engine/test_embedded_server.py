@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -158,7 +159,7 @@ def test_a_server_whose_record_is_lost_is_found_all_the_same(server: EmbeddedSer
 
 def test_a_stopped_jvm_keeps_the_lock_and_a_second_start_is_refused(server: EmbeddedServer, home: Path) -> None:
     pid = _pid(server)
-    os.kill(pid, signal.SIGSTOP)
+    _stop(pid)
     try:
         with pytest.raises(Refused) as refusal:
             EmbeddedServer(home, _OPTIONS).ensure()
@@ -170,6 +171,19 @@ def test_a_stopped_jvm_keeps_the_lock_and_a_second_start_is_refused(server: Embe
 
     server.ensure()
     assert _pid(server) == pid
+
+
+def _stop(pid: int) -> None:
+    """Stop the process, and wait until it is: a thread that waits for a processor runs once more before it stands."""
+    os.kill(pid, signal.SIGSTOP)
+    end = time.monotonic() + 30
+    while any(_state(thread) != "T" for thread in Path(f"/proc/{pid}/task").iterdir()):
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def _state(thread: Path) -> str:
+    return (thread / "stat").read_text("utf-8").rpartition(")")[2].split()[0]
 
 
 def test_a_process_that_never_closed_its_session_still_ends(server: EmbeddedServer) -> None:
