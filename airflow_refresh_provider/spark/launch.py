@@ -35,7 +35,7 @@ _SHARED_CODE = {
     "spark.sql.codegen.cache.maxEntries": "2000",
 }
 
-_DRIVER = Path(__file__).parent / "driver" / "serve.py"
+DRIVER = Path(__file__).parent / "driver" / "serve.py"
 _JAVA_VARIABLES = ("JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS")
 _MEMORY = re.compile(r"[1-9][0-9]*[mg]", re.IGNORECASE)
 
@@ -132,7 +132,7 @@ def command(submit: str, home: Home, port: int, jars: list[Path], options: Serve
         "--driver-memory",
         options.memory,
         *(part for key, value in confs.items() for part in ("--conf", f"{key}={value}")),
-        str(_DRIVER),
+        str(DRIVER),
         str(home.serving),
     ]
 

@@ -17,10 +17,7 @@ _MANY = "orders AS a CROSS JOIN orders AS b CROSS JOIN orders AS c CROSS JOIN or
 _MORE = " ".join(f"CROSS JOIN orders AS o{n}" for n in range(5))
 _LARGEST = f"SELECT max(m.id * o0.amount) AS n FROM (SELECT /*+ REPARTITION(10000) */ a.id FROM {_MANY}) AS m {_MORE}"
 SLOW = f"SELECT id, amount * 2 AS doubled FROM orders CROSS JOIN ({_LARGEST}) AS largest WHERE n > 0"
-"""Ten thousand tasks of some tenths of a second: Spark ends a statement between two, not within one that computes.
-
-No scalar subquery: Spark computes that in a thread of its own, which may outlive its statement.
-"""
+"""Ten thousand tasks of some tenths of a second: Spark ends a statement between two, not within one that computes."""
 _SAMPLE_SECONDS = 2
 
 pytestmark = pytest.mark.slow
