@@ -52,7 +52,9 @@ def widened(spark: SparkSession, task: CompareTask, differing: DataFrame, *, few
     extra = (ROW_HASH, OP, VNODE)
     kept = differing.where(f"{OP} <> 'D'").alias("d")
     found = content.desired(spark, task.source, task.target, task.rows).alias("s")
-    rows = found.join(F.broadcast(kept) if few else kept, F.expr(sql.same_keys(_keys(task), "s", "d")))
+    kept = F.broadcast(kept) if few else kept
+    same = (sql.same_keys_by_hash if few else sql.same_keys)(_keys(task), "s", "d")
+    rows = found.join(kept, F.expr(same))
     upserts = rows.selectExpr(*(sql.name(c.name, "s") for c in columns), *(sql.name(n, "d") for n in extra))
     nulls = (
         sql.name(c.name) if c.name.lower() in keys else f"CAST(NULL AS {c.type}) AS {sql.name(c.name)}" for c in columns

@@ -13,6 +13,9 @@ from airflow_refresh_provider.spark.row_hash import hashed
 
 LITERALS = frozenset({"tinyint", "smallint", "int", "bigint", "boolean", "string"})
 """Types by whose values in a predicate Delta finds the right files: by dates of October 1582 it does not."""
+_BYTES = {"tinyint": 1, "smallint": 2, "int": 4, "bigint": 8}
+"""Types of which Spark itself makes one long, as many as fit into it."""
+_LONG_BYTES = 8
 
 
 def name(text: str, prefix: str | None = None) -> str:
@@ -55,6 +58,19 @@ def row_hash(columns: Columns, prefix: str | None = None) -> str:
 def same_keys(keys: Columns, left: str, right: str) -> str:
     """The join on the key."""
     return " AND ".join(f"{name(k.name, left)} = {name(k.name, right)}" for k in keys)
+
+
+def same_keys_by_hash(keys: Columns, left: str, right: str) -> str:
+    """The join on the key for a side so small that it is sent to all of the other.
+
+    Spark looks a long up sooner than several columns or a text. The keys themselves decide, in words that Spark does
+    not take for more columns to look up by. Equal keys have equal hashes: Delta has no type for which that is not so.
+    """
+    if sum(_BYTES.get(k.type, _LONG_BYTES + 1) for k in keys) <= _LONG_BYTES:
+        return same_keys(keys, left, right)
+    pairs = ((name(k.name, left), name(k.name, right)) for k in keys)
+    same = (f"{one} BETWEEN {other} AND {other}" for one, other in pairs)
+    return " AND ".join((f"{key_hash(keys, left)} = {key_hash(keys, right)}", *same))
 
 
 def within(vnode_column: str, vnodes: tuple[int, ...], hashes: HashRange | None, keys: Columns, prefix: str) -> str:

@@ -6,6 +6,7 @@ import pytest
 
 from airflow_refresh_provider.core.plan import ChangeCounts, Way
 from airflow_refresh_provider.ports.engine import Source
+from airflow_refresh_provider.spark import sql
 from tests.engine.acts import Lake, source
 
 
@@ -75,6 +76,32 @@ def test_composite_keys_of_all_types_in_another_order_than_the_columns(
     lake.load(target, first)
 
     assert lake.refresh(target, then, way) == ChangeCounts(inserted=3, updated=4, deleted=5)
+
+
+def test_many_rows_are_replaced_by_keys_of_all_types(lake: Lake) -> None:
+    first = source(f"{_OTHERS} FROM range(12)", *"fxzmgen")
+    then = source(f"{_OTHERS.replace('id AS v', 'id + id % 2 AS v')} FROM range(15)", *"fxzmgen")
+    target = lake.target(first)
+    lake.load(target, first)
+
+    assert lake.refresh(target, then, Way.REPLACE_ON) == ChangeCounts(inserted=3, updated=6)
+
+
+def test_keys_with_the_same_hash_are_told_apart(lake: Lake) -> None:
+    """Rows are looked up by the hash of their keys: the first two have the same one."""
+
+    def rows(v: int) -> Source:
+        keys = f"(1, 10, {v}), (2, -9008876430066548682, 0), (3, 30, 0)"
+        return source(f"SELECT CAST(a AS BIGINT) AS a, b, v FROM VALUES {keys} AS t(a, b, v)", "a", "b")
+
+    target = lake.target(rows(1))
+    lake.load(target, rows(1))
+    hashes = lake.spark.read.format("delta").load(target.location).selectExpr(sql.key_hash(target.columns[:2]))
+
+    assert hashes.distinct().count() == 2
+    compared = lake.compare(target, rows(2))
+    assert lake.spark.read.format("delta").load(compared.changes.location).count() == 1
+    assert lake.refresh(target, rows(2), Way.REPLACE_ON) == ChangeCounts(updated=1)
 
 
 def test_changes_are_counted_in_the_vnodes_they_touch_and_only_wanted_vnodes_are_compared(lake: Lake) -> None:

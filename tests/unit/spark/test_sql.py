@@ -52,6 +52,28 @@ def test_the_vnode_is_a_hash_of_the_keys_as_their_declared_types() -> None:
     assert sql.vnode(_KEYS, 16) == f"CAST(pmod({hashed}, 16L) AS INT)"
 
 
+def test_keys_are_looked_up_by_their_hash_and_decided_by_themselves() -> None:
+    assert sql.same_keys_by_hash(_KEYS, "s", "d") == (
+        "xxhash64(CAST(s.`b` AS bigint), CAST(s.`a` AS string)) = "
+        "xxhash64(CAST(d.`b` AS bigint), CAST(d.`a` AS string)) "
+        "AND s.`b` BETWEEN d.`b` AND d.`b` AND s.`a` BETWEEN d.`a` AND d.`a`"
+    )
+
+
+@pytest.mark.parametrize("types", [("bigint",), ("int", "int"), ("int", "smallint", "tinyint")])
+def test_keys_that_fit_into_a_long_are_looked_up_as_they_are(types: tuple[str, ...]) -> None:
+    keys = tuple(Column(name=f"k{i}", type=t) for i, t in enumerate(types))
+
+    assert sql.same_keys_by_hash(keys, "s", "d") == sql.same_keys(keys, "s", "d")
+
+
+@pytest.mark.parametrize("types", [("string",), ("bigint", "int"), ("date",)])
+def test_other_keys_are_looked_up_by_hash(types: tuple[str, ...]) -> None:
+    keys = tuple(Column(name=f"k{i}", type=t) for i, t in enumerate(types))
+
+    assert sql.same_keys_by_hash(keys, "s", "d").startswith("xxhash64(")
+
+
 def test_the_row_hash_leaves_hidden_columns_out_and_marks_nulls() -> None:
     columns = (*_KEYS, Column(name="_vnode", type="int"), Column(name="_row_hash", type="bigint"))
 
