@@ -49,13 +49,16 @@ def equal_to_the_query(stage: Stage) -> None:
     status = stage.refreshes().show(NAME)
     version = stage.lake.version()
     assert status.input_versions == {"items": version}
-    wanted = stage.lake.wanted(version)
-    differences = [
-        f"({one}) EXCEPT ALL ({other})"
-        for found in (stage.lake.found(status.published_version), stage.lake.found())
-        for one, other in ((wanted, found), (found, wanted))
-    ]
-    assert stage.sql(" UNION ALL ".join(f"({d})" for d in differences)) == []
+    lake = stage.lake
+    tables = {"query": lake.wanted(version), "published": lake.found(status.published_version), "newest": lake.found()}
+    rows: dict[str, Counter[Any]] = {name: Counter() for name in tables}
+    # In one statement, and compared here: that takes Spark a fourth of the time of EXCEPT ALL both ways.
+    for name, *row in stage.sql(" UNION ALL ".join(f"SELECT '{name}', * FROM ({sql})" for name, sql in tables.items())):
+        rows[name][tuple(row)] += 1
+    wanted = rows.pop("query")
+    assert wanted
+    for found in rows.values():
+        assert (wanted - found, found - wanted) == (Counter(), Counter())
 
 
 def every_chunk_is_in_once(stage: Scene) -> None:

@@ -1,7 +1,7 @@
 """One input that changes step by step, and the definition of a target that keeps up with it.
 
 The sizes are chosen so that every change takes several chunks, unless the kind wants one commit: about 650 of 2,000
-rows change in a step, chunks have about 115. After four steps every row has changed. The input is written by delta-rs
+rows change in a step, chunks have 100 to 210. After four steps every row has changed. The input is written by delta-rs
 only, the target by Spark only.
 """
 
@@ -18,7 +18,7 @@ from deltalake import DeltaTable, write_deltalake
 from airflow_refresh_provider.core.definition import Chunking, Definition
 
 NAME = "items"
-CHUNK_ROWS = 115
+CHUNK_ROWS = 150
 _COLUMNS = "id, grp, name, amount"
 
 
@@ -38,8 +38,8 @@ class Kind:
         return self.name
 
 
-PLAIN = Kind("plain", (("vnodes", 4),))
-COPIED = Kind("copied", (("vnodes", 4), ("deletion_vectors", False)))
+PLAIN = Kind("plain", (("vnodes", 3),))
+COPIED = Kind("copied", (("vnodes", 3), ("deletion_vectors", False)))
 VNODE = Kind("vnode", (("vnodes", 2), ("layout", "vnode")))
 
 _IN_ONE = (("visibility", "whole"), ("chunking", Chunking()))

@@ -15,6 +15,8 @@ from examples.local_airflow import free_port
 
 PROGRAMS = Path(__file__).parents[2] / "tools" / "postgres_bin.sh"
 _LIMIT_SECONDS = 120
+_IDLE_SECONDS = 20
+"""So long a transaction may wait for its client: that may be dead, and those that it has begun hold its connection."""
 
 
 @contextmanager
@@ -28,7 +30,10 @@ def database() -> Iterator[str]:
         shutil.chown(folder, user)
     port = free_port()
     data = folder / "data"
-    options = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={folder} -c fsync=off"
+    options = (
+        f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={folder} -c fsync=off "
+        f"-c idle_in_transaction_session_timeout={_IDLE_SECONDS}s"
+    )
     try:
         _run(user, programs / "initdb", "-D", data, "-A", "trust", "-U", "airflow", "-E", "UTF8")
         _run(user, programs / "pg_ctl", "-D", data, "-w", "-l", folder / "log", "-o", options, "start")
