@@ -26,6 +26,7 @@ from tests.airflow.conftest import DagRunSeen
 from tests.crash import holds
 from tests.crash.checks import check_what_is_stored
 from tests.crash.holds import Hold, Point
+from tests.crash.jvm import holdable
 from tests.crash.lake import NAME, Lake
 from tests.crash.stage import Client, Ended
 from tests.frugal import FRUGAL, INTERPRETED
@@ -81,8 +82,7 @@ class Site:
             "spark.executor.cores": "1",
             "spark.executor.memory": "512m",
             "spark.local.dir": str(self.folder / "scratch"),
-            "spark.delta.logStore.file.impl": "HoldingLogStore",
-            "spark.hadoop.crash.holds": str(self.holds),
+            **holdable(self.holds),
             **INTERPRETED,
         }
         return {"conf": confs, "driver_memory": "1g", "jars": str(self.jar)}

@@ -38,6 +38,15 @@ def compile_java(classes: Path) -> Path:
     return classes
 
 
+def holdable(holds: Path) -> dict[str, str]:
+    """Settings with which commits can be held. Delta does not lock the table meanwhile: others go on beside them."""
+    return {
+        "spark.delta.logStore.file.impl": "HoldingLogStore",
+        "spark.hadoop.crash.holds": str(holds),
+        "spark.databricks.delta.commitLock.enabled": "false",
+    }
+
+
 def holding(classes: Path, holds: Path) -> ServerOptions:
     """Options of a server whose statements find in `holds` what stops them."""
     return ServerOptions(
@@ -45,8 +54,7 @@ def holding(classes: Path, holds: Path) -> ServerOptions:
         java_options=FRUGAL,
         extra_jars=(classes,),
         extra_conf={
-            "spark.delta.logStore.file.impl": "HoldingLogStore",
-            "spark.hadoop.crash.holds": str(holds),
+            **holdable(holds),
             "spark.hadoop.fs.file.impl": "FillingFileSystem",
             "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension,HoldingExtension",
             "spark.sql.adaptive.enabled": "false",

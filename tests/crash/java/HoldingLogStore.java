@@ -28,9 +28,4 @@ public class HoldingLogStore extends HDFSLogStore {
         }
         Holds.at(holds, "after_commit", path.toString(), content);
     }
-
-    /** Frees Delta from locking the table while it commits, so that others can go on beside a held commit. */
-    public Boolean isPartialWriteVisible(Path path, Configuration conf) {
-        return Boolean.FALSE;
-    }
 }
