@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TextIO
 
+from airflow_refresh_provider.core.counted import counted
+
 if TYPE_CHECKING:
     from types import TracebackType
 
@@ -91,5 +93,5 @@ class Bars:
 
 
 def _size(rows: int | None, chunks: int | None) -> str:
-    known = [f"{count:,} {unit}" for count, unit in ((rows, "rows"), (chunks, "chunks")) if count]
+    known = [counted(number, noun) for number, noun in ((rows, "row"), (chunks, "chunk")) if number]
     return f": {', '.join(known)}" if known else ""

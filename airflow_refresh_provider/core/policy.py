@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from airflow_refresh_provider.core.counted import counted
 from airflow_refresh_provider.errors import Failed, Refused
 
 KEY_ERRORS = frozenset({"null_key", "duplicate_key"})
@@ -27,14 +28,14 @@ def check_keys(
     if rows_with_null:
         raise Failed(
             "null_key",
-            f"{rows_with_null} rows of the query's result have NULL in the key{_such_as(null_examples)}",
+            f"the query's result has {counted(rows_with_null, 'row')} with NULL in the key{_such_as(null_examples)}",
             left=left,
             next="Filter such rows out in the query, or choose keys that are never NULL.",
         )
     if duplicates:
         raise Failed(
             "duplicate_key",
-            f"{duplicates} keys occur more than once in the query's result{_such_as(examples)}",
+            f"the query's result has more than one row for {counted(duplicates, 'key')}{_such_as(examples)}",
             left=left,
             next="Make the keys unique in the query, add key columns, or set on_duplicate: latest with latest_by.",
         )

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 
+from airflow_refresh_provider.core.counted import counted
 from airflow_refresh_provider.ports.watch import Committed
 
 _SHORT_ID = 8
@@ -29,7 +30,7 @@ class Lines:
         with self._lock:
             self._stage, self._total = name, chunks
             self._began, self._rows, self._done = time.monotonic(), 0, 0
-        sizes = [f"{n:,} {what}" for n, what in ((rows, "rows"), (chunks, "chunks")) if n]
+        sizes = [counted(number, noun) for number, noun in ((rows, "row"), (chunks, "chunk")) if number]
         self._say(f"{name}: {' in '.join(sizes)}" if sizes else name)
 
     def advance(self, rows: int, chunks: int = 1) -> None:

@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
 from airflow_refresh_provider.core.columns import OP, VNODE, visible
+from airflow_refresh_provider.core.counted import counted
 from airflow_refresh_provider.core.plan import ChangeCounts, StagedTable, Target
 from airflow_refresh_provider.errors import Failed
 from airflow_refresh_provider.ports.engine import CompareTask, Comparison, KeyReport, Sample
@@ -100,13 +101,13 @@ def _check_target(spark: SparkSession, task: CompareTask) -> None:
     if report.duplicate_keys:
         raise _bad_target(
             "duplicate_target_key",
-            f"{report.duplicate_keys} keys occur more than once in the target {task.target.location}, "
+            f"the target {task.target.location} has more than one row for {counted(report.duplicate_keys, 'key')}, "
             f"such as {'; '.join(report.duplicate_examples)}",
         )
     if report.null_keys:
         raise _bad_target(
             "null_target_key",
-            f"{report.null_keys} rows of the target {task.target.location} have a NULL in the key, "
+            f"the target {task.target.location} has {counted(report.null_keys, 'row')} with NULL in the key, "
             f"such as {'; '.join(report.null_examples)}",
         )
 
@@ -126,7 +127,7 @@ def _check_places(task: CompareTask, target: Observation) -> None:
         table = sql.table(task.target.location)
         raise Failed(
             "misplaced_target_rows",
-            f"{misplaced} rows of the target {task.target.location} have a {VNODE} that is not their key's",
+            f"the target {task.target.location} has {counted(misplaced, 'row')} whose {VNODE} is not that of the key",
             left="The target was not changed by the comparison.",
             next="They were not written by a refresh, which fills the hidden columns. Remove them, then run again: "
             f"DELETE FROM {table} WHERE NOT ({VNODE} <=> {differences.vnode_of(task)})",

@@ -62,6 +62,6 @@ def unreachable(endpoint: Endpoint) -> Retry:
     return Retry(
         "spark_unreachable",
         f"no Spark Connect server answers at {endpoint.shown}",
-        left="Nothing was changed.",
+        left="No data was changed; a refresh that is in progress stands where its last commit left it.",
         next="Check the address and that the server runs, then run again.",
     )

@@ -189,8 +189,8 @@ def spoiled(lake: Path, here: Program, spark: str) -> Callable[..., Ended]:
 @pytest.mark.parametrize(
     ("text", "rows", "code", "said"),
     [
-        (KEPT, [*ROWS, (None, "a"), (None, "b")], (1, "null_key"), "2 rows of the query's result have NULL in the key"),
-        (KEPT, [*ROWS, *ROWS[:5]], (1, "duplicate_key"), "5 keys occur more than once"),
+        (KEPT, [*ROWS, (None, "a"), (None, "b")], (1, "null_key"), "has 2 rows with NULL in the key"),
+        (KEPT, [*ROWS, *ROWS[:5]], (1, "duplicate_key"), "has more than one row for 5 keys"),
         (KEPT.replace("k, v FROM", "k FROM"), ROWS, (3, "schema_change"), "column v (string) is in the target and no"),
         (KEPT.replace("v FROM", "length(v) AS v FROM"), ROWS, (3, "schema_change"), "was string and would become int"),
         (KEPT.replace("vnodes: 4", "vnodes: 8"), ROWS, (3, "vnodes_changed"), "has 4 vnodes for its life"),

@@ -109,9 +109,9 @@ def test_names_and_other_columns_do_not_make_a_key_unfit() -> None:
 
 def test_keys_are_refused_with_counts_and_examples() -> None:
     check_keys(0, 0, (), ())
-    with pytest.raises(Failed, match="2 rows of the query's result have NULL in the key, such as k=None"):
+    with pytest.raises(Failed, match="the query's result has 2 rows with NULL in the key, such as k=None"):
         check_keys(2, 5, ("k=None",), ("k=1",))
-    with pytest.raises(Failed, match="5 keys occur more than once in the query's result, such as k=1; k=2"):
+    with pytest.raises(Failed, match="the query's result has more than one row for 5 keys, such as k=1; k=2"):
         check_keys(0, 5, (), ("k=1", "k=2"))
 
 

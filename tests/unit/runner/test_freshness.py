@@ -228,7 +228,7 @@ def test_scheduled_refreshes_that_keep_failing_suspend_the_definition() -> None:
         assert made.record.suspended is None
     fail(made, SCHEDULED)
     assert made.record.suspended is not None
-    assert "3 scheduled refreshes in a row have failed, the last because 1 keys occur more than once" in (
+    assert "3 scheduled refreshes in a row have failed, the last because the query's result has more than one row" in (
         made.record.suspended
     )
     with pytest.raises(Refused, match="is suspended"):

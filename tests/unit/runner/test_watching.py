@@ -109,6 +109,6 @@ def test_how_much_there_is_to_do_is_told_of_a_first_load_too() -> None:
     world.become(*[row(i) for i in range(11)])
     Refreshes(watching).run(NAME, ONE)
     assert [line for line in said if line.startswith("merge")] == [
-        "merge: 9 rows in 1 chunks",
-        "merge: 2 rows in 1 chunks",
+        "merge: 9 rows in 1 chunk",
+        "merge: 2 rows in 1 chunk",
     ]

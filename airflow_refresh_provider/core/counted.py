@@ -1,0 +1,8 @@
+"""Numbers of things as people are told them."""
+
+from __future__ import annotations
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 row`, `2,000 rows`: the noun is one of those that take an s."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
