@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from airflow_refresh_provider.cli.call import Call
 from airflow_refresh_provider.cli.models import Validated
+from airflow_refresh_provider.core.cascade import feeders_first
 from airflow_refresh_provider.core.definition import Definition
 from airflow_refresh_provider.core.results import DefinitionStatus, Dropped, Registration
 from airflow_refresh_provider.errors import Invalid, RefreshError
@@ -15,8 +16,8 @@ def validate(_call: Call, file: list[str]) -> list[Validated]:
 
 
 def register(call: Call, file: list[str]) -> list[Registration]:
-    """Store definitions. All files are checked before the first is stored."""
-    definitions = [definition for _, definition in _read_all(file)]
+    """Store definitions. All files are checked before the first is stored, and what feeds others comes first."""
+    definitions = [link.definition for link in feeders_first([definition for _, definition in _read_all(file)])]
     refreshes = call.refreshes()
     done: list[Registration] = []
     for definition in definitions:

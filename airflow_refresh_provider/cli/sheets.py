@@ -27,6 +27,7 @@ from airflow_refresh_provider.core.results import (
     Rows,
     RunResult,
     RunStatus,
+    VnodeProgress,
 )
 from airflow_refresh_provider.core.stored import Stored
 
@@ -174,7 +175,7 @@ def _(value: CascadeResult) -> Sheet:
 @facts.register
 def _(value: ProgressReport) -> Sheet:
     """The report, and a line for each vnode below it."""
-    notes = tuple(f"vnode {v.vnode}: {v.stage}, unit {v.unit}, chunk {v.chunk}, {_rows(v.rows)}" for v in value.vnodes)
+    notes = tuple(f"{_vnode(v)}{v.stage}, unit {v.unit}, chunk {v.chunk}, {_rows(v.rows)}" for v in value.vnodes)
     return _facts(line(value).items(), notes)
 
 
@@ -311,6 +312,11 @@ def _far(run: RunStatus) -> str:
 
 def _mode(result: RunResult) -> str:
     return f"{result.mode}: {result.mode_reason}" if result.mode_reason else result.mode
+
+
+def _vnode(progress: VnodeProgress) -> str:
+    """Which vnode; a negative number stands for all of them."""
+    return f"vnode {progress.vnode}: " if progress.vnode >= 0 else ""
 
 
 def _rows(rows: Rows | ChangeCounts) -> str:

@@ -35,14 +35,19 @@ class Link(Stored):
 def ordered(definitions: Iterable[Definition]) -> tuple[Link, ...]:
     """Every definition after those that feed it, otherwise as given. Raises Invalid for a cycle or equal names."""
     given = list(definitions)
-    makers = {definition.target: definition.name for definition in given}
-    if len({definition.name for definition in given}) < len(given) or len(makers) < len(given):
+    if len({d.name for d in given}) < len(given) or len({d.target for d in given}) < len(given):
         raise Invalid(
             "cascade_ambiguous",
             "two definitions of a cascade have one name, or one target",
             next="Give each definition a name and a target of its own.",
         )
-    waiting = {d.name: Link(definition=d, parents=_parents(d, makers)) for d in given}
+    return feeders_first(given)
+
+
+def feeders_first(definitions: Collection[Definition]) -> tuple[Link, ...]:
+    """As `ordered`, for definitions of different names that nobody has looked at. Raises Invalid for a cycle."""
+    makers = {definition.target: definition.name for definition in definitions}
+    waiting = {d.name: Link(definition=d, parents=_parents(d, makers)) for d in definitions}
     done: dict[str, Link] = {}
     while waiting:
         ready = [name for name, link in waiting.items() if done.keys() >= set(link.parents)]

@@ -118,7 +118,7 @@ def told(cause: Cause, behind: Iterable[Behind], suspended: str | None = None, r
         case Cause.REDEFINED:
             return "its definition has changed since the last refresh"
         case Cause.OVERWRITTEN:
-            return "somebody else has written the target since the last refresh"
+            return "the target is gone, or somebody else has written it since the last refresh"
         case Cause.INTERRUPTED:
             return "a refresh was left unfinished"
         case Cause.NOTHING_NEW:

@@ -49,15 +49,15 @@ class Decision(Stored):
 
 
 class Facts(Stored):
-    """What was found out about an unfinished run after it was fenced. `unreadable` names the first lost input.
+    """What was found out about an unfinished run after it was fenced.
 
-    `let_go`: its last owner did not just vanish.
+    `hopeless`: why its pins cannot bring it to its end. `let_go`: its last owner did not just vanish.
     """
 
     sealed: bool
     definition_changed: bool
     target_replaced: bool
-    unreadable: str | None
+    hopeless: str | None
     wish: OnInterrupted
     let_go: bool = False
 
@@ -96,8 +96,8 @@ def next_step(record: Record, facts: Facts) -> Decision:
         return Decision(step=Step.ABANDON, reason="the definition was changed while the run was interrupted")
     if facts.wish is OnInterrupted.RESTART:
         return Decision(step=Step.ABANDON, reason="a restart was asked for")
-    if facts.unreadable:
-        return Decision(step=Step.ABANDON, reason=f"the pinned input cannot be read any more: {facts.unreadable}")
+    if facts.hopeless:
+        return Decision(step=Step.ABANDON, reason=f"it cannot be finished at its input versions: {facts.hopeless}")
     if facts.let_go:
         return Decision(step=Step.RESUME, reason="the run was paused or stopped, or had failed, before its end")
     return Decision(step=Step.RESUME, reason="the owner of the run was gone")

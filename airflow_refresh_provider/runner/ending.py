@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from airflow_refresh_provider.core.lifecycle import TRANSITIONS, Event, State
-from airflow_refresh_provider.core.policy import KEY_ERRORS, SURROUNDINGS, UNREADABLE
+from airflow_refresh_provider.core.policy import HOPELESS, KEY_ERRORS, SURROUNDINGS
 from airflow_refresh_provider.core.record import Record
 from airflow_refresh_provider.core.request import Request
 from airflow_refresh_provider.core.results import HistoryEntry, Outcome, RunResult
@@ -84,15 +84,15 @@ def let_go_on_failure(tenure: Tenure) -> Iterator[None]:
 
 
 def note_failure(tenure: Tenure, error: RefreshError) -> None:
-    """Say of a run that is kept what trying again does not mend: an input that is gone, a scheduled refresh failed."""
-    lost = error.message if error.code in UNREADABLE else None
+    """Say of a run that is kept what trying again does not mend: its pins are of no use, a scheduled refresh failed."""
+    hopeless = error.message if error.code in HOPELESS else None
 
     def change(record: Record) -> Record:
         run = record.run
         assert run is not None
-        counts_here = run.scheduled and run.lost_input is None and run.failed_in != run.generation
+        counts_here = run.scheduled and run.hopeless is None and run.failed_in != run.generation
         counted = after_failure(record, error.message) if counts_here else {}
-        noted = record.with_run(Event.LOSE, lost_input=run.lost_input or lost, failed_in=run.generation)
+        noted = record.with_run(Event.LOSE, hopeless=run.hopeless or hopeless, failed_in=run.generation)
         return noted.model_copy(update=counted)
 
     with suppress(RefreshError):  # what went wrong before is what the caller has to hear

@@ -7,11 +7,12 @@ from airflow_refresh_provider.core.inputs import Input
 from airflow_refresh_provider.core.pins import DeltaPin, FilesPin, Pin, VersionVector, same_versions
 from airflow_refresh_provider.core.plan import Plan
 from airflow_refresh_provider.core.record import Run
-from airflow_refresh_provider.errors import Failed, Refused
+from airflow_refresh_provider.errors import Failed, Invalid, Refused
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.engine import Source
 from airflow_refresh_provider.runner import targets
 
+_NOT_PUBLISHED = "input_not_published"
 _FEW_FILES = 16
 """So many files Spark lists, one after the other, sooner than it works out the state of a table."""
 
@@ -25,9 +26,27 @@ def pin(ports: Ports, definition: Definition) -> VersionVector:
     return {name: newest(ports, name, read) for name, read in definition.inputs.items()}
 
 
+def check(ports: Ports, definition: Definition) -> None:
+    """Raises what `pin` raises, but not of inputs that other definitions have yet to make."""
+    for name, read in definition.inputs.items():
+        try:
+            newest(ports, name, read)
+        except Refused as error:
+            if error.code != _NOT_PUBLISHED:
+                raise
+
+
 def newest(ports: Ports, name: str, read: Input) -> Pin:
     """What one input is now; see `pin`."""
-    return _whole(ports, name, ports.inputs.pin(name, read.expanded(ports.environment)))
+    place = read.expanded(ports.environment)
+    try:
+        found = ports.inputs.pin(name, place)
+    except Invalid as error:
+        maker = _maker(ports, place) if error.code == "input_missing" else None
+        if maker is None:
+            raise
+        raise _not_published(name, maker) from None
+    return _whole(ports, name, found)
 
 
 def as_asked(ports: Ports, pins: VersionVector, asked: VersionVector, applied: VersionVector) -> VersionVector:
@@ -143,9 +162,18 @@ def _whole(ports: Ports, name: str, pinned: Pin) -> Pin:
     if facts is None or record is None:
         return pinned
     if record.published is None or record.published.target_id != facts.table_id:
-        raise Refused(
-            "input_not_published",
-            f"the input {name} is the target of {record.name}, which has not been refreshed yet",
-            next=f"Refresh it first: `airflow-refresh run {record.name}`.",
-        )
+        raise _not_published(name, record.name)
     return pinned.model_copy(update={"version": record.published.version})
+
+
+def _maker(ports: Ports, place: Input) -> str | None:
+    """The definition whose target belongs there."""
+    return next((r.name for r in ports.store.records() if r.definition.target == place.path), None)
+
+
+def _not_published(name: str, maker: str) -> Refused:
+    return Refused(
+        _NOT_PUBLISHED,
+        f"the input {name} is the target of {maker}, which has not been refreshed yet",
+        next=f"Refresh it first: `airflow-refresh run {maker}`, or all that feeds this definition with `cascade`.",
+    )

@@ -26,7 +26,7 @@ def register(ports: Ports, definition: Definition) -> Registration:
         return _registration(definition, "unchanged")
     queries.check(definition)
     check_storage(definition)
-    inputs.pin(ports, definition)
+    inputs.check(ports, definition)
     for other in ports.store.records():
         if other.name != definition.name and other.definition.target == definition.target:
             raise Refused(

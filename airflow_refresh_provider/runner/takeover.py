@@ -230,15 +230,15 @@ def _judged(tenure: Tenure, old: Run, request: Request, *, gone: bool) -> Decisi
         sealed=sealed,
         definition_changed=record.definition.hash != old.definition.hash,
         target_replaced=gone,
-        unreadable=None if sealed or old.published else _lost_input(tenure.ports, old),
+        hopeless=None if sealed or old.published else _hopeless(tenure.ports, old),
         let_go=old.lease.owner is None and old.lease.parked_until is None,
         wish=OnInterrupted.RESUME if old.origin and old.origin == request.origin else request.on_interrupted,
     )
     return next_step(record, facts)
 
 
-def _lost_input(ports: Ports, run: Run) -> str | None:
-    return run.lost_input or inputs.unreadable(ports, run.plan.pins)
+def _hopeless(ports: Ports, run: Run) -> str | None:
+    return run.hopeless or inputs.unreadable(ports, run.plan.pins)
 
 
 @dataclass(frozen=True)

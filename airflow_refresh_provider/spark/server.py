@@ -21,12 +21,12 @@ import psutil
 from airflow_refresh_provider.errors import Failed, Refused, Retry
 from airflow_refresh_provider.spark import process as processes
 from airflow_refresh_provider.spark.endpoint import ANSWER_SECONDS, Endpoint, answers
-from airflow_refresh_provider.spark.installation import find
+from airflow_refresh_provider.spark.installation import Installation, find
 from airflow_refresh_provider.spark.jars import delta_jars
 from airflow_refresh_provider.spark.launch import Home, ServerOptions, command, write_log4j2
 from airflow_refresh_provider.spark.os_lock import try_lock
 from airflow_refresh_provider.spark.process import ServerProcess
-from airflow_refresh_provider.spark.server_log import failure
+from airflow_refresh_provider.spark.server_log import PORT_TAKEN, failure
 
 __all__ = ["EmbeddedServer", "ServerOptions", "ServerStatus"]
 
@@ -35,6 +35,8 @@ _SILENT_SECONDS = 8.0
 """How long a server that once answered may be silent before a caller gives up on it."""
 
 _LOOK_EVERY = 0.1
+_PORTS = 3
+"""On so many ports it is tried: a port is free when it is chosen, and taken some seconds later."""
 
 
 @dataclass(frozen=True)
@@ -110,9 +112,18 @@ class EmbeddedServer:
             time.sleep(_LOOK_EVERY)
 
     def _start(self, lock: int) -> Endpoint:
-        """Start the JVM. The caller holds the lock, so nobody else uses the folder."""
+        """Start the JVM, and again where another program was quicker to take its port. The caller holds the lock."""
         installation = find(os.environ)
         jars = delta_jars(installation, os.environ)
+        for _ in range(_PORTS - 1):
+            try:
+                return self._started(lock, installation, jars)
+            except Retry as error:
+                if error.code != PORT_TAKEN:
+                    raise
+        return self._started(lock, installation, jars)
+
+    def _started(self, lock: int, installation: Installation, jars: list[Path]) -> Endpoint:
         self._prepare()
         port = _free_port()
         with self._home.log.open("wb") as log:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from airflow_refresh_provider.errors import Failed, RefreshError, Retry
 
+PORT_TAKEN = "spark_port"
 _LEFT = "No server was started; nothing was changed."
 _TAIL_BYTES = 200_000
 
@@ -23,11 +24,11 @@ class _Cause:
 
 _CAUSES = (
     _Cause(
-        "spark_port",
+        PORT_TAKEN,
         Retry,
         re.compile(r"BindException|Address already in use"),
-        "its port was taken by another program in the meantime",
-        "Run again: another port is chosen each time.",
+        "each port that was free was taken by another program before the server had it",
+        "Run again: other ports are chosen each time.",
     ),
     _Cause(
         "spark_memory",

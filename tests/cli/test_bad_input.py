@@ -149,6 +149,28 @@ def test_a_query_that_spark_refuses_is_told_with_its_place(registered: Path, pro
     assert not (registered / "gold").exists()
 
 
+def test_a_value_that_cannot_be_computed_is_corrected_and_the_next_run_reads_it_anew(
+    here: Program, spark: str, tmp_path: Path
+) -> None:
+    text = KEPT.replace("v FROM", "CAST(v AS INT) AS v FROM").replace("layout: vnode\nvnodes: 4\n", "")
+    (tmp_path / "kept.yaml").write_text(text)
+    places = ("--control", str(tmp_path / "control"), "--spark", spark, "--output", "json")
+    for value in ("x", "y", "2"):
+        rows = pa.table({"k": pa.array([1, 2], pa.int64()), "v": ["1", value]})
+        write_deltalake(str(tmp_path / "silver" / "rows"), rows, mode="overwrite")
+        here("register", str(tmp_path / "kept.yaml"), *places)
+        ended = here("run", "kept", *places)
+        if value == "2":
+            assert ended.json["rows"]["inserted"] == 2, ended.out
+        else:
+            error = error_of(ended)
+            assert (ended.code, error["code"]) == (1, "bad_value")
+            assert f"'{value}'" in error["message"]
+            assert "try_cast" in error["next"]
+    outcomes = [run["outcome"] for run in here("history", "kept", *places[:2], "--output", "json").json]
+    assert outcomes == ["succeeded", "abandoned", "abandoned"]
+
+
 KEPT = """\
 name: kept
 target: gold/kept

@@ -54,6 +54,21 @@ def test_people_see_a_line_for_each(here: Program) -> None:
     assert [line.split()[0] for line in lines] == ["apart", "people_copy", "again"]
 
 
+def test_a_chain_is_registered_and_refreshed_before_any_of_its_targets_exists(world: World, here: Program) -> None:
+    again = world.write("again", READS_COPY)
+    assert here("register", again, world.write()).code == 0
+    alone = here("run", "again", "--output", "json")
+    assert (alone.code, alone.json["error"]["code"]) == (3, "input_not_published")
+    assert "people_copy" in alone.json["error"]["message"]
+    found = CascadeResult.model_validate(here("cascade", "again", "--output", "json").json)
+    assert steps(found) == [("people_copy", "succeeded"), ("again", "succeeded")]
+
+
+def test_an_input_that_no_definition_makes_has_to_be_there(world: World, here: Program) -> None:
+    ended = here("register", world.write("again", READS_COPY), "--output", "json")
+    assert (ended.code, ended.json["error"]["code"]) == (2, "input_missing")
+
+
 def test_one_that_fails_stops_those_it_feeds_and_says_what_to_do(chain: World, here: Program) -> None:
     chain.lake.append(chain.people, [{"id": 1, "name": "twice"}])
     ended = here("cascade", "again", "--output", "json")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -15,6 +16,7 @@ import psutil
 import pytest
 
 from airflow_refresh_provider.errors import Failed, Refused
+from airflow_refresh_provider.spark import server as server_module
 from airflow_refresh_provider.spark.os_lock import try_lock
 from airflow_refresh_provider.spark.server import EmbeddedServer, ServerOptions
 from airflow_refresh_provider.spark.sessions import close, connect, interrupt, release
@@ -224,6 +226,24 @@ def test_stopping_ends_the_server_once_and_frees_its_lock(server: EmbeddedServer
     lock = try_lock(home / "writer.lock")
     assert lock is not None
     os.close(lock)
+
+
+def test_a_port_that_somebody_took_in_the_meantime_is_exchanged_for_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    free_port = server_module._free_port
+    with socket.create_server(("127.0.0.1", 0)) as somebody:
+        taken = somebody.getsockname()[1]
+        chosen = iter((taken, free_port()))
+        monkeypatch.setattr(server_module, "_free_port", lambda: next(chosen))
+        server = EmbeddedServer(tmp_path, _OPTIONS)
+        try:
+            url = server.ensure().url
+        finally:
+            server.stop()
+    assert str(taken) not in url
+    assert next(chosen, None) is None
+    assert "BindException" in (tmp_path / "server.last.log").read_text()
 
 
 def test_a_heap_that_is_too_small_is_named_as_the_cause(tmp_path: Path) -> None:

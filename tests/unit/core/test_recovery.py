@@ -38,7 +38,7 @@ def facts(**changes: Any) -> Facts:
         "sealed": False,
         "definition_changed": False,
         "target_replaced": False,
-        "unreadable": None,
+        "hopeless": None,
         "wish": OnInterrupted.RESUME,
     }
     return Facts(**(given | changes))
@@ -79,7 +79,7 @@ EVERYTHING = {
     "target_replaced": True,
     "definition_changed": True,
     "wish": OnInterrupted.RESTART,
-    "unreadable": "x: gone",
+    "hopeless": "x: gone",
 }
 
 
@@ -92,7 +92,7 @@ def test_facts_outrank_each_other_in_a_fixed_order() -> None:
         ("target_replaced", False),
         ("definition_changed", False),
         ("wish", OnInterrupted.RESUME),
-        ("unreadable", None),
+        ("hopeless", None),
     ):
         decision = next_step(record(), facts(**left))
         assert decision.step is Step.ABANDON

@@ -174,7 +174,7 @@ def test_by_hand_means_never_by_itself() -> None:
     made.lake.rewrite(TARGET, lambda r: r | {"v": "stranger"})
     report = made.refreshes.due(NAME)
     assert (report.due, report.cause) == (False, "manual")
-    assert "somebody else has written the target" in report.reason
+    assert "somebody else has written it" in report.reason
 
 
 def test_an_input_that_is_a_target_names_its_definition() -> None:

@@ -30,7 +30,7 @@ def test_a_run_is_abandoned_when_its_definition_changed() -> None:
     ("happens", "reason"),
     [
         (lambda w: w.lake.remove(TARGET), "no longer the table"),
-        (lambda w: setattr(w.lake.table(INPUT), "oldest", 9), "cannot be read any more"),
+        (lambda w: setattr(w.lake.table(INPUT), "oldest", 9), "cannot be finished"),
         (lambda w: setattr(w.lake.table(TARGET), "oldest", len(w.commits)), "no longer reaches back"),
     ],
     ids=["target dropped", "input gone", "log cleaned"],
@@ -42,15 +42,15 @@ def test_a_run_that_cannot_go_on_is_abandoned_with_its_reason(happens: Any, reas
     world.die(world.ports)
     happens(world)
     world.lake.append(INPUT, [row(60)])
-    if "cannot be read" in reason:
+    if "cannot be finished" in reason:
         world.lake.table(INPUT).oldest = len(world.lake.table(INPUT).versions) - 1
     world.another()
     assert world.fresh()
     assert reason in (world.refreshes.history(NAME)[1].reason or "")
 
 
-@pytest.mark.parametrize("code", ["input_missing", "input_unreadable"])
-def test_a_run_that_cannot_read_its_inputs_any_more_is_given_up_by_the_next(code: str) -> None:
+@pytest.mark.parametrize("code", ["input_missing", "input_unreadable", "bad_value"])
+def test_a_run_that_its_inputs_cannot_bring_to_an_end_is_given_up_by_the_next(code: str) -> None:
     world = World(row(1))
     world.run()
     world.become(row(1, "b"))
@@ -61,7 +61,7 @@ def test_a_run_that_cannot_read_its_inputs_any_more_is_given_up_by_the_next(code
     result = world.another()
     assert result.run_id != kept and not result.resumed
     assert next(e.reason for e in world.refreshes.history(NAME) if e.run_id == kept) == (
-        "the pinned input cannot be read any more: x has no files any more"
+        "it cannot be finished at its input versions: x has no files any more"
     )
     assert world.fresh()
 

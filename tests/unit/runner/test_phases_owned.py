@@ -74,7 +74,7 @@ def test_a_scheduled_run_does_not_hide_that_somebody_else_is_at_it() -> None:
 
 def test_units_that_fail_count_once_for_each_scheduled_run_and_suspend_in_the_end() -> None:
     world = changed(refresh={"interval": "1 h", "suspend_after": 2}, **BY_VNODE)
-    wrong = Failed("bad_value", "a row cannot be computed", left="as it was", next="mend it")
+    wrong = Failed("spark_failed", "an executor was lost", left="as it was", next="mend it")
     for failures, origin in ((1, "dag/one"), (2, "dag/two")):
         request = Request(origin=origin, scheduled=True)
         started(world, request)
