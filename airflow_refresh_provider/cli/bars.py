@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TextIO
 
-from airflow_refresh_provider.core.counted import counted
+from airflow_refresh_provider.core.counted import sizes
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -93,5 +93,5 @@ class Bars:
 
 
 def _size(rows: int | None, chunks: int | None) -> str:
-    known = [counted(number, noun) for number, noun in ((rows, "row"), (chunks, "chunk")) if number]
+    known = sizes(rows, chunks)
     return f": {', '.join(known)}" if known else ""

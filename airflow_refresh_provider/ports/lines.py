@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from airflow_refresh_provider.core.counted import counted
+from airflow_refresh_provider.core.counted import sizes
 from airflow_refresh_provider.ports.watch import Committed
 
 _SHORT_ID = 8
@@ -30,8 +30,8 @@ class Lines:
         with self._lock:
             self._stage, self._total = name, chunks
             self._began, self._rows, self._done = time.monotonic(), 0, 0
-        sizes = [counted(number, noun) for number, noun in ((rows, "row"), (chunks, "chunk")) if number]
-        self._say(f"{name}: {' in '.join(sizes)}" if sizes else name)
+        known = sizes(rows, chunks)
+        self._say(f"{name}: {' in '.join(known)}" if known else name)
 
     def advance(self, rows: int, chunks: int = 1) -> None:
         """Parts are done: how many of how many."""

@@ -45,7 +45,7 @@ def newest(ports: Ports, name: str, read: Input) -> Pin:
         maker = _maker(ports, place) if error.code == "input_missing" else None
         if maker is None:
             raise
-        raise _not_published(name, maker) from None
+        raise _not_published(name, maker, "is not there") from None
     return _whole(ports, name, found)
 
 
@@ -162,7 +162,7 @@ def _whole(ports: Ports, name: str, pinned: Pin) -> Pin:
     if facts is None or record is None:
         return pinned
     if record.published is None or record.published.target_id != facts.table_id:
-        raise _not_published(name, record.name)
+        raise _not_published(name, record.name, "has not been refreshed yet")
     return pinned.model_copy(update={"version": record.published.version})
 
 
@@ -171,9 +171,9 @@ def _maker(ports: Ports, place: Input) -> str | None:
     return next((r.name for r in ports.store.records() if r.definition.target == place.path), None)
 
 
-def _not_published(name: str, maker: str) -> Refused:
+def _not_published(name: str, maker: str, why: str) -> Refused:
     return Refused(
         _NOT_PUBLISHED,
-        f"the input {name} is the target of {maker}, which has not been refreshed yet",
+        f"the input {name}, which is the target of {maker}, {why}",
         next=f"Refresh it first: `airflow-refresh run {maker}`, or all that feeds this definition with `cascade`.",
     )

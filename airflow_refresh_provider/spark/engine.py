@@ -105,7 +105,7 @@ class SparkEngineSession:
             return windows.read(self._spark, task)
 
     def apply(self, task: ApplyTask) -> None:
-        with self._act("The target has the chunks that were committed before, and nothing of this one.", task.source):
+        with self._act("The target has every chunk that was committed, and nothing of any other.", task.source):
             apply.apply(self._spark, task)
 
     def samples(

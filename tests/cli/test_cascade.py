@@ -64,6 +64,14 @@ def test_a_chain_is_registered_and_refreshed_before_any_of_its_targets_exists(wo
     assert steps(found) == [("people_copy", "succeeded"), ("again", "succeeded")]
 
 
+def test_a_target_that_was_deleted_is_said_to_be_gone_and_whose_it_was(chain: World, here: Program) -> None:
+    chain.lake.remove(str(chain.folder / "gold" / "people_copy"))
+    ended = here("run", "again", "--output", "json")
+    error = ended.json["error"]
+    assert (ended.code, error["code"]) == (3, "input_not_published")
+    assert "the target of people_copy, is not there" in error["message"]
+
+
 def test_an_input_that_no_definition_makes_has_to_be_there(world: World, here: Program) -> None:
     ended = here("register", world.write("again", READS_COPY), "--output", "json")
     assert (ended.code, ended.json["error"]["code"]) == (2, "input_missing")

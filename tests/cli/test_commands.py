@@ -163,6 +163,14 @@ def test_progress_of_a_vnode_tells_nothing_that_is_not_counted_by_vnode(register
     assert "chunk 1, 1 inserted, 0 updated, 0 deleted\n" in here("progress", "people_copy").out
 
 
+@pytest.mark.usefixtures("registered")
+def test_progress_of_a_chunk_of_all_vnodes_names_none(here: Program) -> None:
+    here("run", "people_copy")
+    (progress,) = here("progress", "people_copy", "--output", "json").json["vnodes"]
+    assert progress["vnode"] < 0
+    assert "vnode" not in here("progress", "people_copy").out
+
+
 def test_recovering_looks_at_every_definition(registered: World, here: Program) -> None:
     here("register", registered.write("other", DEFINITION))
     ended = here("recover", "--output", "json")

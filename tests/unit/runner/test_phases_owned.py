@@ -222,11 +222,12 @@ def test_the_run_of_somebody_else_is_not_interrupted() -> None:
     loaded(world, OTHER)
 
 
-def test_a_unit_that_cannot_read_its_inputs_any_more_has_the_run_given_up() -> None:
+@pytest.mark.parametrize("code", ["input_missing", "bad_value"])
+def test_a_unit_to_which_its_inputs_are_of_no_use_has_the_run_given_up(code: str) -> None:
     world = changed(**BY_VNODE)
     started(world)
     first, *_ = loaded(world)
-    gone = Failed("input_missing", "x has no files any more", left="as it was", next="restore them")
+    gone = Failed(code, "x has no files any more", left="as it was", next="restore them")
     with at(world.lake, "begin /gold", lambda: gone), pytest.raises(Failed):
         merged(world, first)
     assert phases.interrupt(world.process(), NAME, MINE)
