@@ -1,4 +1,4 @@
-"""Spark sessions under ids that the caller chose: opened, interrupted, released, and ended within bounds.
+"""Spark sessions under ids that the caller chose: opened, released by anybody, and ended within bounds.
 
 pyspark's own client retries a dead server for ten minutes and waits at exit for one that hangs. Sessions from here
 give up after seconds, and their small calls have deadlines; statements may take as long as they like.
@@ -10,7 +10,7 @@ import atexit
 import logging
 import os
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from typing import Any, cast
 from weakref import WeakSet
@@ -32,7 +32,6 @@ __all__ = [
     "close",
     "configure",
     "connect",
-    "interrupt",
     "interrupt_classic",
     "open_classic",
     "release",
@@ -110,11 +109,6 @@ def close(session: SparkSession) -> None:
     session.stop()
 
 
-def interrupt(endpoint: Endpoint, session_id: str) -> None:
-    """Stop the statements of a session that is open somewhere; a server that is gone, or an ended session, has none."""
-    _visit(endpoint, session_id, lambda session: session.interruptAll())
-
-
 def interrupt_classic(session: SparkSession) -> None:
     """Stop the statements of a session within this application, whose Java may be gone and they with it."""
     with suppress(*SPARK_ERRORS):
@@ -122,26 +116,21 @@ def interrupt_classic(session: SparkSession) -> None:
 
 
 def release(endpoint: Endpoint, session_id: str) -> None:
-    """End anybody's session and its statements, so that its id can never be opened again on that server."""
+    """End anybody's session and its statements, so that its id can never be opened again on that server.
 
-    def end(session: SparkSession) -> None:
-        # Only a session that the server has seen is remembered as ended, so it is called first.
-        session.conf.get("spark.sql.session.timeZone")
-        session.interruptAll()
-        session.client.release_session()
-
-    _visit(endpoint, session_id, end)
-
-
-def _visit(endpoint: Endpoint, session_id: str, act: Callable[[SparkSession], object]) -> None:
-    """Do something to a session of whomever; one that is not there any more needs nothing done."""
+    To interrupt statements alone is not enough: Spark does so once, and a statement that misses it goes on. One whose
+    session has ended is ended by the server (ADR 23). A server that is gone has no session, one that ended stays ended.
+    """
     if not answers(endpoint):
         _log.info("session %s: no server at %s", session_id, endpoint.shown)
         return
     _quieten()
     session = _session(endpoint, session_id)
     try:
-        act(session)
+        # Only a session that the server has seen is remembered as ended, so it is called first.
+        session.conf.get("spark.sql.session.timeZone")
+        session.interruptAll()
+        session.client.release_session()
     except SPARK_ERRORS as error:
         fault = fault_of(error)
         if fault.kind not in (FaultKind.SESSION_GONE, FaultKind.UNREACHABLE):

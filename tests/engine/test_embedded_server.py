@@ -19,7 +19,7 @@ from airflow_refresh_provider.errors import Failed, Refused
 from airflow_refresh_provider.spark import server as server_module
 from airflow_refresh_provider.spark.os_lock import try_lock
 from airflow_refresh_provider.spark.server import EmbeddedServer, ServerOptions
-from airflow_refresh_provider.spark.sessions import close, connect, interrupt, release
+from airflow_refresh_provider.spark.sessions import close, connect, release
 
 _OPTIONS = ServerOptions(memory="1g")
 _TALKATIVE = ServerOptions(memory="1g", extra_conf={"spark.log.level": "INFO"})
@@ -207,7 +207,6 @@ def test_a_killed_server_frees_its_lock_hangs_nobody_and_is_followed_by_another(
     assert (killer.returncode, out, err) == (0, "", "")
 
     close(session)
-    interrupt(endpoint, session_id)
     release(endpoint, session_id)
     assert not server.status().running
     lock = try_lock(home / "writer.lock")

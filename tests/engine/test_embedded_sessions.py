@@ -1,9 +1,10 @@
-"""Sessions on a real server: opened under chosen ids, interrupted and released by others."""
+"""Sessions on a real server: opened under chosen ids, released with their statements by others."""
 
 from __future__ import annotations
 
 import socket
 import threading
+import time
 import uuid
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 from airflow_refresh_provider.errors import Retry
 from airflow_refresh_provider.spark.endpoint import Endpoint
 from airflow_refresh_provider.spark.faults import translated
-from airflow_refresh_provider.spark.sessions import SESSION_CONFS, close, connect, interrupt, release
+from airflow_refresh_provider.spark.sessions import SESSION_CONFS, close, connect, release
 
 _FOR_EVER = "SELECT sum(a.id * b.id % 7) FROM range(10000000) a CROSS JOIN range(1000000) b"
 
@@ -47,36 +48,24 @@ def test_a_session_has_the_confs_that_the_engine_relies_on(open_session: Open) -
     assert {name: session.conf.get(name) for name in SESSION_CONFS} == SESSION_CONFS
 
 
-@pytest.mark.timeout(60)
-@pytest.mark.parametrize(
-    ("act", "codes"),
-    [
-        pytest.param(interrupt, {"statement_cancelled"}, id="interrupt"),
-        # Which of the two a client hears depends on whether its stream or its session is taken down first.
-        pytest.param(release, {"statement_cancelled", "session_lost"}, id="release"),
-    ],
-)
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("moment", [0.0, 0.1, 0.3])
 def test_anybody_ends_a_statement_that_another_session_runs(
-    open_session: Open, spark_server: Endpoint, act: Callable[[Endpoint, str], None], codes: set[str]
+    open_session: Open, spark_server: Endpoint, moment: float
 ) -> None:
     session = open_session()
     ended: list[str] = []
     started, thread = _started(session), _run(session, ended)
     assert started.wait(30)
+    time.sleep(moment)  # Spark loses an interruption between two stages now and then
 
-    act(spark_server, session.session_id)
+    release(spark_server, session.session_id)
 
     thread.join(30)
     assert len(ended) == 1
-    assert codes.issuperset(ended)
-
-
-def test_an_interrupted_session_goes_on_working(open_session: Open, spark_server: Endpoint) -> None:
-    session = open_session()
-
-    interrupt(spark_server, session.session_id)
-
-    assert session.sql("SELECT 1").first() == (1,)
+    # Which of the two a client hears depends on whether its stream or its session is taken down first.
+    assert ended[0] in {"statement_cancelled", "session_lost"}
+    assert open_session().sql("SELECT count(*) FROM range(0, 100, 1, 2)").first() == (100,), "its cores are not free"
 
 
 def test_a_released_session_is_lost_to_its_owner_and_to_everybody(open_session: Open, spark_server: Endpoint) -> None:
