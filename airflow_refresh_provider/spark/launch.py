@@ -35,6 +35,18 @@ _SHARED_CODE = {
     "spark.sql.codegen.cache.maxEntries": "2000",
 }
 
+_SHORT_MEMORY = {
+    # Spark remembers a thousand jobs, stages and statements, for a page that nobody can see here.
+    "spark.ui.enabled": "false",
+    "spark.ui.retainedJobs": "50",
+    "spark.ui.retainedStages": "50",
+    "spark.ui.retainedTasks": "1000",
+    "spark.sql.ui.retainedExecutions": "20",
+    # Delta keeps the log of each table for an hour, a megabyte or two; each run has a staging table of its own.
+    "spark.databricks.delta.delta.log.cacheSize": "100",
+}
+"""A server lives for months; what it keeps of refreshes that are over has a limit."""
+
 DRIVER = Path(__file__).parent / "driver" / "serve.py"
 _JAVA_VARIABLES = ("JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS")
 _MEMORY = re.compile(r"[1-9][0-9]*[mg]", re.IGNORECASE)
@@ -150,11 +162,11 @@ def _confs(home: Home, port: int, jars: list[Path], options: ServerOptions) -> d
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.connect.grpc.binding.address": "127.0.0.1",
         "spark.connect.grpc.binding.port": str(port),
-        "spark.ui.enabled": "false",
         "spark.local.dir": str(home.scratch),
         "spark.sql.warehouse.dir": str(home.root / "warehouse"),
         "spark.sql.shuffle.partitions": "8",
         **_SHARED_CODE,
+        **_SHORT_MEMORY,
         **DELTA_CONFS,
     }
 
