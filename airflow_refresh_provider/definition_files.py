@@ -44,10 +44,15 @@ def load_definitions(path: str | os.PathLike[str], *, strict: bool = False) -> t
 
 def read_definitions(path: str | os.PathLike[str]) -> tuple[Definition, ...]:
     """As a strict `load_definitions`, a relative path beginning at the current folder."""
+    return tuple(definition for _, definition in definitions_by_file(path))
+
+
+def definitions_by_file(path: str | os.PathLike[str]) -> tuple[tuple[Path, Definition], ...]:
+    """As `read_definitions`, each definition with its file."""
     found, errors = _read(Path(path))
     if errors:
         raise _together(errors)
-    return tuple(definition for _, definition in found)
+    return tuple(found)
 
 
 def _sound_and_broken(path: Path) -> tuple[Definition | Broken, ...]:

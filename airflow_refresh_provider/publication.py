@@ -6,7 +6,6 @@ import os
 from pathlib import Path
 
 from airflow_refresh_provider.core.stored import Stored
-from airflow_refresh_provider.errors import Failed
 
 
 class PublishedVersion(Stored):
@@ -22,7 +21,8 @@ def published(name: str, control: str | None = None) -> PublishedVersion:
     """The newest whole refresh of a definition. `control` defaults to the environment's; in Airflow `RefreshHook` knows
     the one of a connection.
 
-    Raises Invalid for an unknown name and Failed when nothing has been published yet. Needs no Spark.
+    Raises Invalid for an unknown name and Failed when nothing has been published yet, or is not there any more. Needs
+    no Spark.
     """
     from airflow_refresh_provider.compose import refreshes
     from airflow_refresh_provider.core.columns import HIDDEN
@@ -30,19 +30,12 @@ def published(name: str, control: str | None = None) -> PublishedVersion:
     from airflow_refresh_provider.places import resolve
 
     places = resolve(os.environ, str(Path.cwd()), control, None)
-    status = refreshes(places).show(name)
-    if status.published_version is None:
-        raise Failed(
-            "not_published",
-            f"{name} has not been refreshed yet",
-            left="There is no version to read.",
-            next=f"Refresh it: `airflow-refresh run {name}`.",
-        )
-    hidden = f" EXCEPT ({', '.join(HIDDEN)})" if status.definition.layout is Layout.VNODE else ""
-    location = status.target.replace("`", "``")
+    definition, done = refreshes(places).published(name)
+    hidden = f" EXCEPT ({', '.join(HIDDEN)})" if definition.layout is Layout.VNODE else ""
+    location = definition.target.replace("`", "``")
     return PublishedVersion(
         name=name,
-        target=status.target,
-        version=status.published_version,
-        sql=f"SELECT *{hidden} FROM delta.`{location}` VERSION AS OF {status.published_version}",
+        target=definition.target,
+        version=done.version,
+        sql=f"SELECT *{hidden} FROM delta.`{location}` VERSION AS OF {done.version}",
     )

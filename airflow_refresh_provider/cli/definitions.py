@@ -47,19 +47,19 @@ def drop(call: Call, name: str, delete_target: bool, stop: bool) -> Dropped:
 
 
 def _read_all(paths: list[str]) -> list[tuple[str, Definition]]:
-    """Definitions of all files, each with the path it was given by. Raises Invalid."""
-    from airflow_refresh_provider.definition_files import read_definitions
+    """Definitions of all files, each with its file. Raises Invalid."""
+    from airflow_refresh_provider.definition_files import definitions_by_file
 
     found: dict[str, tuple[str, Definition]] = {}
     for path in paths:
-        for definition in read_definitions(path):
+        for file, definition in definitions_by_file(path):
             if definition.name in found:
                 raise Invalid(
                     "definition_invalid",
-                    f"{path}: the name {definition.name} is already used in {found[definition.name][0]}",
+                    f"{file}: the name {definition.name} is already used in {found[definition.name][0]}",
                     next="Give each definition a name of its own.",
                 )
-            found[definition.name] = (path, definition)
+            found[definition.name] = (str(file), definition)
     return list(found.values())
 
 

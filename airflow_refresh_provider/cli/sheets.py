@@ -243,6 +243,8 @@ def _(value: Freshness) -> dict[str, Cell]:
 def _behind(value: Freshness) -> str:
     if value.error:
         return "not known, see below"
+    if value.nothing_to_read:
+        return value.nothing_to_read
     wanted = "" if value.target_lag_seconds is None else f" of {_duration(value.target_lag_seconds)}"
     behind = "never refreshed" if value.lag_seconds is None else f"{_duration(value.lag_seconds)}{wanted}"
     return f"{behind}, late" if value.late else behind

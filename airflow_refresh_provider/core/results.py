@@ -201,11 +201,13 @@ class Freshness(Stored):
     """How far a target is behind its inputs.
 
     Until `confirmed_at` it held all that its inputs did. `late`: `lag_seconds` is more than `target_lag_seconds`.
-    `ready_in_seconds`: how long the next refresh may take, judged by the last ones. `error` is why nothing of this is
-    known.
+    `ready_in_seconds`: how long the next refresh may take, judged by the last ones. `nothing_to_read`: why what was
+    refreshed is no longer in the target's place, where it is not; then nobody knows how far that is behind. `error` is
+    why nothing of this is known.
     """
 
     name: str
+    nothing_to_read: str | None = None
     confirmed_at: datetime | None = None
     lag_seconds: float | None = None
     target_lag_seconds: float | None

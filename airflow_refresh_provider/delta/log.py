@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import obstore
 
 from airflow_refresh_provider.core.log import Commit
 from airflow_refresh_provider.core.marker import app_ids
 from airflow_refresh_provider.delta.commits import commit_of, txns_of
 from airflow_refresh_provider.delta.log_files import LogFiles, list_log
-from airflow_refresh_provider.delta.storage import is_local, open_store, storage
+from airflow_refresh_provider.delta.storage import file_in_the_way, open_store, storage
 from airflow_refresh_provider.delta.tables import features, open_table, padded_columns, size_of
 from airflow_refresh_provider.errors import Failed
 from airflow_refresh_provider.ports.log import LogGap, TableFacts
@@ -104,11 +102,11 @@ def _known_markers(location: str) -> dict[str, int]:
 
 def _check_vacant(location: str) -> None:
     """A folder that is empty, or has a log without a commit (a table whose making was cut short), is no table."""
-    if is_local(location) and Path(location).is_file():
-        raise _occupied(location, "is a file")
     with storage("looking at", location):
         store = open_store(location)
         if store is None:
+            if why := file_in_the_way(location):
+                raise _occupied(location, why)
             return
         listed = obstore.list_with_delimiter(store)
     folders = {str(path).rstrip("/").rpartition("/")[2] for path in listed["common_prefixes"]}

@@ -9,14 +9,13 @@ from __future__ import annotations
 import re
 import uuid
 from contextlib import suppress
-from pathlib import Path
 
 import obstore
 from obstore.exceptions import AlreadyExistsError
 from obstore.store import ObjectStore
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from airflow_refresh_provider.delta.storage import check_room, is_local, make_store, open_store, storage
+from airflow_refresh_provider.delta.storage import check_room, file_in_the_way, make_store, open_store, storage
 from airflow_refresh_provider.delta.stored_columns import FORMAT
 from airflow_refresh_provider.errors import Failed, Invalid, Refused
 
@@ -47,10 +46,14 @@ def check_place(root: str) -> None:
 
 
 def read_mark(root: str) -> Mark | None:
-    """The mark of a root, None when there is none yet. Raises Invalid when its format is newer than this program."""
+    """The mark of a root, None when there is none yet.
+
+    Raises Invalid when its format is newer than this program, Refused when no control tables can ever be there.
+    """
     with storage("reading the control tables", root):
         store = open_store(root)
         if store is None:
+            _check_no_file(root)
             return None
         try:
             text = bytes(obstore.get(store, MARK).bytes())
@@ -63,9 +66,8 @@ def make_mark(root: str) -> Mark:
     """The mark of a root, put there when there is none. Raises Refused when the root holds something else."""
     doing = "creating the control tables"
     check_room(doing, root)
-    if is_local(root) and Path(root).exists() and not Path(root).is_dir():
-        raise _taken(root, "is a file")
     with storage(doing, root):
+        _check_no_file(root)
         store = make_store(root)
         _check_vacant(store, root)
         mark = Mark(format=FORMAT, control_id=str(uuid.uuid4()))
@@ -83,6 +85,11 @@ def _check_vacant(store: ObjectStore, root: str) -> None:
     others = sorted(n for n in names - _NEIGHBOURS if not n.startswith("."))
     if others and read_mark(root) is None:
         raise _taken(root, f"holds other things ({', '.join(others[:3])}) and no control tables")
+
+
+def _check_no_file(root: str) -> None:
+    if why := file_in_the_way(root):
+        raise _taken(root, why)
 
 
 def _taken(root: str, why: str) -> Refused:

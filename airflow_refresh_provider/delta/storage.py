@@ -33,6 +33,17 @@ def is_local(location: str) -> bool:
     return "://" not in location
 
 
+def file_in_the_way(location: str) -> str | None:
+    """Why no folder can be at a local location, in words that follow its name; None when one can."""
+    if not is_local(location):
+        return None
+    place = Path(location)
+    file = next((part for part in (place, *place.parents) if part.is_file()), None)
+    if file is None:
+        return None
+    return "is a file" if file == place else f"cannot be made: {file} is a file"
+
+
 def open_store(location: str) -> ObjectStore | None:
     """The objects below a location; None for a local folder that does not exist."""
     if not is_local(location):

@@ -103,10 +103,12 @@ def _told_of(name: str) -> Iterator[None]:
 
 def _freshness(ports: Ports, record: Record, *, why: bool) -> Freshness:
     now, published, schedule = ports.clock.now(), record.published, record.definition.refresh
-    look = _look(ports, record, published) if published else None
+    not_left = targets.not_left(ports, published, record.definition.target) if published else None
+    look = _look(ports, record, published) if published and not not_left else None
     age = lag(now, look.behind) if look else None
     return Freshness(
         name=record.name,
+        nothing_to_read=not_left,
         confirmed_at=now - age if age is not None else None,
         lag_seconds=age.total_seconds() if age is not None else None,
         target_lag_seconds=_wanted(record),
@@ -117,7 +119,7 @@ def _freshness(ports: Ports, record: Record, *, why: bool) -> Freshness:
 
 
 def lag_seconds(ports: Ports, record: Record) -> float | None:
-    """How far a target is behind now; None when that cannot be told."""
+    """How far a target that was just refreshed is behind now; None when that cannot be told."""
     if record.published is None:
         return None
     with suppress(RefreshError):

@@ -91,7 +91,9 @@ def merge_unit(ports: Ports, name: str, request: Request, slot: int) -> int:
 
 
 def finish(ports: Ports, name: str, request: Request) -> RunResult:
-    """Everything after the units: gate, seal, publish, view, clean up. Raises Retry when chunks are missing.
+    """Everything after the units: gate, seal, publish, view, clean up.
+
+    Raises Retry when chunks are missing, Failed when the run was begun anew and has not been loaded.
 
     The result's seconds are those of the run, from its start in another process on. Where this origin has published
     its run before, that result is told again: whoever announces it may not have got to it.
@@ -174,8 +176,8 @@ def _units(run: Run) -> tuple[UnitOfWork, ...]:
     )
 
 
-def _not_loaded(name: str) -> Retry:
-    return Retry(
+def _not_loaded(name: str) -> Failed:
+    return Failed(
         "not_loaded",
         f"the run of {name} that this end belongs to was given up, and the new one has not been loaded",
         left="Nothing was published.",

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from airflow_refresh_provider.core.definition import Definition
+from airflow_refresh_provider.core.record import Published
 from airflow_refresh_provider.core.request import Request
 from airflow_refresh_provider.core.results import (
     CascadeResult,
@@ -57,6 +58,11 @@ class Refreshes:
     def show(self, name: str) -> DefinitionStatus:
         """One definition."""
         return registry.status(self.ports, known(self.ports, name, self.ports.store.read(name).record))
+
+    def published(self, name: str) -> tuple[Definition, Published]:
+        """A definition and its last refresh. Raises Failed where there is none that could be read."""
+        record = known(self.ports, name, self.ports.store.read(name).record)
+        return record.definition, registry.published(self.ports, record)
 
     def run(self, name: str, request: Request) -> RunResult:
         """One refresh; an interrupted one is finished first, or instead."""

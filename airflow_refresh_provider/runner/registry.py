@@ -8,11 +8,11 @@ from airflow_refresh_provider.core.owner import Liveness
 from airflow_refresh_provider.core.ownership import check_storage
 from airflow_refresh_provider.core.phase import phase, told
 from airflow_refresh_provider.core.pins import digests
-from airflow_refresh_provider.core.record import Record, Run
+from airflow_refresh_provider.core.record import Published, Record, Run
 from airflow_refresh_provider.core.results import DefinitionStatus, Registration, RunStatus
-from airflow_refresh_provider.errors import Refused, StaleSnapshot
+from airflow_refresh_provider.errors import Failed, Refused, StaleSnapshot
 from airflow_refresh_provider.ports.bundle import Ports
-from airflow_refresh_provider.runner import inputs, queries, reports
+from airflow_refresh_provider.runner import inputs, queries, reports, targets
 from airflow_refresh_provider.runner.start import judge, resetting
 from airflow_refresh_provider.runner.tenure import WRITE_TRIES, commit, contended
 
@@ -78,6 +78,16 @@ def status(ports: Ports, record: Record) -> DefinitionStatus:
     )
 
 
+def published(ports: Ports, record: Record) -> Published:
+    """The last whole refresh, which stands in the target's place. Raises Failed where there is none."""
+    done = record.published
+    if done is None:
+        raise _not_published(record, f"{record.name} has not been refreshed yet")
+    if why := targets.not_left(ports, done, record.definition.target):
+        raise _not_published(record, why)
+    return done
+
+
 def _run_status(ports: Ports, record: Record, run: Run) -> RunStatus:
     how_far = reports.report(record, run.run_id, ports.store.progress(record.name, run.run_id))
     judged = judge(ports, record)
@@ -93,6 +103,15 @@ def _run_status(ports: Ports, record: Record, run: Run) -> RunStatus:
         attempts=run.attempts,
         chunks_done=how_far.chunks_done,
         chunks_total=how_far.chunks_total,
+    )
+
+
+def _not_published(record: Record, why: str) -> Failed:
+    return Failed(
+        "not_published",
+        why,
+        left="There is no version to read.",
+        next=f"Refresh it: `airflow-refresh run {record.name}`.",
     )
 
 

@@ -168,11 +168,17 @@ def as_published(ports: Ports, published: Published, location: str) -> bool:
     return facts is not None and doubt(ports, published, facts) is None
 
 
+def not_left(ports: Ports, published: Published, location: str) -> str | None:
+    """Why what stands at a place is not the table that the last refresh has left, for people; None when it is."""
+    found = ports.log.table_id(location)
+    return None if found == published.target_id else _not_left(location, gone=found is None)
+
+
 def doubt(ports: Ports, published: Published, target: Target | TableFacts, upto: int | None = None) -> str | None:
     """Why a target may have other rows than the last refresh has left, for people; None when it certainly has those."""
     location = target.location
     if target.table_id != published.target_id:
-        return f"the target {location} is not the table that the last refresh has left"
+        return _not_left(location)
     try:
         found = strangers(ports, published, location, upto=upto)
     except LogGap:
@@ -180,6 +186,10 @@ def doubt(ports: Ports, published: Published, target: Target | TableFacts, upto:
     if not found:
         return None
     return f"others have written the target {location} since the last refresh, in {versions_told(found)}"
+
+
+def _not_left(location: str, *, gone: bool = False) -> str:
+    return f"the target {location} is not {'there' if gone else 'the table that the last refresh has left'}"
 
 
 def strangers(

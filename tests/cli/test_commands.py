@@ -47,6 +47,12 @@ def test_validating_needs_neither_control_tables_nor_the_input(
     ]
 
 
+def test_validating_a_folder_names_the_file_of_each_definition(world: World, here: Program) -> None:
+    files = [world.write(name) for name in ("one", "two")]
+    ended = here("validate", str(world.folder), "--output", "json")
+    assert [(v["name"], v["file"]) for v in ended.json] == list(zip(("one", "two"), files, strict=True))
+
+
 def test_registering_says_what_it_did(world: World, here: Program) -> None:
     path = world.write()
     actions = []

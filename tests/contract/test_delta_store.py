@@ -91,10 +91,14 @@ def test_a_folder_with_other_things_is_never_made_a_control_root(root: Path) -> 
     assert [p.name for p in root.iterdir()] == ["thesis.tex"]
 
 
-def test_a_file_is_never_made_a_control_root(root: Path) -> None:
+@pytest.mark.parametrize("below", ["", "control"])
+def test_a_file_is_never_made_or_read_as_a_control_root(root: Path, below: str) -> None:
     root.write_text("not a folder")
-    with pytest.raises(Refused, match="is a file"):
-        DeltaControlStore(str(root)).control_id  # noqa: B018 - asking is what is tested
+    store = DeltaControlStore(str(root / below))
+    with pytest.raises(Refused, match=f"{root} is a file"):
+        store.control_id  # noqa: B018 - asking is what is tested
+    with pytest.raises(Refused, match=f"{root} is a file"):
+        store.records()
 
 
 @pytest.mark.parametrize("place", ["/data/100%/control", "/data/back\\slash", "/data/new\nline"])

@@ -33,7 +33,7 @@ def test_a_place_without_a_table_has_no_facts(tmp_path: Path) -> None:
 
 def test_a_place_that_holds_something_else_is_named(tmp_path: Path) -> None:
     (tmp_path / "letter.txt").write_text("dear reader")
-    for place in (tmp_path, tmp_path / "letter.txt"):
+    for place in (tmp_path, tmp_path / "letter.txt", tmp_path / "letter.txt" / "gold"):
         with pytest.raises(Failed) as caught:
             LOG.facts(str(place))
         assert caught.value.code == "not_a_table" and str(place) in caught.value.message

@@ -89,6 +89,16 @@ def test_looking_needs_no_spark_and_writes_nothing() -> None:
     assert all(s.startswith("read ") for s in steps)
 
 
+def test_how_far_a_target_is_behind_is_not_known_once_it_is_gone() -> None:
+    made = world()
+    made.lake.remove(TARGET)
+    found = fresh(made)
+    assert (found.lag_seconds, found.confirmed_at, found.late, found.inputs) == (None, None, True, ())
+    assert found.nothing_to_read == f"the target {TARGET} is not there"
+    made.run()
+    assert (fresh(made).lag_seconds, fresh(made).late, fresh(made).nothing_to_read) == (0, False, None)
+
+
 def test_tidying_up_makes_nothing_due_and_nothing_stale() -> None:
     made = world()
     made.lake.tidy(INPUT)

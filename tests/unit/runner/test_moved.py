@@ -9,7 +9,7 @@ import pytest
 from airflow_refresh_provider.core.inputs import Input
 from airflow_refresh_provider.core.ownership import CONTROL, DEFINITION
 from airflow_refresh_provider.core.pins import DeltaPin
-from airflow_refresh_provider.errors import Refused
+from airflow_refresh_provider.errors import Failed, Refused
 from airflow_refresh_provider.runner import inputs, targets
 from airflow_refresh_provider.runner.refreshes import Refreshes
 from tests.unit.runner.faults import Killed, at
@@ -140,3 +140,22 @@ def test_a_copy_that_names_its_makers_definition_is_nobodys() -> None:
     assert version_read(world, "/gold/copy") == len(world.lake.table("/gold/copy").versions) - 1
     take(world, "/gold/copy")
     assert world.run().state == "nothing_to_do"
+
+
+def test_a_definition_has_nothing_to_read_until_its_first_refresh_in_another_place() -> None:
+    world = moved()
+    with pytest.raises(Failed) as caught:
+        world.refreshes.published(NAME)
+    assert (caught.value.code, caught.value.message) == ("not_published", f"the target {ELSEWHERE} is not there")
+    result = world.run()
+    assert world.refreshes.published(NAME)[1].version == result.published_version
+
+
+def test_what_stands_in_the_place_of_a_target_is_not_read_as_it() -> None:
+    world = World(row(1))
+    world.run()
+    world.lake.remove(TARGET)
+    world.lake.create(TARGET, COLUMNS, [row(9)])
+    with pytest.raises(Failed, match="is not the table that the last refresh has left") as caught:
+        world.refreshes.published(NAME)
+    assert caught.value.code == "not_published"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from airflow_refresh_provider.core.results import Outcome, RunResult, UnitOfWork
-from airflow_refresh_provider.errors import Lost, Retry
+from airflow_refresh_provider.errors import Failed, Lost, Retry
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.runner import phases
 from tests.unit.runner.faults import POINTS, Killed, at, disconnected
@@ -30,6 +30,19 @@ def test_phases_in_order_are_one_refresh(options: dict[str, Any]) -> None:
     assert result.reason is None
     assert result.rows.updated == 8
     assert world.fresh()
+
+
+def test_an_end_whose_run_was_begun_anew_and_not_loaded_fails_for_good_and_leaves_it_to_its_tasks() -> None:
+    world = changed()
+    published = world.record.published
+    started(world)
+    with pytest.raises(Failed) as caught:
+        finished(world)
+    assert caught.value.code == "not_loaded" and world.interrupted.lease.parked_until
+    assert world.record.published == published
+    (unit,) = loaded(world)
+    merged(world, unit)
+    assert finished(world).state is Outcome.SUCCEEDED and world.fresh()
 
 
 def test_nothing_to_do_is_a_result() -> None:
@@ -161,15 +174,6 @@ def test_an_end_that_comes_too_early_publishes_nothing() -> None:
     assert world.record.published == published
     assert world.another().resumed
     assert world.fresh()
-
-
-def test_an_end_without_a_load_publishes_nothing() -> None:
-    world = changed()
-    published = world.record.published
-    started(world)
-    with pytest.raises(Retry, match="has not been loaded"):
-        finished(world)
-    assert world.record.published == published
 
 
 def test_what_others_wrote_during_the_phases_is_repaired_at_the_end() -> None:
