@@ -11,7 +11,16 @@ from airflow_refresh_provider.core.record import Record
 from airflow_refresh_provider.core.request import Request
 from airflow_refresh_provider.core.results import HistoryEntry, Outcome, RunResult
 from airflow_refresh_provider.core.suspending import after_failure, counts
-from airflow_refresh_provider.errors import Failed, Interrupted, Invalid, Lost, RefreshError, Refused, StaleSnapshot
+from airflow_refresh_provider.errors import (
+    Failed,
+    Interrupted,
+    Invalid,
+    Lost,
+    Paused,
+    RefreshError,
+    Refused,
+    StaleSnapshot,
+)
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.control import EventRow, Snapshot
 from airflow_refresh_provider.ports.log import LogGap
@@ -84,7 +93,12 @@ def let_go_on_failure(tenure: Tenure) -> Iterator[None]:
 
 
 def note_failure(tenure: Tenure, error: RefreshError) -> None:
-    """Say of a run that is kept what trying again does not mend: its pins are of no use, a scheduled refresh failed."""
+    """Say of a run that is kept what trying again does not mend: its pins are of no use, a scheduled refresh failed.
+
+    That somebody wishes it to rest is no failure.
+    """
+    if isinstance(error, Paused):
+        return
     hopeless = error.message if error.code in HOPELESS else None
 
     def change(record: Record) -> Record:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from airflow_refresh_provider.core.request import Request
 from airflow_refresh_provider.core.results import RunResult
 from airflow_refresh_provider.errors import Invalid, Lost, Paused
 from airflow_refresh_provider.runner import phases
@@ -113,3 +114,16 @@ def test_a_task_of_a_run_that_is_over_is_told_so_although_its_definition_is_paus
     world.refreshes.pause(NAME)
     with pytest.raises(Lost):
         loaded(world)
+
+
+@pytest.mark.parametrize("by_phases", [False, True], ids=["alone", "phases"])
+def test_a_pause_is_no_failure_of_a_scheduled_refresh(*, by_phases: bool) -> None:
+    world = changed(**BY_VNODE, refresh={"interval": "1 hour", "suspend_after": 1})
+    scheduled = Request(origin=MINE.origin if by_phases else None, scheduled=True)
+    if by_phases:
+        started(world, scheduled)
+        unit = max(loaded(world, scheduled), key=lambda u: u.chunks)
+    paused_after(world, 1)
+    with pytest.raises(Paused):
+        merged(world, unit, scheduled) if by_phases else world.run(scheduled)
+    assert (world.record.failures, world.record.suspended, world.interrupted.failed_in) == (0, None, None)
