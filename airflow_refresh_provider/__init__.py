@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from airflow_refresh_provider.core.definition import Definition
     from airflow_refresh_provider.dag_factory import cascade_dag, refresh_dag, refresh_group
     from airflow_refresh_provider.definition_files import load_definitions
+    from airflow_refresh_provider.hooks.refresh import RefreshHook
     from airflow_refresh_provider.operators.form import trigger_form
     from airflow_refresh_provider.operators.refresh import (
         CleanupOperator,
@@ -22,18 +23,28 @@ if TYPE_CHECKING:
         RefreshReleaseOperator,
         RefreshStartOperator,
         VnodeMergeOperator,
+        target_asset,
     )
     from airflow_refresh_provider.operators.submit import RefreshSubmitOperator
     from airflow_refresh_provider.publication import published
+    from airflow_refresh_provider.sensors.refresh import (
+        RefreshFreshnessSensor,
+        RefreshPublishedSensor,
+        RefreshStateSensor,
+    )
 
 __version__ = "0.1.0"
 __all__ = [
     "CleanupOperator",
     "Definition",
+    "RefreshFreshnessSensor",
+    "RefreshHook",
     "RefreshLoadOperator",
     "RefreshOperator",
+    "RefreshPublishedSensor",
     "RefreshReleaseOperator",
     "RefreshStartOperator",
+    "RefreshStateSensor",
     "RefreshSubmitOperator",
     "VnodeMergeOperator",
     "cascade_dag",
@@ -41,17 +52,23 @@ __all__ = [
     "published",
     "refresh_dag",
     "refresh_group",
+    "target_asset",
     "trigger_form",
 ]
 
 _OPERATORS = "airflow_refresh_provider.operators.refresh"
+_SENSORS = "airflow_refresh_provider.sensors.refresh"
 _HOME = {
     "CleanupOperator": _OPERATORS,
     "Definition": "airflow_refresh_provider.core.definition",
+    "RefreshFreshnessSensor": _SENSORS,
+    "RefreshHook": "airflow_refresh_provider.hooks.refresh",
     "RefreshLoadOperator": _OPERATORS,
     "RefreshOperator": _OPERATORS,
+    "RefreshPublishedSensor": _SENSORS,
     "RefreshReleaseOperator": _OPERATORS,
     "RefreshStartOperator": _OPERATORS,
+    "RefreshStateSensor": _SENSORS,
     "RefreshSubmitOperator": "airflow_refresh_provider.operators.submit",
     "VnodeMergeOperator": _OPERATORS,
     "cascade_dag": "airflow_refresh_provider.dag_factory",
@@ -59,6 +76,7 @@ _HOME = {
     "published": "airflow_refresh_provider.publication",
     "refresh_dag": "airflow_refresh_provider.dag_factory",
     "refresh_group": "airflow_refresh_provider.dag_factory",
+    "target_asset": _OPERATORS,
     "trigger_form": "airflow_refresh_provider.operators.form",
 }
 

@@ -29,9 +29,9 @@ from airflow_refresh_provider.core.cascade import Link, bases, located, ordered
 from airflow_refresh_provider.core.definition import Definition
 from airflow_refresh_provider.core.problems import suggestion
 from airflow_refresh_provider.errors import Invalid
-from airflow_refresh_provider.hooks import configuration
 from airflow_refresh_provider.hooks.refresh import RefreshHook
 from airflow_refresh_provider.operators import binding
+from airflow_refresh_provider.operators.bundles import outside
 from airflow_refresh_provider.operators.form import trigger_form
 from airflow_refresh_provider.operators.pinning import RefreshPinOperator
 from airflow_refresh_provider.operators.refresh import (
@@ -43,6 +43,13 @@ from airflow_refresh_provider.operators.refresh import (
     VnodeMergeOperator,
 )
 
+TASKS = ("start", "load", "merge", "finish", "release")
+TaskArgs = Mapping[str, Mapping[str, Any]]
+"""Task -> arguments of its operator, which outrank those of the DAG."""
+
+_LONGEST_TAG = 100
+"""Airflow takes no longer ones."""
+
 _BEGINNING = datetime.fromisoformat("2024-01-01T00:00:00+00:00")
 
 
@@ -53,6 +60,7 @@ def refresh_dag(
     upstream: Mapping[str, Asset] | None = None,
     dag_id: str | None = None,
     refresh_conn_id: str = RefreshHook.default_conn_name,
+    task_args: TaskArgs | None = None,
     default_args: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> DAG:
@@ -60,29 +68,40 @@ def refresh_dag(
 
     One run at a time, without catching up: whichever run comes first brings everything up to date. `schedule` is for
     definitions that do not say themselves when they are refreshed; what one says in `refresh` outranks it. `upstream`:
-    input -> its asset, for inputs that other DAGs keep fresh. Of a broken file it makes a DAG that nothing begins, and
-    that says what is wrong. Raises Invalid for a name in `upstream` that is no input.
+    input -> its asset, for inputs that other DAGs keep fresh. `task_args`: task -> arguments of its operator, such as
+    `{"merge": {"pool": "spark"}}`. Of a broken file it makes a DAG that nothing begins, and that says what is wrong.
+    Raises Invalid for a name in `upstream` that is no input, or in `task_args` that is no task.
     """
+    definition = outside(definition)
     if isinstance(definition, Broken):
         return _broken_dag(definition, dag_id, default_args, options)
     _check_upstream(definition, upstream or {})
     inputs = {name: (upstream or {}).get(name) or _asset(definition, name) for name in definition.inputs}
     given: dict[str, Any] = {
-        "tags": ["refresh", *definition.tags],
+        "tags": ["refresh", *(tag[:_LONGEST_TAG] for tag in definition.tags)],
         "description": definition.description or f"Keeps {definition.target} fresh",
         "doc_md": _doc(definition),
+        "max_active_runs": 2 if definition.refresh.at_most_every else 1,  # one may wait for hours, and one by hand
     }
     when = schedule if definition.refresh.by_hand else _schedule(definition, inputs)
     owned = {"owner": definition.owner or "airflow"} | dict(default_args or {})
     with _dag(dag_id or f"refresh.{definition.name}", when, owned, given | options) as dag:
-        refresh_tasks(definition, refresh_conn_id, inlets=[asset for asset in inputs.values() if asset])
+        inlets = [asset for asset in inputs.values() if asset]
+        refresh_tasks(definition, refresh_conn_id, inlets=inlets, task_args=task_args)
     return dag
 
 
-def refresh_group(definition: Definition | Broken, refresh_conn_id: str = RefreshHook.default_conn_name) -> TaskGroup:
-    """The same tasks as a group inside another DAG."""
-    with TaskGroup(definition.name.replace(".", "_")) as group:
-        refresh_tasks(definition, refresh_conn_id)
+def refresh_group(
+    definition: Definition | Broken,
+    refresh_conn_id: str = RefreshHook.default_conn_name,
+    *,
+    group_id: str | None = None,
+    task_args: TaskArgs | None = None,
+    **options: Any,
+) -> TaskGroup:
+    """The same tasks as a group inside another DAG. `options` are those of TaskGroup, `task_args` as for a DAG."""
+    with TaskGroup(group_id or _group_id(definition.name), **options) as group:
+        refresh_tasks(definition, refresh_conn_id, task_args=task_args)
     return group
 
 
@@ -92,10 +111,11 @@ def cascade_dag(
     *,
     schedule: Any = None,
     refresh_conn_id: str = RefreshHook.default_conn_name,
+    task_args: TaskArgs | None = None,
     default_args: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> DAG:
-    """A DAG of definitions that feed each other, parents first. `options` are those of DAG.
+    """A DAG of definitions that feed each other, parents first. `options` are those of DAG, `task_args` of all groups.
 
     What none of them makes is read at one version by all, fixed by the first task. One that fails stops those it feeds;
     the others go on. Variables in places of inputs are those of the machine that parses the DAG, too. Raises Invalid
@@ -108,8 +128,10 @@ def cascade_dag(
         pinned = RefreshPinOperator(task_id="pin", reads=reads, refresh_conn_id=refresh_conn_id)
         finished: dict[str, BaseOperator] = {}
         for link in links:
-            with TaskGroup(link.definition.name.replace(".", "_")):
-                start, finish = refresh_tasks(given[link.definition.name], refresh_conn_id, pins=pinned.output)
+            with TaskGroup(_group_id(link.definition.name)):
+                start, finish = refresh_tasks(
+                    given[link.definition.name], refresh_conn_id, pins=pinned.output, task_args=task_args
+                )
             [finished[parent] for parent in link.parents] >> start
             finished[link.definition.name] = finish
     return dag
@@ -120,25 +142,32 @@ def refresh_tasks(
     refresh_conn_id: str,
     inlets: Sequence[Asset] = (),
     pins: Any = None,
+    task_args: TaskArgs | None = None,
 ) -> tuple[BaseOperator, BaseOperator]:
     """The tasks of a phased refresh, in the DAG or group that is open. Returns the first and the last that counts.
 
     The first one begins whether those before it have done something or skipped. In the place of a broken definition
-    there is one task that fails with what is wrong.
+    there is one task that fails with what is wrong. Raises Invalid for a name in `task_args` that is no task.
     """
+    _check_tasks(task_args or {})
+    definition = outside(definition)
     if isinstance(definition, Broken):
         failing = RefreshOperator(task_id="broken", definition=definition, refresh_conn_id=refresh_conn_id)
         return failing, failing
     common: dict[str, Any] = {"definition": binding.stored(definition), "refresh_conn_id": refresh_conn_id}
-    start = RefreshStartOperator(
-        task_id="start", inlets=list(inlets), pins=pins, trigger_rule=TriggerRule.NONE_FAILED, **common
-    )
-    load = RefreshLoadOperator(task_id="load", **common)
-    merge = VnodeMergeOperator.partial(
-        task_id="merge", map_index_template="unit {{ task.unit['unit'] }}", **common
-    ).expand(unit=load.output)
-    finish = CleanupOperator(task_id="finish", trigger_rule=TriggerRule.NONE_FAILED_MIN_ONE_SUCCESS, **common)
-    release = RefreshReleaseOperator(task_id="release", **common)
+
+    def args(task_id: str, **own: Any) -> dict[str, Any]:
+        return {"task_id": task_id, **common, **own, **(task_args or {}).get(task_id, {})}
+
+    # It fails beside the task that has failed, who has told whoever is to hear of it.
+    release = RefreshReleaseOperator(**args("release", on_failure_callback=None, email_on_failure=False))
+    start = RefreshStartOperator(**args("start", inlets=list(inlets), pins=pins, trigger_rule=TriggerRule.NONE_FAILED))
+    load = RefreshLoadOperator(**args("load"))
+    unit = "unit {{ task.unit['unit'] }}"
+    # A mapped task is made without its operator's own defaults.
+    tries = {"retries": load.retries, "retry_delay": load.retry_delay}
+    merge = VnodeMergeOperator.partial(**args("merge", map_index_template=unit, **tries)).expand(unit=load.output)
+    finish = CleanupOperator(**args("finish", trigger_rule=TriggerRule.NONE_FAILED_MIN_ONE_SUCCESS))
     start >> load >> merge >> finish
     load >> finish >> release
     start >> release.as_teardown(setups=start, on_failure_fail_dagrun=True)
@@ -149,8 +178,9 @@ def _dag(dag_id: str, schedule: Any, default_args: Mapping[str, Any] | None, opt
     """A DAG with what all DAGs of refreshes have; `options` outrank that."""
     given: dict[str, Any] = {"start_date": _BEGINNING, "catchup": False, "max_active_runs": 1, **options}
     given["params"] = trigger_form() | dict(options.get("params") or {})
-    retrying = {"retries": configuration.retries(), "retry_delay": configuration.retry_delay()}
-    return DAG(dag_id, schedule=schedule, default_args=retrying | dict(default_args or {}), **given)
+    # A DAG run of long ago that is cleared must not put back what the definition said then.
+    given.setdefault("rerun_with_latest_version", True)
+    return DAG(dag_id, schedule=schedule, default_args=dict(default_args or {}), **given)
 
 
 def _broken_dag(
@@ -169,9 +199,24 @@ def _broken_dag(
 
 
 def _sound(definition: Definition | Broken) -> Definition:
-    if isinstance(definition, Broken):
-        raise definition.error
-    return definition
+    sound = outside(definition)
+    if isinstance(sound, Broken):
+        raise sound.error
+    return sound
+
+
+def _group_id(name: str) -> str:
+    """A name without the dots, which ids of groups must not have; two names never become one."""
+    return name.replace(".", "-")
+
+
+def _check_tasks(task_args: TaskArgs) -> None:
+    if unknown := sorted(task_args.keys() - TASKS):
+        raise Invalid(
+            "unknown_task",
+            f"there is no task {unknown[0]!r} whose arguments could be set.{suggestion(unknown[0], TASKS)}",
+            next=f"Name some of {', '.join(TASKS)} in `task_args`.",
+        )
 
 
 def _check_upstream(definition: Definition, upstream: Mapping[str, Asset]) -> None:

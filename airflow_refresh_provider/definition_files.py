@@ -20,6 +20,13 @@ from airflow_refresh_provider.core.locations import is_relative
 from airflow_refresh_provider.core.problems import invalid
 from airflow_refresh_provider.errors import Invalid
 
+PARSED_FOR = "_AIRFLOW_PARSING_CONTEXT_DAG_ID"
+"""Airflow sets it while it parses a DAG file once more to run a task of it.
+
+The queries were checked when the DAG was made, and are again when one that has changed is registered: to load the SQL
+parser takes as long as many a task.
+"""
+
 _SUFFIXES = (".yaml", ".yml")
 
 
@@ -74,13 +81,14 @@ def _name_of(file: Path) -> str:
 
 
 def _read(path: Path) -> tuple[_Found, _Errors]:
+    made = Definition.unchecked if os.environ.get(PARSED_FOR) else Definition.build
     found: _Found = []
     errors: _Errors = []
     for file in _files(path):
         for given in _documents(file, errors):
             wrong = list(_bare_target(given))
             try:
-                found.append((file, Definition.build(**_resolved(given, file.parent))))
+                found.append((file, made(**_resolved(given, file.parent))))
             except Invalid as error:
                 wrong.append(error)
             errors += ((file, error) for error in wrong)

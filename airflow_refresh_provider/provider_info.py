@@ -5,14 +5,14 @@ Airflow asks before its own configuration is ready and at every start of every c
 
 OPTIONS: dict[str, dict[str, str | None]] = {
     "retries": {
-        "description": "How often a task of `refresh_dag` is tried again; a DAG's own default_args win.",
+        "description": "How often a task of a refresh is tried again; a task, group or DAG that says it wins.",
         "version_added": "0.1.0",
         "type": "integer",
         "example": None,
         "default": "3",
     },
     "retry_delay": {
-        "description": "Seconds before a task of `refresh_dag` is tried again; a DAG's own default_args win.",
+        "description": "Seconds before a task of a refresh is tried again; a task, group or DAG that says it wins.",
         "version_added": "0.1.0",
         "type": "float",
         "example": None,
@@ -52,7 +52,7 @@ CONNECTION_TYPE: dict[str, object] = {
         },
         "spark": {
             "label": "Spark",
-            "description": "`local` for the embedded server, or sc://host:port.",
+            "description": "`local` for a server of this machine, if all tasks run on it; else sc://host:port.",
             "schema": {"type": "string", "default": "local"},
         },
     },

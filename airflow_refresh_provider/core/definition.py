@@ -222,17 +222,26 @@ class Definition(Stored):
     @classmethod
     def build(cls, **fields: object) -> Definition:
         """A definition from what a user gave, its query checked. Raises Invalid with everything that is wrong."""
+        definition = cls.unchecked(**fields)
+        definition.check_query()
+        return definition
+
+    @classmethod
+    def unchecked(cls, **fields: object) -> Definition:
+        """As `build`, but that the query is only looked at when something else is wrong."""
+        try:
+            return cls.model_validate(fields)
+        except ValidationError as error:
+            raise invalid([*problems(error, _known_fields()), *_wrong_query(error, fields)]) from None
+
+    def check_query(self) -> None:
+        """Refuse a query that cannot be refreshed, or not so. Raises Invalid with the position of what is wrong."""
         # The SQL parser takes a third of a second to import; loading stored definitions does without it.
         from airflow_refresh_provider.core.query import analyse
 
-        try:
-            definition = cls.model_validate(fields)
-        except ValidationError as error:
-            raise invalid([*problems(error, _known_fields()), *_wrong_query(error, fields)]) from None
-        query = analyse(definition.query_text, tuple(definition.inputs))
-        check_named(query.columns, definition.result_columns)
-        check_mode(definition.mode, obstacle(query, definition.latest_by))
-        return definition
+        query = analyse(self.query_text, tuple(self.inputs))
+        check_named(query.columns, self.result_columns)
+        check_mode(self.mode, obstacle(query, self.latest_by))
 
     @property
     def query_text(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 from airflow.sdk import conf
 
@@ -11,14 +12,11 @@ from airflow_refresh_provider.provider_info import OPTIONS
 _SECTION = "refresh"
 
 
-def retries() -> int:
-    """How often a task of a refresh is tried again."""
-    return conf.getint(_SECTION, "retries", fallback=int(_default("retries")))
-
-
-def retry_delay() -> timedelta:
-    """How long a task waits before it is tried again."""
-    return timedelta(seconds=conf.getfloat(_SECTION, "retry_delay", fallback=float(_default("retry_delay"))))
+def retrying() -> dict[str, Any]:
+    """How often a task of a refresh is tried again, and how long it waits before: arguments of an operator."""
+    seconds = conf.getfloat(_SECTION, "retry_delay", fallback=float(_default("retry_delay")))
+    retries = conf.getint(_SECTION, "retries", fallback=int(_default("retries")))
+    return {"retries": retries, "retry_delay": timedelta(seconds=seconds)}
 
 
 def poll_interval() -> float:

@@ -17,7 +17,7 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException, Airfl
 
 from airflow_refresh_provider.assets import asset_of
 from airflow_refresh_provider.core.definition import Definition
-from airflow_refresh_provider.core.due import Cause
+from airflow_refresh_provider.core.due import Cause, is_late
 from airflow_refresh_provider.core.mode import asked_for
 from airflow_refresh_provider.core.owner import Fate
 from airflow_refresh_provider.core.recovery import OnInterrupted
@@ -42,11 +42,15 @@ _BROKEN = frozenset({"failed", "upstream_failed"})
 
 
 def stored(definition: Definition | Mapping[str, Any] | str) -> Stored:
-    """A definition as an argument that Airflow can serialise; a name stays a name. Raises Invalid."""
+    """A definition as an argument that Airflow can serialise; a name stays a name. Raises Invalid.
+
+    Its query is checked by whoever has made it, or else when it is registered: to load the SQL parser takes as long as
+    many a task.
+    """
     if isinstance(definition, str):
         return definition
     if not isinstance(definition, Definition):
-        definition = Definition.build(**definition)
+        definition = Definition.unchecked(**definition)
     return definition.model_dump(mode="json", exclude_unset=True)
 
 
@@ -81,10 +85,14 @@ def check_due(context: Context, ports: Ports, name: str, *, cascaded: bool = Fal
         report = refreshes.due(name)
     except (Invalid, Refused, Failed):
         return  # the refresh will fail with it, and count it
-    if report.cause == Cause.NOTHING_NEW or (report.cause == Cause.SUSPENDED and not cascaded):
+    schedule = refreshes.show(name).definition.refresh
+    if report.cause == Cause.NOTHING_NEW:
         metrics.idle(name)
         raise AirflowSkipException(report.reason)
-    if report.next_at is not None and not cascaded and refreshes.show(name).definition.refresh.on_change:
+    if report.cause == Cause.SUSPENDED and not cascaded:
+        metrics.suspended(name, report.lag_seconds, late=is_late(schedule, report.lag_seconds))
+        raise AirflowSkipException(report.reason)
+    if report.next_at is not None and not cascaded and schedule.on_change:
         raise NotYet(report.next_at, report.reason)
 
 

@@ -14,11 +14,13 @@ from airflow.sdk import Asset, BaseOperator
 from airflow.sdk.exceptions import AirflowSkipException, TaskDeferred
 
 from airflow_refresh_provider.core.broken import Broken
+from airflow_refresh_provider.core.definition import Definition
 from airflow_refresh_provider.core.results import RunResult
 from airflow_refresh_provider.errors import Interrupted, Paused
 from airflow_refresh_provider.hooks import configuration
 from airflow_refresh_provider.hooks.refresh import RefreshHook
 from airflow_refresh_provider.operators import binding
+from airflow_refresh_provider.operators.bundles import outside
 from airflow_refresh_provider.operators.form import check_form
 from airflow_refresh_provider.operators.links import RunLink, TargetLink
 from airflow_refresh_provider.triggers.refresh import Wish, waiting
@@ -26,7 +28,6 @@ from airflow_refresh_provider.triggers.refresh import Wish, waiting
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-    from airflow_refresh_provider.core.definition import Definition
     from airflow_refresh_provider.ports.bundle import Ports
 
 _STOPPED = "the task was asked to stop"
@@ -35,7 +36,8 @@ _STOPPED = "the task was asked to stop"
 class _RefreshTask(BaseOperator):
     """What all operators know: the definition, by itself or by the name it was registered under, and the connection.
 
-    With a broken definition a task fails with what is wrong, before it looks at anything else.
+    With a broken definition a task fails with what is wrong, before it looks at anything else. How often it is tried
+    again is said by itself, its group, its DAG, or else by the section `refresh` of airflow.cfg.
     """
 
     ui_color = "#e4f0e8"
@@ -51,7 +53,11 @@ class _RefreshTask(BaseOperator):
         refresh_conn_id: str = RefreshHook.default_conn_name,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
+        said = {*kwargs, *(kwargs.get("default_args") or {})}  # Airflow hands on what DAG and group say
+        tries = {name: value for name, value in configuration.retrying().items() if name not in said}
+        super().__init__(**kwargs, **tries)
+        if isinstance(definition, Definition):
+            definition = outside(definition)
         self._broken = definition if isinstance(definition, Broken) else None
         self.definition = binding.stored(definition.name if isinstance(definition, Broken) else definition)
         self.refresh_conn_id = refresh_conn_id
@@ -233,6 +239,11 @@ class RefreshOperator(_RefreshTask):
         binding.show_differences(ports, self.definition_name, self.log)
 
 
-def target_asset(definition: Definition) -> Asset:
-    """The asset that stands for a definition's target: named as the definition, found at the target."""
+def target_asset(definition: Definition | Broken) -> Asset:
+    """The asset that stands for a definition's target: named as the definition, found at the target.
+
+    That of a broken one has its name alone, and no events.
+    """
+    if isinstance(definition, Broken):
+        return Asset(name=definition.name)
     return binding.assets(binding.stored(definition))[0]

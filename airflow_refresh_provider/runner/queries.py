@@ -13,13 +13,6 @@ from airflow_refresh_provider.core.definition import Definition
 from airflow_refresh_provider.core.mode import Mode
 
 
-def check(definition: Definition) -> None:
-    """Refuse a query that cannot be refreshed. Raises Invalid with the position of what is wrong."""
-    from airflow_refresh_provider.core.query import analyse
-
-    analyse(definition.query_text, tuple(definition.inputs))
-
-
 def bound(definition: Definition, moment: datetime) -> str:
     """The query with its clock functions fixed at one moment."""
     from airflow_refresh_provider.core.query import analyse, bind_clock

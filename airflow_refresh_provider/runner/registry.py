@@ -12,7 +12,7 @@ from airflow_refresh_provider.core.record import Published, Record, Run
 from airflow_refresh_provider.core.results import DefinitionStatus, Registration, RunStatus
 from airflow_refresh_provider.errors import Failed, Refused, StaleSnapshot
 from airflow_refresh_provider.ports.bundle import Ports
-from airflow_refresh_provider.runner import inputs, queries, reports, targets
+from airflow_refresh_provider.runner import inputs, reports, targets
 from airflow_refresh_provider.runner.start import judge, resetting
 from airflow_refresh_provider.runner.tenure import WRITE_TRIES, commit, contended
 
@@ -24,7 +24,7 @@ def register(ports: Ports, definition: Definition) -> Registration:
     """
     if _is_stored(ports.store.read(definition.name).record, definition):
         return _registration(definition, "unchanged")
-    queries.check(definition)
+    definition.check_query()
     check_storage(definition)
     inputs.check(ports, definition)
     for other in ports.store.records():

@@ -18,11 +18,8 @@ refresh_dag(Definition.model_validate({definition!r}))
 
 
 def test_defaults_are_those_of_the_metadata() -> None:
-    assert (configuration.retries(), configuration.retry_delay(), configuration.poll_interval()) == (
-        3,
-        timedelta(seconds=15),
-        10.0,
-    )
+    assert configuration.retrying() == {"retries": 3, "retry_delay": timedelta(seconds=15)}
+    assert configuration.poll_interval() == 10.0
 
 
 @pytest.mark.usefixtures("_metadata")

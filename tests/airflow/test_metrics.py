@@ -7,18 +7,21 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from airflow.sdk import conf
+from airflow.sdk.exceptions import AirflowSkipException
 from airflow.sdk.observability import stats
 from airflow.sdk.observability.metrics import stats_utils
 
 from airflow_refresh_provider.errors import Interrupted
-from airflow_refresh_provider.operators import metrics
+from airflow_refresh_provider.operators import binding, metrics
 from tests.airflow.conftest import Airflow, task_log
 from tests.airflow.shared import BY_VNODE, Shared
 from tests.unit.runner.faults import at, disconnected
-from tests.unit.runner.world import NAME, row
+from tests.unit.runner.world import INPUT, NAME, World, row
 
 SINGLE = """
 from datetime import datetime
@@ -81,6 +84,22 @@ def _as_configured() -> None:
 
 def _tags(text: str) -> dict[str, str]:
     return dict(tag.split("=", 1) for tag in text.split(","))
+
+
+def test_a_suspended_definition_is_counted_as_such_and_its_lag_goes_on_being_told() -> None:
+    world = World(row(1), refresh={"interval": "1 h", "target_lag": "90 min"})
+    world.run()
+    world.lake.append(INPUT, [row(2)])
+    world.refreshes.suspend(NAME, "we look into it")
+    world.ports.clock.sleep(7200)
+    context: Any = {"dag_run": SimpleNamespace(run_type="scheduled"), "params": {}}
+    with _listening() as found, pytest.raises(AirflowSkipException):
+        binding.check_due(context, world.ports, NAME)
+    assert [(m["name"], _tags(m["tags"]).get("state")) for m in found if m["kind"] == "c"] == [
+        ("refresh.ended", "suspended")
+    ]
+    told = {m["name"]: float(m["value"]) for m in found if m["kind"] == "g"}
+    assert told["refresh.lag"] >= 7200 and told["refresh.late"] == 1
 
 
 def test_every_documented_metric_arrives_with_its_tags(airflow: Airflow, share: Callable[..., Shared]) -> None:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from airflow.serialization.serialized_objects import DagSerialization
 
 from airflow_refresh_provider import Definition, VnodeMergeOperator, refresh_dag
+from airflow_refresh_provider.definition_files import PARSED_FOR
 from airflow_refresh_provider.operators.refresh import target_asset
 from airflow_refresh_provider.provider_info import get_provider_info
 from tests.airflow.conftest import Airflow
@@ -21,6 +24,18 @@ import json, sys
 from airflow_refresh_provider import Definition, refresh_dag
 refresh_dag(Definition.build(name="a", target="/t", query="SELECT * FROM x", inputs={"x": {"path": "/x"}}, keys=["k"]))
 print(json.dumps(sorted({name.partition(".")[0] for name in sys.modules})))
+"""
+AGAIN = """
+import os, sys
+from airflow_refresh_provider import RefreshOperator, load_definitions, refresh_dag
+from airflow_refresh_provider.definition_files import PARSED_FOR
+from airflow.sdk import get_parsing_context
+(one,) = load_definitions({folder!r})
+refresh_dag(one)
+RefreshOperator(task_id="alone", definition=one)
+print("sqlglot" in sys.modules)
+os.environ[PARSED_FOR] = "a_dag"
+assert get_parsing_context().dag_id == "a_dag"
 """
 HEAVY = {"pyspark", "delta", "deltalake", "pandas", "pyarrow", "grpc", "obstore"}
 
@@ -39,6 +54,17 @@ def _definition(**changes: Any) -> Definition:
 def test_parsing_a_dag_loads_no_engine() -> None:
     ended = subprocess.run([sys.executable, "-c", PARSE], capture_output=True, text=True, check=True, timeout=120)
     assert not HEAVY & set(json.loads(ended.stdout.splitlines()[-1]))
+
+
+@pytest.mark.parametrize("running", [False, True])
+def test_a_task_parses_no_query(tmp_path: Path, *, running: bool) -> None:
+    (tmp_path / "a.yaml").write_text(
+        "name: a\ntarget: /t\nquery: SELECT k FROM x\ninputs: {x: {path: /x}}\nkeys: [k]\n"
+    )
+    environment = os.environ | ({PARSED_FOR: "a_dag"} if running else {})
+    program = [sys.executable, "-c", AGAIN.format(folder=str(tmp_path))]
+    ended = subprocess.run(program, capture_output=True, text=True, check=True, timeout=120, env=environment)
+    assert ended.stdout.split() == [str(not running)]
 
 
 def test_a_dag_survives_serialisation_and_the_query_is_no_template() -> None:

@@ -1,7 +1,10 @@
 """Definitions come and go, interrupted runs are recovered, and people can see what happened."""
 
+from typing import Any
+
 import pytest
 
+from airflow_refresh_provider.core.definition import Definition
 from airflow_refresh_provider.core.results import Outcome
 from airflow_refresh_provider.errors import Failed, Invalid, Refused
 from airflow_refresh_provider.ports.memory_table import ROW_BYTES
@@ -36,6 +39,22 @@ def test_one_that_is_unchanged_costs_a_look_whatever_became_of_its_inputs() -> N
     assert world.refreshes.register(definition()).action == "unchanged"
     with pytest.raises(Invalid, match="the input x is not"):
         world.refreshes.register(definition(owner="me"))
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ({"query": "SELEC k FROM x"}, "query_invalid"),
+        ({"query": "SELECT v FROM x"}, "key_not_in_result"),
+        ({"query": "SELECT DISTINCT k FROM x", "mode": "incremental"}, "not_incremental"),
+    ],
+)
+def test_a_query_that_nobody_has_looked_at_is_checked_before_it_is_stored(change: dict[str, Any], code: str) -> None:
+    world = World()
+    fields = definition().model_dump(exclude_unset=True) | change
+    with pytest.raises(Invalid) as caught:
+        world.refreshes.register(Definition.unchecked(**fields))
+    assert caught.value.code == code and world.refreshes.show(NAME).definition == definition()
 
 
 def test_a_second_definition_for_a_target_is_refused() -> None:
