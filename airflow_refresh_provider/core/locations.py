@@ -18,6 +18,7 @@ from pydantic_core import PydanticCustomError
 SCHEMES = ("s3", "s3a", "abfs", "abfss", "gs")
 
 _SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*):(?=/)")
+_READ_OTHERWISE = re.compile(r"%[0-9A-Fa-f]{2}|\\")
 _TABLE_NAME = re.compile(r"^[^/:\s]+$")
 _VARIABLE = re.compile(r"\$\{[^}]*\}")
 _AZURE = ("abfs", "abfss")  # container@account is part of the address there
@@ -40,6 +41,11 @@ def normalised(location: str) -> str:
     if scheme[1].lower() == "file":
         return _local(location)
     return _remote(scheme[1].lower(), location)
+
+
+def read_otherwise(location: str) -> bool:
+    """Whether a local path is another one to delta-rs, which takes `%20` for a blank and a backslash for a slash."""
+    return location.startswith("/") and _READ_OTHERWISE.search(location) is not None
 
 
 def _local(uri: str) -> str:
@@ -82,7 +88,10 @@ def _target(location: str) -> str:
         raise ValueError("must not have variables: a target is known by its place, so write the place itself")
     if _TABLE_NAME.match(location):
         raise ValueError("must be an absolute path or a URI: tables of a catalog are not supported yet")
-    return normalised(location)
+    place = normalised(location)
+    if read_otherwise(place):
+        raise ValueError("must not have a backslash, or % before two hexadecimal digits: delta-rs reads another place")
+    return place
 
 
 def _input(location: str) -> str:

@@ -36,8 +36,11 @@ def planned_growth(current: Round) -> int | None:
 
 
 def sealing(current: Round) -> Sealing | None:
-    """What the chunk of a round has to say so that it seals its run; None when the round has several."""
-    if sum(len(u.chunks) for u in current.units) != 1:
+    """What the chunk of a round has to say so that it seals its run; None when the round has several.
+
+    None, too, when it reads inputs: whether these stayed as they were is only known once it is in.
+    """
+    if current.reads_inputs or sum(len(u.chunks) for u in current.units) != 1:
         return None
     return Sealing(base=current.base, growth=planned_growth(current))
 

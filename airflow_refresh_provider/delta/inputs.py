@@ -9,6 +9,7 @@ from deltalake import DeltaTable
 from airflow_refresh_provider.core.changes import ChangedRows, FeedRows, FileTables, Means, NewFiles
 from airflow_refresh_provider.core.history import InputHistory, of_files
 from airflow_refresh_provider.core.inputs import Format, Input
+from airflow_refresh_provider.core.locations import read_otherwise
 from airflow_refresh_provider.core.pins import DeltaPin, FilesPin, Pin
 from airflow_refresh_provider.delta.file_tables import lay_out
 from airflow_refresh_provider.delta.files import count_rows, list_files, not_parquet
@@ -96,6 +97,13 @@ def _forgotten(what: str) -> Failed:
 def _pin_delta(name: str, path: str) -> DeltaPin:
     if list_log(path) is None:
         raise _no_table(name, path)
+    if read_otherwise(path):
+        raise Invalid(
+            "input_place",
+            f"the input {name} cannot be read at {path}: a backslash, or % before two hexadecimal digits, is another "
+            "place to delta-rs",
+            next="Move the table, or link to it, at a path without them.",
+        )
     table = open_table(path)
     if table is None:
         raise _no_table(name, path)

@@ -72,6 +72,8 @@ def gate(tenure: Tenure, session: EngineSession, workers: int, stop: threading.E
         if not found.found and not _grown_as_planned(run, target, commits):
             found = _unexpected(run, target, newest)
         if not found.found:
+            if frozen.current.reads_inputs:
+                inputs.check_in_place(tenure.ports, run)
             return Passed(newest, None)
         if not left:
             break

@@ -169,6 +169,16 @@ def test_what_is_not_as_its_format_says_is_told_with_the_fix(tmp_path: Path) -> 
     assert _code(_parquet(tmp_path / "empty")) == "input_empty"
 
 
+def test_a_path_that_delta_rs_takes_for_another_is_no_table_and_may_hold_parquet(tmp_path: Path) -> None:
+    write(tmp_path / "a b", rows(1, 2, 3))
+    for name in ("a%20b", "a\\b"):
+        shutil.copytree(tmp_path / "a b", tmp_path / name)
+        assert _code(_delta(tmp_path / name)) == "input_place"
+        write_parquet(tmp_path / name / "files" / "a.parquet", 1)
+        assert PROBE.rows(PROBE.pin("orders", _parquet(tmp_path / name / "files"))) == 1
+    assert PROBE.rows(PROBE.pin("orders", _delta(tmp_path / "a b"))) == 3
+
+
 def test_a_file_with_a_broken_footer_has_an_unknown_number_of_rows(tmp_path: Path) -> None:
     (tmp_path / "a.parquet").write_bytes(b"PAR1" + b"\x00" * 100 + b"PAR1")
     assert PROBE.rows(PROBE.pin("orders", _parquet(tmp_path / "a.parquet"))) is None

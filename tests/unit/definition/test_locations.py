@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import TypeAdapter, ValidationError
 
-from airflow_refresh_provider.core.locations import is_relative, normalised
+from airflow_refresh_provider.core.locations import TargetLocation, is_relative, normalised
 
 TEXT = st.text(st.characters(min_codepoint=32, exclude_characters="/"), min_size=1).filter(
     lambda t: t not in (".", "..")
@@ -84,3 +85,13 @@ def test_only_places_without_a_beginning_are_relative() -> None:
     assert is_relative("./orders")
     assert is_relative("gold.orders")
     assert not any(is_relative(p) for p in ("/orders", "s3://b/orders", "file:/orders", "${ROOT}/orders"))
+
+
+@pytest.mark.parametrize("place", ["/data/a%20b", "/data/100%/a%2Fb", "/data/a\\b", "file:///data/a%2520b"])
+def test_a_target_is_nowhere_that_delta_rs_reads_as_another_place(place: str) -> None:
+    with pytest.raises(ValidationError, match="delta-rs reads another place"):
+        TypeAdapter(TargetLocation).validate_python(place)
+
+
+def test_a_target_may_have_a_percent_sign() -> None:
+    assert TypeAdapter(TargetLocation).validate_python("/data/100% sure/50%") == "/data/100% sure/50%"

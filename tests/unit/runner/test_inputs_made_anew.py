@@ -88,6 +88,25 @@ def test_a_table_is_not_written_anew_from_what_nobody_has_compared(format: Forma
 
 
 @FORMATS
+@pytest.mark.parametrize("again", [False, True], ids=["first_load", "written_anew"])
+def test_what_a_chunk_has_read_while_it_was_made_anew_is_not_published(format: Format, *, again: bool) -> None:
+    rows = range(LITERAL_KEYS + 1)
+    world = reading(format, *[row(i) for i in rows])
+    if again:
+        world.run()
+        world.become(*[row(i, "b") for i in rows])
+    published = world.record.published
+    started(world)
+    [unit] = loaded(world)
+    make_anew_before(world, "commit /gold", *SOUND)
+    merged(world, unit)
+    with pytest.raises(Failed, match="no longer what it was when the run began"):
+        finished(world)
+    assert world.record.published == published
+    assert brought_up_to_date(world)
+
+
+@FORMATS
 def test_what_was_staged_of_two_tables_is_given_up(format: Format) -> None:
     world = reading(format, row(1), row(2))
     world.run()

@@ -110,7 +110,7 @@ def test_a_strangers_write_is_announced_as_what_it_is(mode: Mode) -> None:
     Refreshes(replace(world.process(), watch=Lines(said.append))).run(NAME, ONE)
     [note] = [line for line in said if " reads " in line]
     assert note.endswith(
-        f"reads everything: others have written the target {TARGET} since the last refresh, in version 2"
+        f"reads everything: others have written the target {TARGET} since the last refresh, in version 3"
     )
     assert world.fresh()
 
@@ -122,7 +122,7 @@ def test_keys_that_a_stranger_has_repeated_are_told_with_his_versions_and_the_wa
     assert left is not None
     world.lake.append(TARGET, [row(3)])
     world.lake.append(TARGET, [row(4)])
-    with pytest.raises(Failed, match="versions 2 to 3") as raised:
+    with pytest.raises(Failed, match="versions 3 to 4") as raised:
         world.run()
     assert raised.value.code == "duplicate_target_key"
     assert f"`RESTORE TABLE delta.`{TARGET}` TO VERSION AS OF {left.version}`" in raised.value.next
