@@ -51,7 +51,7 @@ class Decision(Stored):
 class Facts(Stored):
     """What was found out about an unfinished run after it was fenced.
 
-    `hopeless`: why its pins cannot bring it to its end. `let_go`: its last owner did not just vanish.
+    `hopeless`: why nothing can bring it to its end at its pins. `let_go`: its last owner did not just vanish.
     """
 
     sealed: bool
@@ -97,7 +97,7 @@ def next_step(record: Record, facts: Facts) -> Decision:
     if facts.wish is OnInterrupted.RESTART:
         return Decision(step=Step.ABANDON, reason="a restart was asked for")
     if facts.hopeless:
-        return Decision(step=Step.ABANDON, reason=f"it cannot be finished at its input versions: {facts.hopeless}")
+        return Decision(step=Step.ABANDON, reason=f"it cannot be finished: {facts.hopeless}")
     if facts.let_go:
         return Decision(step=Step.RESUME, reason="the run was paused or stopped, or had failed, before its end")
     return Decision(step=Step.RESUME, reason="the owner of the run was gone")

@@ -29,7 +29,7 @@ def rebuild(ports: Ports, name: str) -> Rebuilt:
     """
     definition = known(ports, name, ports.store.read(name).record).definition
     facts = ports.log.facts(definition.target)
-    if facts is None or not targets.highest_generation(ports, facts.location):
+    if facts is None or not targets.highest_generation(ports, facts):
         raise _never_refreshed(name)
     targets.check(ports, definition, facts)
     commits = ports.log.commits(facts.location, after=ports.log.oldest(facts.location) - 1)
@@ -50,7 +50,7 @@ def _restore(ports: Ports, name: str, facts: TableFacts, commits: tuple[Commit, 
         found = restored(record, facts.table_id, newest, _inputs(ports, record))
         if found.published is None:
             return record, found
-        generation = max(record.generation, targets.highest_generation(ports, facts.location))
+        generation = max(record.generation, targets.highest_generation(ports, facts))
         fresh = record.after(Event.REBUILD, published=found.published, generation=generation)
         try:
             commit(ports, snapshot, fresh, Event.REBUILD)

@@ -44,6 +44,15 @@ def changes_of(run: Run, generation: int, kind: str = "changes") -> tuple[str, S
     return f"{run.plan.staging}/{name}", stamp(run, generation, f"{run.run_id}/{name}")
 
 
+def gone(ports: Ports, run: Run) -> str | None:
+    """Why what a run has still to apply may not be there any more; None when it is, or nothing was staged."""
+    current = run.frozen.current if run.frozen else None
+    if current is None or current.changes is None or current.reads_inputs or not any(u.chunks for u in current.units):
+        return None
+    location = current.changes.location
+    return None if ports.log.table_id(location) else f"the changes that were staged at {location} are gone"
+
+
 def stamp(run: Run, generation: int, app_id: str) -> Stamp:
     """The stamp of a staged commit."""
     note = Note(

@@ -174,7 +174,7 @@ def _found(ports: Ports, record: Record, facts: TableFacts | None) -> _Found:
     if facts is None:
         return _Found(0, f"the target {location} is not there")
     doubt = targets.doubt(ports, record.published, facts) if record.published else None
-    return _Found(targets.highest_generation(ports, location), doubt)
+    return _Found(targets.highest_generation(ports, facts), doubt)
 
 
 def _new_run(ports: Ports, record: Record, pins: VersionVector, found: _Found, request: Request) -> Run:

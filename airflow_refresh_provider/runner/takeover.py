@@ -25,7 +25,7 @@ from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.control import Snapshot
 from airflow_refresh_provider.ports.engine import EngineSession, Stamp
 from airflow_refresh_provider.ports.log import LogGap
-from airflow_refresh_provider.runner import ending, inputs, targets
+from airflow_refresh_provider.runner import ending, inputs, staged, targets
 from airflow_refresh_provider.runner.tenure import Tenure, commit, lost
 
 FENCE_TRIES = 20
@@ -238,7 +238,7 @@ def _judged(tenure: Tenure, old: Run, request: Request, *, gone: bool) -> Decisi
 
 
 def _hopeless(ports: Ports, run: Run) -> str | None:
-    return run.hopeless or inputs.unreadable(ports, run.plan.pins)
+    return run.hopeless or inputs.unreadable(ports, run.plan.pins) or staged.gone(ports, run)
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from airflow_refresh_provider.core.columns import (
 )
 from airflow_refresh_provider.core.definition import Definition, Layout, OnAdded
 from airflow_refresh_provider.core.log import foreign
-from airflow_refresh_provider.core.marker import Marker
+from airflow_refresh_provider.core.marker import Marker, app_ids
 from airflow_refresh_provider.core.ownership import (
     CONTROL,
     DEFINITION,
@@ -80,15 +80,17 @@ def _claims(ports: Ports, facts: TableFacts) -> Mapping[str, str]:
     return {} if nobodys else facts.properties
 
 
-def highest_generation(ports: Ports, location: str) -> int:
-    """The highest generation that the target has seen, 0 for none."""
-    return max((Marker.of(v).generation for v in ports.log.markers(location).values()), default=0)
+def highest_generation(ports: Ports, facts: TableFacts) -> int:
+    """The highest generation that a target has seen, 0 for none; other writers have marks of their own in it."""
+    found, ours = ports.log.markers(facts.location), app_ids(facts.table_id)
+    return max((Marker.of(found[app_id]).generation for app_id in ours if app_id in found), default=0)
 
 
 def next_generation(ports: Ports, record: Record) -> int:
     """Above what the record has drawn, and what its target has seen: control tables may be those of a backup."""
     location = record.run.definition.target if record.run else record.definition.target
-    seen = highest_generation(ports, location) if ports.log.facts(location) else 0
+    facts = ports.log.facts(location)
+    seen = highest_generation(ports, facts) if facts else 0
     return 1 + max(record.generation, seen)
 
 

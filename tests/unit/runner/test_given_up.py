@@ -32,8 +32,9 @@ def test_a_run_is_abandoned_when_its_definition_changed() -> None:
         (lambda w: w.lake.remove(TARGET), "no longer the table"),
         (lambda w: setattr(w.lake.table(INPUT), "oldest", 9), "cannot be finished"),
         (lambda w: setattr(w.lake.table(TARGET), "oldest", len(w.commits)), "no longer reaches back"),
+        (lambda w: w.lake.remove(w.interrupted.plan.staging), "are gone"),
     ],
-    ids=["target dropped", "input gone", "log cleaned"],
+    ids=["target dropped", "input gone", "log cleaned", "staging gone"],
 )
 def test_a_run_that_cannot_go_on_is_abandoned_with_its_reason(happens: Any, reason: str) -> None:
     world = changed(**LIVE)
@@ -61,7 +62,7 @@ def test_a_run_that_its_inputs_cannot_bring_to_an_end_is_given_up_by_the_next(co
     result = world.another()
     assert result.run_id != kept and not result.resumed
     assert next(e.reason for e in world.refreshes.history(NAME) if e.run_id == kept) == (
-        "it cannot be finished at its input versions: x has no files any more"
+        "it cannot be finished: x has no files any more"
     )
     assert world.fresh()
 

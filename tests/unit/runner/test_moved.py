@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -65,7 +66,9 @@ def test_another_definition_takes_the_old_table_where_it_adopts_it(refreshed: bo
     world = moved()
     if refreshed:
         world.run()
-    before = targets.highest_generation(world.ports, TARGET)
+    facts = world.ports.log.facts(TARGET)
+    assert facts is not None
+    before = targets.highest_generation(world.ports, facts)
     world.refreshes.register(definition(name=OTHER))
     with pytest.raises(Refused, match="exists and belongs to"):
         world.refreshes.run(OTHER, ONE)
@@ -159,3 +162,12 @@ def test_what_stands_in_the_place_of_a_target_is_not_read_as_it() -> None:
     with pytest.raises(Failed, match="is not the table that the last refresh has left") as caught:
         world.refreshes.published(NAME)
     assert caught.value.code == "not_published"
+
+
+def test_an_adopted_table_may_have_marks_of_other_writers() -> None:
+    world = World(row(1), adopt=True)
+    world.lake.create(TARGET, COLUMNS, [row(2)])
+    versions = world.lake.table(TARGET).versions
+    versions[-1] = replace(versions[-1], markers={"a stream": 2**63 - 1})
+    assert world.run().generation == 1
+    assert world.fresh()
