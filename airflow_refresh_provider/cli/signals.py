@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: the first asks the command to stop where it stands, the second ends it at once.
+"""Ctrl-C and SIGTERM: the first asks the command to stop where it stands, another, later one ends it at once.
 
 The first signal raises Interrupted in the main thread: whoever holds a run interrupts its statement and
 releases it. The second needs nobody: a refresh can be resumed from wherever it was cut. So may the first one do
@@ -14,6 +14,7 @@ import select
 import signal
 import sys
 import threading
+import time
 from contextlib import suppress
 from types import FrameType, TracebackType
 from typing import NoReturn
@@ -22,6 +23,9 @@ from airflow_refresh_provider.errors import Interrupted
 
 PATIENCE = 60.0
 """Seconds that a command has to stop; interrupting a statement and ending its session take less."""
+
+ECHO = 1.0
+"""Seconds in which a further signal is the same once more: `timeout` sends one to a process and to its whole group."""
 
 _STDERR = 2
 _SHOW_CURSOR = "\x1b[?25h"
@@ -63,6 +67,7 @@ class Interruptions:
         self._over = threading.Event()
         self.exit_code = Interrupted.exit_code
         self.came = False
+        self._came_at = 0.0
         self._before: dict[signal.Signals, object] = {}
 
     def __enter__(self) -> Interruptions:
@@ -86,10 +91,12 @@ class Interruptions:
         return stopped(self.exit_code - 128)
 
     def _stop(self, number: int, _frame: FrameType | None) -> None:
+        if self.came and time.monotonic() - self._came_at < ECHO:
+            return
         self.exit_code = 128 + number
         if self.came:
             _end_now(self.exit_code)
-        self.came = True
+        self.came, self._came_at = True, time.monotonic()
         self._stopping.set()
         raise self.error
 

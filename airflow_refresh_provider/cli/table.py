@@ -84,7 +84,7 @@ _RUN_OPTIONS = (
     Option(
         "--mode",
         "how changes are found: by comparing everything, or by what the inputs say has changed",
-        choices=(AS_DEFINED, *Mode),
+        choices=(AS_DEFINED, *(mode.value for mode in Mode)),
         default=AS_DEFINED,
     ),
     Option(

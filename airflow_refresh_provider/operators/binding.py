@@ -227,8 +227,9 @@ def log_differences(found: Differences, log: Log) -> None:
     """Log what a comparison found."""
     rows = found.rows
     log.info(
-        "%s differs from its query: %s to insert, %s to update, %s to delete, %s equal",
+        "%s %s its query: %s to insert, %s to update, %s to delete, %s equal",
         found.target,
+        "differs from" if rows.inserted + rows.updated + rows.deleted else "equals",
         *(f"{n:,}" for n in (rows.inserted, rows.updated, rows.deleted, rows.unchanged)),
     )
     for sample in found.samples:

@@ -49,7 +49,7 @@ class Passed(NamedTuple):
 def finish(tenure: Tenure, session: EngineSession, workers: int, stop: threading.Event) -> None:
     """Gate, seal and publish; a chunk that has sealed its run leaves the last of them.
 
-    Raises Failed when others keep writing, Retry when chunks are missing.
+    Raises Failed when others keep writing, or chunks are missing.
     """
     tenure.ports.watch.stage("publish")
     passed = gate(tenure, session, workers, stop)

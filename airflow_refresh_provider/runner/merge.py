@@ -19,7 +19,7 @@ from airflow_refresh_provider.core.pins import digests
 from airflow_refresh_provider.core.plan import Chunk, Round, Target, Way
 from airflow_refresh_provider.core.record import Run
 from airflow_refresh_provider.core.ways import INTEGERS, LOOKING
-from airflow_refresh_provider.errors import Conflict, Lost, Retry
+from airflow_refresh_provider.errors import Conflict, Failed, Lost, Retry
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.engine import ApplyTask, EngineSession, Stamp
 from airflow_refresh_provider.ports.watch import Committed
@@ -195,13 +195,14 @@ def _merge_alone(held: UnitTenure, stop: threading.Event) -> int:
         session.close()
 
 
-def chunks_missing(name: str, slots: tuple[int, ...]) -> Retry:
+def chunks_missing(name: str, slots: tuple[int, ...]) -> Failed:
     """The error of an end that came too early."""
-    return Retry(
+    return Failed(
         "chunks_missing",
-        f"units {list(slots)} of {name} are not wholly in the target",
-        left="Nothing was published.",
-        next=f"Run `airflow-refresh run {name}` again; it merges what is missing.",
+        f"{'units' if len(slots) > 1 else 'unit'} {', '.join(map(str, slots))} of {name} "
+        f"{'are' if len(slots) > 1 else 'is'} not wholly in the target",
+        left="Nothing was published; the chunks that are in stay.",
+        next=f"Clear the merge tasks, or run `airflow-refresh run {name}`: what is missing is merged then.",
     )
 
 

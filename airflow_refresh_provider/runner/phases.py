@@ -93,7 +93,7 @@ def merge_unit(ports: Ports, name: str, request: Request, slot: int) -> int:
 def finish(ports: Ports, name: str, request: Request) -> RunResult:
     """Everything after the units: gate, seal, publish, view, clean up.
 
-    Raises Retry when chunks are missing, Failed when the run was begun anew and has not been loaded.
+    Raises Failed when chunks are missing, or when the run was begun anew and has not been loaded.
 
     The result's seconds are those of the run, from its start in another process on. Where this origin has published
     its run before, that result is told again: whoever announces it may not have got to it.
@@ -179,7 +179,7 @@ def _units(run: Run) -> tuple[UnitOfWork, ...]:
 def _not_loaded(name: str) -> Failed:
     return Failed(
         "not_loaded",
-        f"the run of {name} that this end belongs to was given up, and the new one has not been loaded",
+        f"this task's run of {name} has ended, and the one that `start` has begun since has not been loaded",
         left="Nothing was published.",
-        next="Repeat the refresh from its load on.",
+        next="Clear the tasks from `load` on, or let the next DAG run go on.",
     )

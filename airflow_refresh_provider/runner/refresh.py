@@ -68,7 +68,7 @@ def _end_without_spark(taken: Taken, step: Step, watch: Stopwatch) -> RunResult:
 
 
 def end(tenure: Tenure, session: EngineSession, request: Request, watch: Stopwatch) -> int:
-    """From the last chunk to the published version. Raises Retry when chunks are missing."""
+    """From the last chunk to the published version. Raises Failed when chunks are missing."""
     with watch.stage("publish"):
         finish.finish(tenure, session, request.workers, threading.Event())
     return 0

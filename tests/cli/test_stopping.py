@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_refresh_provider.cli.signals import PATIENCE
+from airflow_refresh_provider.cli.signals import ECHO, PATIENCE
 from airflow_refresh_provider.compose import refreshes
 from airflow_refresh_provider.places import Places
 from tests.cli.conftest import ROOT, Program
@@ -136,7 +136,17 @@ def test_the_second_signal_ends_a_command_that_does_not_listen(
     for _ in range(2):
         assert process.stdout.readline() == "ready\n"
         process.send_signal(number)
+        time.sleep(ECHO)
     assert process.wait() == code
+
+
+def test_a_signal_that_comes_twice_at_once_is_one(tmp_path: Path) -> None:
+    process = start("-c", LEFT_ALONE, folder=tmp_path)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    for _ in range(3):
+        process.send_signal(signal.SIGTERM)
+    assert (process.communicate(timeout=PATIENCE), process.returncode) == (("told\n", ""), 143)
 
 
 def test_a_command_that_is_stopped_before_it_has_begun_tells_its_end_too(tmp_path: Path) -> None:

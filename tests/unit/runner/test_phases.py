@@ -169,7 +169,7 @@ def test_an_end_that_comes_too_early_publishes_nothing() -> None:
     published = world.record.published
     started(world)
     loaded(world)
-    with pytest.raises(Retry, match="not wholly in the target"):
+    with pytest.raises(Failed, match="not wholly in the target"):
         finished(world)
     assert world.record.published == published
     assert world.another().resumed
