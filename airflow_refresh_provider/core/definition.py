@@ -187,7 +187,11 @@ class Definition(Stored):
         description="`whole`: readers see whole refreshes (the target itself if the change fits one commit, else the "
         "published version). `live`: chunks show as they land.",
     )
-    view: ViewName | None = Field(default=None, description="A catalog view that always reads the published version.")
+    view: ViewName | None = Field(
+        default=None,
+        description="A catalog view that always reads the published version. Those of the embedded server, whose "
+        "catalog lives as long as it does, are made again by the next refresh that has something to do.",
+    )
     chunking: Chunking = Field(default=Chunking(), description="How large commits are, in changed rows.")
     deletes: Deletes = Field(
         default=Deletes.APPLY, description="Rows that left the result: `apply` deletes them, `ignore` keeps them."

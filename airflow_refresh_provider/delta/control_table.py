@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 from deltalake import CommitProperties, DeltaTable, QueryBuilder, Transaction, write_deltalake
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
@@ -94,6 +95,18 @@ class ControlTable:
             found = QueryBuilder().register(self.name, view).execute(sql).read_all()
         values = [found[name].to_pylist() for name in found.column_names]
         return [dict(zip(found.column_names, row, strict=True)) for row in zip(*values, strict=True)]
+
+    def forget(self, view: DeltaTable, kept: timedelta, also: str = "true") -> None:
+        """Remove rows that are so much older than the newest and fulfil a condition. Yields to other writers.
+
+        A row added since the view was opened is in a file that is not touched, so it cannot be lost.
+        """
+        (last,) = self.select(view, f"SELECT max(at) AS at FROM {self.name}")
+        if not isinstance(newest := last["at"], datetime):
+            return
+        before = quoted((newest - kept).isoformat())
+        with storage(f"compacting the control table {self.name}", self.location), suppress(CommitFailedError):
+            view.delete(f"at < {before} AND {also}")
 
     def compact(self) -> None:
         """Merge small files and remove those replaced a week ago. Yields to other writers."""

@@ -9,7 +9,6 @@ so the number on the view is compared here.
 from __future__ import annotations
 
 import uuid
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -20,7 +19,7 @@ from pydantic import ValidationError
 from airflow_refresh_provider.core.lifecycle import Event
 from airflow_refresh_provider.core.record import Record
 from airflow_refresh_provider.delta.control_table import ControlTable, quoted, upkeep
-from airflow_refresh_provider.delta.storage import STORAGE_ERRORS, check_room, storage, translated
+from airflow_refresh_provider.delta.storage import STORAGE_ERRORS, check_room, translated
 from airflow_refresh_provider.errors import Defect, Failed, StaleSnapshot
 
 KEEP_SUPERSEDED = timedelta(days=7)
@@ -97,21 +96,13 @@ class StateTable:
         self.table.compact()
 
     def _forget_superseded(self) -> None:
-        """Remove rows that are not the newest of their definition and a week older than the newest of all.
-
-        A row added meanwhile is in a file that is not touched, so it cannot be lost.
-        """
+        """Remove rows that are not the newest of their definition and a week older than the newest of all."""
         view = self.table.open()
         if view is None:
             return
-        (last,) = self.table.select(view, "SELECT max(at) AS at FROM state")
-        if not isinstance(last["at"], datetime):
-            return
         newest = self.table.select(view, "SELECT name, max(seq) AS seq FROM state GROUP BY name")
-        kept = ", ".join(quoted(f"{row['name']}/{row['seq']}") for row in newest)
-        before = quoted((last["at"] - KEEP_SUPERSEDED).isoformat())
-        with storage(_DOING, self.table.root), suppress(CommitFailedError):
-            view.delete(f"at < {before} AND concat(name, '/', CAST(seq AS STRING)) NOT IN ({kept})")
+        if kept := ", ".join(quoted(f"{row['name']}/{row['seq']}") for row in newest):
+            self.table.forget(view, KEEP_SUPERSEDED, f"concat(name, '/', CAST(seq AS STRING)) NOT IN ({kept})")
 
     def _seen_or_read(self, view: DeltaTable, name: str, seq: int) -> Record:
         key = (str(view.metadata().id), name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from airflow_refresh_provider.core.lifecycle import Event
 from airflow_refresh_provider.core.owner import Beat
@@ -15,6 +15,8 @@ from airflow_refresh_provider.delta.root import Mark, check_place, make_mark, re
 from airflow_refresh_provider.delta.state import StateTable, StateView
 from airflow_refresh_provider.delta.storage import check_room, storage
 from airflow_refresh_provider.ports.control import EventRow, ProgressRow, Snapshot
+
+PROGRESS_KEPT = timedelta(days=30)
 
 
 class DeltaControlStore:
@@ -73,7 +75,7 @@ class DeltaControlStore:
 
     def add_progress(self, rows: Iterable[ProgressRow]) -> None:
         """Append rows, all in one commit."""
-        self._append(self._progress, rows)
+        self._append(self._progress, rows, self._compact_progress)
 
     def progress(self, name: str, run_id: str) -> list[ProgressRow]:
         """The latest row of every vnode of a run, by vnode."""
@@ -84,7 +86,7 @@ class DeltaControlStore:
 
     def add_event(self, row: EventRow) -> None:
         """Append one event."""
-        self._append(self._events, [row])
+        self._append(self._events, [row], self._events.compact)
 
     def events(self, name: str) -> list[EventRow]:
         """Oldest first."""
@@ -92,12 +94,19 @@ class DeltaControlStore:
         return sorted((EventRow.model_validate(r) for r in rows), key=lambda r: r.at)
 
     def compact(self) -> None:
-        """Merge small files and drop superseded state of more than a week ago; safe beside any reader and writer."""
+        """Merge small files, drop superseded state and old progress; safe beside any reader and writer."""
         if self.exists:
-            for kept in (self._state, self._progress, self._events):
-                kept.compact()
+            self._state.compact()
+            self._events.compact()
+            self._compact_progress()
 
-    def _append(self, table: ControlTable, rows: Iterable[Stored]) -> None:
+    def _compact_progress(self) -> None:
+        """The log of a target has what is forgotten here: `rebuild-progress` restores that of its last run."""
+        if view := self._progress.open():
+            self._progress.forget(view, PROGRESS_KEPT)
+            self._progress.compact()
+
+    def _append(self, table: ControlTable, rows: Iterable[Stored], compact: Callable[[], None]) -> None:
         stored: list[Row] = [row.model_dump() for row in rows]
         if not stored:
             return
@@ -107,7 +116,7 @@ class DeltaControlStore:
         with storage(doing, table.location):
             view = table.open_or_create()
             table.append(view, stored)
-        upkeep(view, table.compact)
+        upkeep(view, compact)
 
     def _select(self, table: ControlTable, condition: str) -> list[Row]:
         view = table.open() if self.exists else None

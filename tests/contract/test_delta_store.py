@@ -14,7 +14,7 @@ from airflow_refresh_provider.core.owner import Beat
 from airflow_refresh_provider.core.record import Record
 from airflow_refresh_provider.delta import control_table
 from airflow_refresh_provider.delta.state import KEEP_SUPERSEDED
-from airflow_refresh_provider.delta.store import DeltaControlStore
+from airflow_refresh_provider.delta.store import PROGRESS_KEPT, DeltaControlStore
 from airflow_refresh_provider.errors import Failed, Invalid, Refused, Retry, StaleSnapshot
 from tests.contract.samples import REGISTER, event_row, moment, progress_row, record
 
@@ -151,6 +151,19 @@ def test_superseded_rows_are_dropped_after_a_week_and_the_newest_never(root: Pat
     store.compact()
     assert _rows(root) == 3  # the newest of both, and one that is exactly a week old
     assert store.records() == [record("old", 1), record("orders", 4)]
+
+
+def test_progress_is_dropped_after_a_month(root: Path) -> None:
+    store = DeltaControlStore(str(root))
+    store.commit(store.read("orders"), record("orders"), REGISTER, moment(0))
+    old, young = progress_row("orders", "old", 1, 1), progress_row("orders", "young", 2, 1)
+    store.add_progress([old])
+    store.add_progress([young.model_copy(update={"at": old.at + PROGRESS_KEPT})])
+    store.compact()
+    assert len(store.progress("orders", "old")) == 1
+    store.add_progress([young.model_copy(update={"at": old.at + PROGRESS_KEPT + timedelta(seconds=1)})])
+    store.compact()
+    assert (store.progress("orders", "old"), len(store.progress("orders", "young"))) == ([], 1)
 
 
 def test_a_view_from_before_old_rows_were_dropped_is_stale_and_a_fresh_one_is_not(root: Path) -> None:
