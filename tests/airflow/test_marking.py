@@ -41,7 +41,7 @@ def _own_signals() -> Iterator[None]:
     [
         ("start", {"load": "failed", "finish": "upstream_failed"}, "nothing is left to do here"),
         ("load", {"merge": "upstream_failed", "finish": "upstream_failed"}, "did not get to its end"),
-        ("merge", {"finish": "failed"}, "units [0, 1, 2, 3] of orders are not wholly in the target"),
+        ("merge", {"finish": "failed"}, "units 0, 1, 2, 3 of orders are not wholly in the target"),
         ("finish", {"release": "failed"}, "did not get to its end"),
     ],
 )
