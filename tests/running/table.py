@@ -25,6 +25,8 @@ from tests.running.site import Acts, until
 ROOT = Path(__file__).parents[2]
 ENDED = ("success", "failed")
 _IDS = range(12)
+_CHANGING = range(9)
+"""As their keys are hashed: three each in two units, two and one in the others. More than two are cut into chunks."""
 _SMALL = {"one_commit_up_to": 1, "chunk_rows": 1}
 _DAG_FILE = """
 import sys
@@ -42,7 +44,7 @@ for dag_id in {dag_ids!r}:
 
 
 class Table:
-    """Four units of vnodes; every changed row is a chunk of its own."""
+    """Four units of vnodes: two of three chunks each, two of a single one."""
 
     def __init__(self, airflow: LocalAirflow, dags: Path, folder: Path, spark: str) -> None:
         self.airflow = airflow
@@ -83,7 +85,7 @@ class Table:
         until(lambda: set(given) <= self.airflow.rest.dag_ids(), f"DAG {given}")
 
     def change(self) -> None:
-        """Other amounts in half of the rows."""
+        """Other amounts in three quarters of the rows."""
         self._round += 1
         table = pa.table({"id": pa.array(_IDS, pa.int64()), "amount": pa.array(self._amounts(), pa.int64())})
         write_deltalake(str(self.folder / "silver"), table, mode="overwrite")
@@ -125,6 +127,13 @@ class Table:
         until(lambda: len(list(self.folder.glob("held-*"))) >= units, "a task that waits")
         return [psutil.Process(int(file.name.removeprefix("held-"))) for file in self.folder.glob("held-*")]
 
+    def held_half_way(self, run_id: str) -> psutil.Process:
+        """The process of a merge task that waits and has more chunks to do; needs all units to be held."""
+        self.held()
+        units = self.airflow.rest.returned(self.dag_id, run_id, "load")
+        waiting = self.held(len(units))
+        return next(task for task in waiting if units[self.index_of(run_id, task)]["chunks"] > 1)
+
     def index_of(self, run_id: str, process: psutil.Process) -> int:
         """The map index of the task that a process works for, -1 for one that is not mapped."""
         [index] = (task.map_index for task in self.tasks(run_id).values() if task.pid == process.pid)
@@ -140,7 +149,7 @@ class Table:
         return f"refresh_{self.name}"
 
     def _amounts(self) -> list[int]:
-        return [i + (self._round if i < len(_IDS) // 2 else 0) for i in _IDS]
+        return [i + (self._round if i in _CHANGING else 0) for i in _IDS]
 
     def _definition(self, changes: dict[str, Any]) -> Definition:
         given = {

@@ -99,7 +99,7 @@ def test_a_consumer_is_told_which_version_it_gets(table: Table, site: Site) -> N
     [run_id] = table.acts.runs(consumer)
     extra = site.airflow.rest.returned(consumer, run_id, "read")
     assert extra["published_version"] == table.published
-    assert extra["rows"]["updated"] == 6
+    assert extra["rows"]["updated"] == 9
     (site.dags / f"{consumer}.py").unlink()
 
 
