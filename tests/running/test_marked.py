@@ -14,34 +14,56 @@ NO_RETRIES = "default_args={'retries': 0}"
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.parametrize("state", ["success", "failed"])
 @pytest.mark.parametrize(
-    ("task", "point"), [("start", BEGUN), ("load", PREPARE), ("merge", CHUNK), ("finish", PUBLISH)]
+    ("task", "point", "state", "ends"),
+    [
+        ("start", BEGUN, "failed", ("failed", "upstream_failed", "upstream_failed")),
+        ("load", PREPARE, "success", ("failed", "upstream_failed", "failed")),
+        ("load", PREPARE, "failed", ("failed", "upstream_failed", "failed")),
+        ("merge", CHUNK, "success", ("failed", "failed", "failed")),
+        ("merge", CHUNK, "failed", ("failed", "upstream_failed", "failed")),
+        ("finish", PUBLISH, "success", ("failed", "success", "failed")),
+        ("finish", PUBLISH, "failed", ("failed", "failed", "failed")),
+    ],
 )
-def test_a_task_that_is_marked_at_work_publishes_nothing_half_done(
-    table: Table, task: str, point: str, state: str
+def test_a_task_that_is_marked_at_work_publishes_nothing_and_fails_its_run(
+    table: Table, task: str, point: str, state: str, ends: tuple[str, str, str]
 ) -> None:
+    """`ends`: the states of the DAG run, of `finish` and of `release`. Of a marked unit two chunks are missing."""
     table.deploy(NO_RETRIES)
     published = table.published
     run_id, victim = _at_work(table, point)
     table.acts.mark_task(table.dag_id, run_id, task, table.index_of(run_id, victim), state)
-    _until_at_rest(table, run_id, victim)
+    ended = _until_at_rest(table, run_id, victim)
 
-    # All may have been done by those that follow: then it was complete, and not before.
-    assert table.published == published or (table.fresh() and task != "finish")
+    states = table.states(run_id)
+    assert (ended, states["finish"], states["release"]) == ends
+    assert table.published == published
     assert table.ended(table.trigger()) == "success"
+    assert table.fresh()
+
+
+def test_a_start_that_is_marked_as_successful_at_work_has_its_run_ended_by_those_that_follow(table: Table) -> None:
+    """It had begun its run and only not let go of it."""
+    table.deploy(NO_RETRIES)
+    run_id, victim = _at_work(table, BEGUN)
+    table.acts.mark_task(table.dag_id, run_id, "start", -1, "success")
+
+    assert _until_at_rest(table, run_id, victim) == "success"
+    assert set(table.states(run_id).values()) == {"success"}
     assert table.fresh()
 
 
 @pytest.mark.parametrize("state", ["success", "failed"])
 @pytest.mark.parametrize("point", [PREPARE, CHUNK, PUBLISH])
-def test_a_dag_run_that_is_marked_at_work_publishes_nothing(table: Table, point: str, state: str) -> None:
+def test_a_dag_run_that_is_marked_at_work_publishes_nothing_and_fails(table: Table, point: str, state: str) -> None:
     table.deploy(NO_RETRIES)
     published = table.published
     run_id, victim = _at_work(table, point)
     table.acts.mark_run(table.dag_id, run_id, state)
-    _until_at_rest(table, run_id, victim)
 
+    assert _until_at_rest(table, run_id, victim) == "failed"
+    assert table.states(run_id)["release"] == "failed"
     assert table.published == published
     assert table.ended(table.trigger()) == "success"
     assert table.fresh()
@@ -110,16 +132,17 @@ def test_a_run_is_deleted_only_when_it_has_ended_and_the_next_goes_on_with_its_w
 
 
 def _at_work(table: Table, point: str) -> tuple[str, psutil.Process]:
-    """A DAG run, and the process of a task of it that waits at a point."""
+    """A DAG run, and the process of a task of it that waits at a point; of a merge one that has more to do."""
     table.hold(point)
     run_id = table.trigger()
     victim, *_ = table.held()
-    return run_id, victim
+    return run_id, table.held_half_way(run_id) if point == CHUNK else victim
 
 
-def _until_at_rest(table: Table, run_id: str, victim: psutil.Process) -> None:
-    """Until a task has been stopped, and its DAG run and everything in it has ended."""
+def _until_at_rest(table: Table, run_id: str, victim: psutil.Process) -> str:
+    """The state of a DAG run when a task of it has been stopped, and it and everything in it has ended."""
     until(lambda: not victim.is_running() or victim.status() == "zombie", "the end of the task that was marked")
     table.let_go()
     table.ended(run_id)
     until(lambda: not set(table.states(run_id).values()) & {"running", "queued", "scheduled"}, "rest")
+    return table.ended(run_id)
