@@ -70,6 +70,8 @@ def test_two_dags_for_one_definition_do_not_get_in_each_others_way(table: Table)
     table.held()
     second = str(table.acts.trigger(other).raise_for_status().json()["dag_run_id"])
     assert table.ended(second, other) == "failed"
+    refused = {task.task_id: task.state for task in table.airflow.rest.tasks(other, second)}
+    assert (refused["start"], refused["release"]) == ("failed", "upstream_failed")
     assert "is being refreshed by" in table.acts.log(other, second, "start", 1)
     table.let_go()
     assert table.ended(run_id) == "success"
