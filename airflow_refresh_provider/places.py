@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from urllib.parse import unquote, urlsplit
 
+from airflow_refresh_provider.core import spark_url
 from airflow_refresh_provider.errors import Invalid
 
 CONTROL_VARIABLE = "AIRFLOW_REFRESH_CONTROL"
@@ -65,10 +66,11 @@ def _absolute(root: str, folder: str) -> str:
 def _spark(spark: str) -> str:
     if spark == EMBEDDED:
         return spark
-    if spark.startswith("sc://") and urlsplit(spark).hostname:
+    wrong = spark_url.problem(spark)
+    if wrong is None:
         return spark
     raise Invalid(
         "spark_url",
-        f"{spark!r} is not a Spark to connect to",
+        f"{spark_url.shown(spark)!r} is not a Spark to connect to: {wrong}",
         next="Give `local` for the embedded server, or the URL of a Spark Connect server such as sc://host:15002.",
     )

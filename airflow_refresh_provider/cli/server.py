@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from airflow_refresh_provider.cli.call import Call
 from airflow_refresh_provider.cli.models import ServerReport
+from airflow_refresh_provider.core.spark_url import shown
 from airflow_refresh_provider.errors import Invalid
 from airflow_refresh_provider.places import EMBEDDED
 
@@ -40,7 +41,7 @@ def _server(call: Call) -> EmbeddedServer:
     if places.spark != EMBEDDED:
         raise Invalid(
             "spark_elsewhere",
-            f"Spark is {places.spark}, which this tool neither starts nor stops",
+            f"Spark is {shown(places.spark)}, which this tool neither starts nor stops",
             next="Leave out --spark and AIRFLOW_REFRESH_SPARK to use the embedded server.",
         )
     return embedded_server(places)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from airflow_refresh_provider.core.spark_url import shown
 from airflow_refresh_provider.errors import Retry
 
 if TYPE_CHECKING:
@@ -22,8 +23,8 @@ class Endpoint:
 
     @property
     def shown(self) -> str:
-        """The URL without its parameters, which may hold a secret."""
-        return self.url.partition("/;")[0]
+        """The URL without what may be a secret."""
+        return shown(self.url)
 
 
 def channel_builder(endpoint: Endpoint) -> DefaultChannelBuilder:

@@ -56,11 +56,24 @@ def test_a_command_that_is_not_told_where_the_control_tables_are_exits_2(words: 
     ]
 
 
-@pytest.mark.parametrize("spark", ["yarn", "sc://", "http://host:15002"])
+@pytest.mark.parametrize(
+    "spark",
+    ["yarn", "sc://", "http://host:15002", "sc://127.0.0.1:99999", "sc://h:abc", "sc://h:1/path", "sc://h:1/;foo"],
+)
 def test_a_spark_that_cannot_be_connected_to_is_wrong_usage(spark: str, here: Program, tmp_path: Path) -> None:
-    ended = here("run", "a", "--control", str(tmp_path), "--spark", spark)
+    ended = here("run", "a", "--control", str(tmp_path / "control"), "--spark", spark)
     assert ended.code == 2
     assert "[spark_url]" in ended.err
+    assert not (tmp_path / "control").exists()
+
+
+@pytest.mark.parametrize("spark", ["sc://h:1/;token=SECRET", "sc://h:9;token=SECRET", "sc://h:9/?token=SECRET"])
+def test_the_token_of_a_spark_is_neither_printed_nor_logged(spark: str, program: Program, tmp_path: Path) -> None:
+    ended = program("spark", "status", "--verbose", "--control", "control", AIRFLOW_REFRESH_SPARK=spark)
+    assert ended.code == 2
+    assert "sc://h:" in ended.err
+    assert "SECRET" not in ended.out + ended.err
+    assert not any("SECRET" in log.read_text() for log in tmp_path.rglob("*.log"))
 
 
 def test_the_embedded_server_is_not_started_for_a_remote_spark(here: Program, tmp_path: Path) -> None:
