@@ -6,6 +6,7 @@ object store raises leaves this package as Failed (mend the place) or Retry (try
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -91,12 +92,7 @@ def translated(error: Exception, doing: str, location: str) -> RefreshError:
     if any(sign in text for sign in _FULL):
         return _full(doing, location)
     if isinstance(error, PermissionError) or any(sign in text for sign in _DENIED):
-        return Failed(
-            "storage_denied",
-            f"{doing} failed: no permission for {location}",
-            left="Nothing was written by this step; everything stored before it is intact.",
-            next=f"Give this user access to {location}, then run again.",
-        )
+        return _denied(doing, location)
     if any(sign in text for sign in _BEYOND):
         return Failed(
             "table_unsupported",
@@ -118,18 +114,29 @@ def _free(place: Path) -> int:
 
 
 def check_room(doing: str, location: str, free: Callable[[Path], int] = _free) -> None:
-    """Refuse to begin a write on a local disk that cannot take it. Raises Failed.
+    """Refuse to begin a write on a local disk that cannot take it, or may not be written. Raises Failed.
 
-    Asked before, because a disk that fills up inside delta-rs makes it print the trace of a crash. `free` tells how
-    many bytes are left at a place.
+    Asked before, because what fails inside of delta-rs makes it print the trace of a crash. `free` tells how many bytes
+    are left at a place.
     """
     if not is_local(location):
         return
     place = Path(location)
     while not place.exists():
         place = place.parent
+    if not os.access(place, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
+        raise _denied(doing, location)
     if free(place) < _ROOM_FOR_A_COMMIT:
         raise _full(doing, location)
+
+
+def _denied(doing: str, location: str) -> Failed:
+    return Failed(
+        "storage_denied",
+        f"{doing} failed: no permission for {location}",
+        left="Nothing was written by this step; everything stored before it is intact.",
+        next=f"Give this user access to {location}, then run again.",
+    )
 
 
 def _full(doing: str, location: str) -> Failed:

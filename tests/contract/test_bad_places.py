@@ -48,7 +48,9 @@ def without_rights(folder: Path, mode: int) -> Iterator[None]:
             path.chmod(rights)
 
 
-def test_control_tables_that_may_only_be_read_can_be_read_and_say_so_when_written(folder: Path) -> None:
+def test_control_tables_that_may_only_be_read_can_be_read_and_say_so_when_written(
+    folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     root = str(folder / "control")
     store = DeltaControlStore(root)
     view = store.commit(store.read("orders"), record("orders"), REGISTER, moment(0))
@@ -63,6 +65,7 @@ def test_control_tables_that_may_only_be_read_can_be_read_and_say_so_when_writte
                 write()
             assert caught.value.code == "storage_denied" and root in caught.value.message
     assert store.records() == [record("orders")]
+    assert "panicked" not in capfd.readouterr().err
 
 
 def test_a_control_root_that_cannot_be_made_is_named(folder: Path) -> None:
