@@ -191,6 +191,7 @@ class LocalAirflow:
             "AIRFLOW_HOME": str(self._home),
             "AIRFLOW__CORE__DAGS_FOLDER": str(self._dags),
             "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+            "AIRFLOW__DAG_PROCESSOR__REFRESH_INTERVAL": "15",  # seconds until a new DAG file is seen
             "AIRFLOW__CORE__PARALLELISM": str(_PARALLELISM),
             "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"{self.url}/execution/",
             "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": f"{USER}:admin",

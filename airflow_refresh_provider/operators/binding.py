@@ -16,6 +16,7 @@ from airflow.sdk import Asset, conf, get_current_context
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowRuntimeError, AirflowSkipException
 
 from airflow_refresh_provider.assets import asset_of
+from airflow_refresh_provider.core.counted import counted
 from airflow_refresh_provider.core.definition import Definition
 from airflow_refresh_provider.core.due import Cause, is_late
 from airflow_refresh_provider.core.mode import asked_for
@@ -181,11 +182,11 @@ def announce(context: Context, outlets: Iterable[object], result: RunResult, log
     rows = result.rows
     metrics.ended(result)
     log.info(
-        "version %s of %s is published: %s inserted, %s updated, %s deleted, %s unchanged; %s chunks, %s in before",
+        "version %s of %s is published: %s inserted, %s updated, %s deleted, %s unchanged; %s, %s in before",
         result.published_version,
         result.name,
         *(f"{n:,}" for n in (rows.inserted, rows.updated, rows.deleted, rows.unchanged)),
-        result.chunks.done,
+        counted(result.chunks.done, "chunk"),
         result.chunks.skipped,
     )
     extra: dict[str, Any] = {

@@ -14,6 +14,7 @@ from airflow.sdk import Asset, BaseOperator
 from airflow.sdk.exceptions import AirflowSkipException, TaskDeferred
 
 from airflow_refresh_provider.core.broken import Broken
+from airflow_refresh_provider.core.counted import counted
 from airflow_refresh_provider.core.definition import Definition
 from airflow_refresh_provider.core.results import RunResult
 from airflow_refresh_provider.errors import Interrupted, Paused
@@ -164,7 +165,8 @@ class VnodeMergeOperator(_RefreshTask):
         from airflow_refresh_provider.runner import phases
 
         skipped = phases.merge_unit(ports, self.definition_name, binding.request(context), self.unit["unit"])
-        self.log.info("unit %s is in: %s chunks, %s of them before", self.unit["unit"], self.unit["chunks"], skipped)
+        chunks = counted(self.unit["chunks"], "chunk")
+        self.log.info("unit %s is in: %s, %s of them before", self.unit["unit"], chunks, skipped)
         return {"unit": self.unit["unit"], "chunks": self.unit["chunks"], "skipped": skipped}
 
 
