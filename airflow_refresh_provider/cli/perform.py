@@ -60,7 +60,10 @@ def attempt(act: Callable[[], Any], log: Path) -> tuple[Any, int]:
             return interruptions.error, interruptions.exit_code
         _log.debug("failed: %s", error.code, exc_info=error)
         return error, error.exit_code
-    except Exception as error:  # noqa: BLE001 - nothing is beyond this edge but a traceback on the user's screen
+    except (SystemExit, GeneratorExit):
+        raise
+    except BaseException as error:  # noqa: BLE001 - nothing is beyond this edge but a traceback on the user's screen
+        # A panic of a library of Rust is no Exception.
         _log.debug("defect", exc_info=error)
         defect = _defect(error, log)
         return defect, defect.exit_code
@@ -95,7 +98,7 @@ def _function(command: Command) -> Callable[..., Any]:
     return function
 
 
-def _defect(error: Exception, log: Path) -> Defect:
+def _defect(error: BaseException, log: Path) -> Defect:
     first_line = (str(error).strip() or "no message").splitlines()[0]
     return Defect(
         "defect",

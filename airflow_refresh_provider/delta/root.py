@@ -23,7 +23,9 @@ MARK = "control.json"
 
 # What may be there before the mark: staging, and what a process writes that outlived the root it knew.
 _NEIGHBOURS = frozenset({"staging", "answers", "beats", "progress", "events"})
-_UNSUPPORTED = re.compile(r"[%\\\x00-\x1f]")
+# delta-rs makes a URL of a path and panics over some of them, when the root would be half made already; a name that is
+# not UTF-8 comes as lone surrogates.
+_UNSUPPORTED = re.compile(r"[%\\\[\]^|\x00-\x1f\x7f\ud800-\udfff]")
 
 
 class Mark(BaseModel):
@@ -40,7 +42,8 @@ def check_place(root: str) -> None:
     if _UNSUPPORTED.search(root):
         raise Invalid(
             "control_place",
-            f"control tables cannot be kept at {root!r}: %, backslashes and control characters are not possible there",
+            f"control tables cannot be kept at {root!r}: "
+            "% \\ [ ] ^ |, control characters and what is not UTF-8 are not possible there",
             next="Choose another path for --control.",
         )
 

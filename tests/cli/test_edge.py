@@ -6,7 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
+from deltalake import write_deltalake
 
 from airflow_refresh_provider.cli.bars import Bars
 from airflow_refresh_provider.cli.call import Composition, composed
@@ -19,6 +21,12 @@ from tests.cli.conftest import ROOT, Program
 def defective(_places: Places, _watch: Watch) -> Refreshes:
     """A composition that is wrong in a way nobody thought of."""
     raise ZeroDivisionError("division by zero\nand more")
+
+
+def panicking(places: Places, watch: Watch) -> Refreshes:
+    """A composition in which a library of Rust panics, which is no Exception to Python."""
+    write_deltalake(str(Path(places.control, "a[b")), pa.table({"k": [1]}))
+    return composed(places, watch)
 
 
 def noisy(places: Places, watch: Watch) -> Refreshes:
@@ -42,6 +50,13 @@ def test_an_unexpected_error_is_a_defect_whose_traceback_is_in_the_debug_log(her
     assert str(log) in ended.err
     assert "Traceback" not in ended.err
     assert "Traceback" in log.read_text()
+
+
+def test_a_panic_of_a_library_is_a_defect_too(here: Program) -> None:
+    ended = here("list", "--output", "json", composition=panicking)
+    assert (ended.code, ended.json["error"]["code"]) == (1, "defect")
+    assert ended.json["error"]["message"].startswith("PanicException: ")
+    assert "Traceback" not in ended.err
 
 
 def test_the_debug_log_is_beside_the_embedded_servers_files_where_there_are_any(here: Program, tmp_path: Path) -> None:
