@@ -20,6 +20,7 @@ from airflow_refresh_provider.delta.stored_columns import FORMAT
 from airflow_refresh_provider.errors import Failed, Invalid, Refused
 
 MARK = "control.json"
+_STATE = "state"
 
 # What may be there before the mark: staging, and what a process writes that outlived the root it knew.
 _NEIGHBOURS = frozenset({"staging", "answers", "beats", "progress", "events"})
@@ -51,18 +52,20 @@ def check_place(root: str) -> None:
 def read_mark(root: str) -> Mark | None:
     """The mark of a root, None when there is none yet.
 
-    Raises Invalid when its format is newer than this program, Refused when no control tables can ever be there.
+    Raises Invalid when its format is newer than this program, Refused when no control tables can ever be there, Failed
+    when there are some whose mark is gone.
     """
     with storage("reading the control tables", root):
         store = open_store(root)
         if store is None:
             _check_no_file(root)
             return None
-        try:
-            text = bytes(obstore.get(store, MARK).bytes())
-        except FileNotFoundError:
-            return None
-    return _judged(root, text)
+        text = _text(store)
+        if text is None and any(obstore.list_with_delimiter(store, _STATE).values()):
+            text = _text(store)  # the mark is made before anything else, and that may have been just now
+            if text is None:
+                raise _damaged(root, "is gone, which says which format the control tables have")
+    return None if text is None else _judged(root, text)
 
 
 def make_mark(root: str) -> Mark:
@@ -79,6 +82,13 @@ def make_mark(root: str) -> Mark:
     found = read_mark(root)
     assert found is not None
     return found
+
+
+def _text(store: ObjectStore) -> bytes | None:
+    try:
+        return bytes(obstore.get(store, MARK).bytes())
+    except FileNotFoundError:
+        return None
 
 
 def _check_vacant(store: ObjectStore, root: str) -> None:
@@ -99,16 +109,20 @@ def _taken(root: str, why: str) -> Refused:
     return Refused("control_not_empty", f"{root} {why}", next="Give an empty or a new folder as --control.")
 
 
+def _damaged(root: str, why: str) -> Failed:
+    return Failed(
+        "control_damaged",
+        f"{root}/{MARK} {why}",
+        left="Nothing was changed.",
+        next=f"Restore {MARK} from a backup, or choose a new --control and register the definitions again.",
+    )
+
+
 def _judged(root: str, text: bytes) -> Mark:
     try:
         mark = Mark.model_validate_json(text)
     except ValidationError:
-        raise Failed(
-            "control_damaged",
-            f"{root}/{MARK} cannot be read: it does not say which format the control tables have",
-            left="Nothing was changed.",
-            next=f"Restore {MARK} from a backup, or choose a new --control and register the definitions again.",
-        ) from None
+        raise _damaged(root, "cannot be read: it does not say which format the control tables have") from None
     if mark.format > FORMAT:
         raise Invalid(
             "newer_control_format",

@@ -101,6 +101,16 @@ def test_a_file_is_never_made_or_read_as_a_control_root(root: Path, below: str) 
         store.records()
 
 
+def test_control_tables_that_have_lost_their_mark_are_damaged_and_not_absent(root: Path) -> None:
+    store = DeltaControlStore(str(root))
+    store.commit(store.read("orders"), record("orders"), REGISTER, moment(0))
+    (root / "control.json").unlink()
+    for use in (lambda s: s.records(), lambda s: s.control_id):
+        with pytest.raises(Failed, match=r"control\.json is gone") as caught:
+            use(DeltaControlStore(str(root)))
+        assert caught.value.code == "control_damaged"
+
+
 @pytest.mark.parametrize("place", ["/data/100%/control", "/data/back\\slash", "/data/new\nline"])
 def test_places_that_cannot_be_addressed_are_refused_at_once(place: str) -> None:
     with pytest.raises(Invalid, match="cannot be kept"):
