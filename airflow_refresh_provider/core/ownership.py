@@ -83,7 +83,13 @@ def check_ownership(definition: Definition, properties: Mapping[str, str], contr
 
 
 def check_layout(definition: Definition, properties: Mapping[str, str], partitioned_by: tuple[str, ...]) -> None:
-    """Refuse a target laid out otherwise than the definition says. Raises Refused."""
+    """Refuse a target laid out otherwise than the definition says, or that cannot be changed. Raises Refused."""
+    if properties.get("delta.appendOnly", "").lower() == "true":
+        raise Refused(
+            "append_only",
+            f"the target {definition.target} is append-only: no row of it may be updated or deleted",
+            next="Take `delta.appendOnly` off the table (ALTER TABLE ... UNSET TBLPROPERTIES), or name another target.",
+        )
     has_vnodes = partitioned_by == ("_vnode",)
     if has_vnodes != (definition.layout is Layout.VNODE):
         raise Refused(

@@ -14,7 +14,7 @@ from airflow_refresh_provider.core.columns import Column, Columns
 from airflow_refresh_provider.core.marker import Marker
 from airflow_refresh_provider.core.note import Note
 from airflow_refresh_provider.core.pins import VersionVector
-from airflow_refresh_provider.core.plan import ChangeCounts, Chunk, Split, StagedTable, Target
+from airflow_refresh_provider.core.plan import ChangeCounts, Chunk, Split, StagedTable, Target, Way
 from airflow_refresh_provider.core.stored import Stored
 
 
@@ -149,6 +149,11 @@ class ApplyTask(Stored):
     stamp: Stamp
     span: tuple[int, int] | None = None
     files: tuple[str, ...] | None = None
+
+    @property
+    def reads_inputs(self) -> bool:
+        """Whether the query is run, instead of staged changes being taken."""
+        return self.changes is None or self.chunk.way is Way.REWRITE
 
 
 class Sample(Stored):

@@ -105,8 +105,20 @@ class SparkEngineSession:
             return windows.read(self._spark, task)
 
     def apply(self, task: ApplyTask) -> None:
-        with self._act("The target has every chunk that was committed, and nothing of any other.", task.source):
-            apply.apply(self._spark, task)
+        left = "The target has every chunk that was committed, and nothing of any other."
+        try:
+            with self._act(left, task.source):
+                apply.apply(self._spark, task)
+        except Invalid as error:
+            if task.reads_inputs:
+                raise
+            raise Failed(
+                "target_changed",
+                f"the columns of the target {task.target.location} are not those that its changes were made for: "
+                f"{error.message}",
+                left=left,
+                next="Run again: this run is given up, and a new one compares everything.",
+            ) from None
 
     def samples(
         self, changes: StagedTable, target: Target, keys: tuple[str, ...], base: int, limit: int

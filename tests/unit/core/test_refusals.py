@@ -156,6 +156,7 @@ def test_ones_own_target_passes_and_a_strangers_when_it_is_adopted() -> None:
         ({"layout": "vnode", "vnodes": 8}, {VNODES: "4"}, ("_vnode",), "vnodes_changed"),
         ({"layout": "vnode"}, {KEYS: '["other"]'}, ("_vnode",), "keys_changed"),
         ({"partition_by": ["a"]}, {}, ("b",), "partitioning_changed"),
+        ({}, {"delta.appendOnly": "true"}, (), "append_only"),
     ],
 )
 def test_a_target_laid_out_otherwise_is_refused(

@@ -50,7 +50,7 @@ def test_a_run_that_cannot_go_on_is_abandoned_with_its_reason(happens: Any, reas
     assert reason in (world.refreshes.history(NAME)[1].reason or "")
 
 
-@pytest.mark.parametrize("code", ["input_missing", "input_unreadable", "bad_value"])
+@pytest.mark.parametrize("code", ["input_missing", "input_unreadable", "bad_value", "target_changed"])
 def test_a_run_that_its_inputs_cannot_bring_to_an_end_is_given_up_by_the_next(code: str) -> None:
     world = World(row(1))
     world.run()
