@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from pathlib import Path
 
+from airflow_refresh_provider.operators.refresh import RefreshOperator
 from airflow_refresh_provider.operators.task_log import TaskLog
 from airflow_refresh_provider.ports.watch import Committed
 from airflow_refresh_provider.runner import takeover
@@ -15,11 +17,13 @@ BEGUN, PREPARE, CHUNK, PUBLISH = "begun", "prepare", "chunk", "publish"
 """A run begun or loaded, and not parked yet; the beginning of a load; after a chunk; the beginning of the end."""
 FAIL = "fail"
 _LIMIT_SECONDS = 180
+_STOPPED = threading.Event()
+"""Set when the task of this process is asked to stop: its other threads, which no signal reaches, wait no more."""
 
 
 def obey(folder: str) -> None:
     """Called by the DAG file, and so in every process that runs one of its tasks."""
-    committed, stage, park = TaskLog.committed, TaskLog.stage, takeover.park
+    committed, stage, park, on_kill = TaskLog.committed, TaskLog.stage, takeover.park, RefreshOperator.on_kill
 
     def obedient_committed(self: TaskLog, chunk: Committed) -> None:
         committed(self, chunk)
@@ -35,6 +39,11 @@ def obey(folder: str) -> None:
         _wait(Path(folder), BEGUN)
         park(tenure)
 
+    def obedient_on_kill(self: RefreshOperator) -> None:
+        _STOPPED.set()
+        on_kill(self)
+
+    RefreshOperator.on_kill = obedient_on_kill  # type: ignore[method-assign, assignment]
     TaskLog.committed = obedient_committed  # type: ignore[method-assign]
     TaskLog.stage = obedient_stage  # type: ignore[method-assign, assignment]
     takeover.park = obedient_park
@@ -47,6 +56,6 @@ def hold_file(point: str) -> str:
 
 def _wait(folder: Path, point: str) -> None:
     until = time.monotonic() + _LIMIT_SECONDS
-    while (folder / hold_file(point)).exists() and time.monotonic() < until:
+    while (folder / hold_file(point)).exists() and not _STOPPED.is_set() and time.monotonic() < until:
         (folder / f"held-{os.getpid()}").touch()
         time.sleep(0.1)

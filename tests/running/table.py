@@ -32,15 +32,21 @@ _DAG_FILE = """
 import sys
 sys.path.insert(0, {root!r})
 from datetime import datetime, timedelta
+from airflow.sdk import DAG
 from airflow_refresh_provider import Definition, refresh_dag
+from airflow_refresh_provider.operators.refresh import RefreshOperator
 from tests.running.holding import obey
 
 obey({folder!r})
+definition = Definition.model_validate({definition!r})
 for dag_id in {dag_ids!r}:
-    refresh_dag(
-        Definition.model_validate({definition!r}), dag_id=dag_id, refresh_conn_id={connection!r}, {options}
-    )
+    {tasks}
 """
+_PHASED = "refresh_dag(definition, dag_id=dag_id, refresh_conn_id={connection!r}, {options})"
+ONE_TASK = """with DAG(dag_id, {options}):
+        RefreshOperator(task_id="refresh", definition=definition, refresh_conn_id={connection!r})
+"""
+"""Instead of a phased refresh."""
 
 
 class Table:
@@ -70,7 +76,9 @@ class Table:
     def published(self) -> int | None:
         return self.refreshes.show(self.name).published_version
 
-    def deploy(self, options: str = "default_args={'retries': 2}", *dag_ids: str, **changes: Any) -> None:
+    def deploy(
+        self, options: str = "default_args={'retries': 2}", *dag_ids: str, tasks: str = _PHASED, **changes: Any
+    ) -> None:
         """Write the DAG file and wait until Airflow has it. `changes` are fields of the definition."""
         given = dag_ids or (self.dag_id,)
         body = _DAG_FILE.format(
@@ -78,8 +86,7 @@ class Table:
             folder=str(self.folder),
             dag_ids=given,
             definition=self._definition({"chunking": _SMALL} | changes).model_dump(mode="json", exclude_unset=True),
-            connection=self._connection,
-            options=options,
+            tasks=tasks.format(connection=self._connection, options=options),
         )
         (self._dags / f"{self.name}.py").write_text(body)
         until(lambda: set(given) <= self.airflow.rest.dag_ids(), f"DAG {given}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.running.site import until
-from tests.running.table import Table, run_cli
+from tests.running.table import ONE_TASK, Table, run_cli
 
 NO_RETRIES = "default_args={'retries': 0}"
 
@@ -22,6 +22,23 @@ def test_a_killed_task_is_tried_again_and_skips_what_is_in(table: Table) -> None
     assert task.tries == 2
     told = table.airflow.rest.returned(table.dag_id, run_id, "merge", index)
     assert (told["chunks"], told["skipped"]) == (3, 1)
+    assert table.fresh()
+
+
+def test_a_single_task_that_is_killed_half_way_goes_on_after_its_last_commits(table: Table) -> None:
+    table.deploy("default_args={'retries': 1, 'retry_delay': timedelta(seconds=1)}", tasks=ONE_TASK)
+    table.hold()
+    run_id = table.trigger()
+    [victim] = table.held()
+    victim.kill()
+    table.let_go()
+
+    assert table.ended(run_id) == "success"
+    assert table.tasks(run_id)["refresh"].tries == 2
+    told = table.airflow.rest.returned(table.dag_id, run_id, "refresh")
+    assert told["resumed"]
+    assert 1 <= told["chunks"]["skipped"] < told["chunks"]["done"] == 8
+    assert told["published_version"] == table.published
     assert table.fresh()
 
 

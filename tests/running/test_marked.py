@@ -7,7 +7,7 @@ import pytest
 
 from tests.running.holding import BEGUN, CHUNK, PREPARE, PUBLISH
 from tests.running.site import until
-from tests.running.table import Table
+from tests.running.table import ONE_TASK, Table
 
 NO_RETRIES = "default_args={'retries': 0}"
 
@@ -66,6 +66,27 @@ def test_a_dag_run_that_is_marked_at_work_publishes_nothing_and_fails(table: Tab
     assert table.states(run_id)["release"] == "failed"
     assert table.published == published
     assert table.ended(table.trigger()) == "success"
+    assert table.fresh()
+
+
+@pytest.mark.parametrize("state", ["success", "failed"])
+def test_a_dag_run_of_a_single_task_that_is_marked_at_work_leaves_its_run_to_the_next(table: Table, state: str) -> None:
+    """Without a teardown it ends as it was marked."""
+    table.deploy(NO_RETRIES, tasks=ONE_TASK)
+    published = table.published
+    table.hold()
+    run_id = table.trigger()
+    [victim] = table.held()
+    table.acts.mark_run(table.dag_id, run_id, state)
+
+    assert _until_at_rest(table, run_id, victim) == state
+    assert table.published == published
+    left = table.refreshes.show(table.name).run
+    assert left is not None and left.owner is None
+    again = table.trigger()
+    assert table.ended(again) == "success"
+    told = table.airflow.rest.returned(table.dag_id, again, "refresh")
+    assert (told["resumed"], told["chunks"]["skipped"] >= 1) == (True, True)
     assert table.fresh()
 
 
