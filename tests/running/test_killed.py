@@ -1,4 +1,4 @@
-"""SIGKILL to a task, to its supervisor, to the scheduler: the refresh goes on after its last commit."""
+"""SIGKILL to a task, its supervisor, the scheduler, the triggerer: the refresh goes on after its last commit."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 
 from tests.running.conftest import Site
 from tests.running.site import until
-from tests.running.table import Table
+from tests.running.table import Table, run_cli
 
 pytestmark = pytest.mark.slow
 
@@ -43,6 +43,31 @@ def test_a_scheduler_that_is_killed_and_started_anew_brings_the_run_to_its_end(t
     site.airflow.kill("scheduler")
     site.airflow.launch("scheduler")
     table.let_go()
+
+    assert table.ended(run_id) == "success"
+    assert table.fresh()
+
+
+@pytest.mark.parametrize("ends", ["before", "after"])
+def test_a_pause_that_ends_before_or_after_a_killed_triggerer_is_started_anew_is_gone_on_after(
+    table: Table, site: Site, ends: str
+) -> None:
+    table.deploy()
+    table.hold()
+    run_id = table.trigger()
+    table.held(units=4)
+    run_cli(table, "pause")
+    table.let_go()
+    until(lambda: "deferred" in table.states(run_id).values(), "a task that waits for the end of the pause")
+    published = table.published
+    site.airflow.kill("triggerer")
+    if ends == "before":
+        run_cli(table, "resume")
+    site.airflow.launch("triggerer")
+    if ends == "after":
+        assert "deferred" in table.states(run_id).values()
+        assert table.published == published
+        run_cli(table, "resume")
 
     assert table.ended(run_id) == "success"
     assert table.fresh()

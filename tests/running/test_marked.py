@@ -124,6 +124,26 @@ def test_a_unit_that_is_cleared_alone_publishes_nothing_and_the_next_run_ends_it
     assert table.fresh()
 
 
+def test_a_whole_run_that_failed_and_is_cleared_skips_what_is_in_and_ends(table: Table) -> None:
+    """Each unit has failed after its first chunk."""
+    table.deploy(NO_RETRIES)
+    table.fail()
+    run_id = table.trigger()
+    assert table.ended(run_id) == "failed"
+    unfinished = table.refreshes.show(table.name).run
+    assert unfinished is not None
+
+    table.fail(wanted=False)
+    table.acts.clear_run(table.dag_id, run_id)
+    assert table.ended(run_id) == "success"
+    rest = table.airflow.rest
+    begun = rest.returned(table.dag_id, run_id, "start")
+    assert (begun["run_id"], begun["resumed"]) == (unfinished.run_id, True)
+    merged = [rest.returned(table.dag_id, run_id, "merge", index) for index in range(4)]
+    assert sorted((told["chunks"], told["skipped"]) for told in merged) == [(1, 1), (1, 1), (3, 1), (3, 1)]
+    assert table.fresh()
+
+
 def test_a_whole_run_that_is_cleared_finds_nothing_to_do(table: Table) -> None:
     table.deploy(NO_RETRIES)
     run_id = table.trigger()
