@@ -6,6 +6,7 @@ Nothing heavy is imported before a command is known, and nothing of Airflow, Spa
 from __future__ import annotations
 
 import argparse
+import os
 import signal
 import sys
 from collections.abc import Sequence
@@ -27,6 +28,7 @@ from airflow_refresh_provider.errors import Invalid
 
 def program() -> NoReturn:
     """The process of the program: one command, then its exit code."""
+    _keep_standard_streams()
     try:
         code = main()
     except KeyboardInterrupt:  # before anybody listened, or when all was done
@@ -37,6 +39,17 @@ def program() -> NoReturn:
     from airflow_refresh_provider.cli.signals import end
 
     end(code)
+
+
+def _keep_standard_streams() -> None:
+    """Keep what is opened later from being a standard stream that was closed: what libraries print would go into it."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+    if sys.stderr is None:
+        sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115 - it lives as long as the process
 
 
 def main(argv: Sequence[str] | None = None, composition: Composition = composed) -> int:
@@ -61,6 +74,12 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         raise Invalid("usage", message, next=f"See `{self.prog} --help`.")
+
+    def print_help(self, file: object = None) -> NoReturn:
+        """Help is a result like any other: it ends the program, and says whether anybody took it."""
+        from airflow_refresh_provider.cli.output import write
+
+        raise SystemExit(write(self.format_help().rstrip("\n")))
 
 
 def build_parser() -> argparse.ArgumentParser:

@@ -50,8 +50,9 @@ def end(code: int) -> NoReturn:
         sys.exit(code)
     logging.shutdown()
     for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError):
-            stream.flush()
+        if stream is not None:
+            with suppress(OSError):
+                stream.flush()
     os._exit(code)
 
 
