@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 import os.path
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from urllib.parse import unquote, urlsplit
 
 from airflow_refresh_provider.core import spark_url
@@ -31,8 +31,12 @@ class Places:
     spark_home: str
 
 
-def resolve(environment: Mapping[str, str], folder: str, control: str | None, spark: str | None) -> Places:
-    """The places to use: options before the environment. Relative paths begin in `folder`. Raises Invalid."""
+def resolve(
+    environment: Mapping[str, str], folder: Callable[[], str], control: str | None, spark: str | None
+) -> Places:
+    """The places to use: options before the environment. Relative paths begin in `folder`, which is asked for by no
+    other. Raises Invalid.
+    """
     root = control or environment.get(CONTROL_VARIABLE)
     if not root:
         raise Invalid(
@@ -48,6 +52,18 @@ def resolve(environment: Mapping[str, str], folder: str, control: str | None, sp
     )
 
 
+def current_folder() -> str:
+    """Where the process works. Raises Invalid when that folder was removed."""
+    try:
+        return str(Path.cwd())
+    except FileNotFoundError:
+        raise Invalid(
+            "no_folder",
+            "a relative path begins in the current folder, which is not there any more",
+            next="Go to a folder that is there, or give an absolute path.",
+        ) from None
+
+
 def user_state(environment: Mapping[str, str]) -> str:
     """The user's own folder for state that has no better place."""
     home = PurePath(environment.get("HOME") or "/")
@@ -55,12 +71,12 @@ def user_state(environment: Mapping[str, str]) -> str:
     return str(base / "airflow-refresh-provider")
 
 
-def _absolute(root: str, folder: str) -> str:
+def _absolute(root: str, folder: Callable[[], str]) -> str:
     if root.startswith("file:"):
         root = unquote(urlsplit(root).path)
     if "://" in root:
         return root.rstrip("/")
-    return os.path.normpath(PurePath(folder, root))
+    return os.path.normpath(root if PurePath(root).is_absolute() else PurePath(folder(), root))
 
 
 def _spark(spark: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 from airflow_refresh_provider.core.stored import Stored
 
@@ -27,9 +26,9 @@ def published(name: str, control: str | None = None) -> PublishedVersion:
     from airflow_refresh_provider.compose import refreshes
     from airflow_refresh_provider.core.columns import HIDDEN
     from airflow_refresh_provider.core.definition import Layout
-    from airflow_refresh_provider.places import resolve
+    from airflow_refresh_provider.places import current_folder, resolve
 
-    places = resolve(os.environ, str(Path.cwd()), control, None)
+    places = resolve(os.environ, current_folder, control, None)
     definition, done = refreshes(places).published(name)
     hidden = f" EXCEPT ({', '.join(HIDDEN)})" if definition.layout is Layout.VNODE else ""
     location = definition.target.replace("`", "``")

@@ -75,7 +75,7 @@ class LocalAirflow:
     @property
     def places(self) -> Places:
         """The control tables and the embedded Spark of the example."""
-        return resolve({CONTROL_VARIABLE: str(self._lake.control)}, str(self._lake.root), None, None)
+        return resolve({CONTROL_VARIABLE: str(self._lake.control)}, lambda: str(self._lake.root), None, None)
 
     def start(self, components: Iterable[str]) -> None:
         """Migrate the database, then start the components without waiting for them."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from airflow_refresh_provider.errors import Invalid
-from airflow_refresh_provider.places import Places, resolve, user_state
+from airflow_refresh_provider.places import Places, current_folder, resolve, user_state
 
 if TYPE_CHECKING:
     from airflow_refresh_provider.ports.watch import Watch
@@ -44,7 +44,7 @@ class Call:
     @property
     def places(self) -> Places:
         """Where to work. Raises Invalid when that was not said."""
-        return resolve(os.environ, str(Path.cwd()), self.control, self.spark)
+        return resolve(os.environ, current_folder, self.control, self.spark)
 
     @property
     def debug_log(self) -> Path:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from airflow.sdk import BaseHook
 from airflow.sdk.exceptions import AirflowNotFoundException
 
 from airflow_refresh_provider.errors import Invalid, RefreshError
-from airflow_refresh_provider.places import CONTROL_VARIABLE, SPARK_VARIABLE, Places, resolve
+from airflow_refresh_provider.places import CONTROL_VARIABLE, SPARK_VARIABLE, Places, current_folder, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,7 +68,7 @@ class RefreshHook(BaseHook):
         given = {_VARIABLES[key]: value for key, value in self.fields().items()}
         try:
             said = {name: value for name, value in os.environ.items() if value}
-            return resolve(given | said, str(Path.cwd()), None, None)
+            return resolve(given | said, current_folder, None, None)
         except Invalid as error:
             if error.code != "no_control":
                 raise

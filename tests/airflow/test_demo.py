@@ -95,7 +95,7 @@ def until(true: Callable[[], bool]) -> None:
 
 def assert_nothing_is_left(checkout: Path) -> None:
     assert working_for(checkout / ".demo") == []
-    places = resolve({CONTROL_VARIABLE: str(checkout / ".demo" / "control")}, "/", None, None)
+    places = resolve({CONTROL_VARIABLE: str(checkout / ".demo" / "control")}, lambda: "/", None, None)
     assert not embedded_server(places).status().running
 
 

@@ -70,6 +70,15 @@ def test_a_result_that_cannot_be_written_is_told_in_one_line(
     assert ended.err == f"error: the result cannot be written to stdout: {why}\n"
 
 
+def test_a_current_folder_that_was_removed_matters_to_relative_paths_alone(tmp_path: Path) -> None:
+    line = f'mkdir {tmp_path}/gone && cd {tmp_path}/gone && rmdir ../gone && "$@"'
+    listed = by_shell(line, "list", "--output", "json", "--control", str(tmp_path / "control"))
+    assert (listed.code, json.loads(listed.out)) == (0, [])
+    refused = by_shell(line, "list", "--control", "control", "--output", "json")
+    assert (refused.code, json.loads(refused.out)["error"]["code"]) == (2, "no_folder")
+    assert refused.err == ""
+
+
 def test_closed_streams_are_nobodys_file(definition: str) -> None:
     ended = by_shell('"$@" <&- 2>&-', "validate", definition, "--verbose", "--output", "json")
     assert (ended.code, len(json.loads(ended.out))) == (0, 1)

@@ -1,15 +1,22 @@
+from collections.abc import Callable
+from pathlib import Path
+
 import pytest
 
 from airflow_refresh_provider.errors import Invalid
-from airflow_refresh_provider.places import Places, resolve
+from airflow_refresh_provider.places import Places, current_folder, resolve
 
 HOME = {"HOME": "/home/ada"}
 
 
+def working_in(folder: str) -> Callable[[], str]:
+    return lambda: folder
+
+
 def test_an_option_goes_before_the_environment() -> None:
     environment = {**HOME, "AIRFLOW_REFRESH_CONTROL": "/env", "AIRFLOW_REFRESH_SPARK": "sc://env:1"}
-    assert resolve(environment, "/cwd", None, None) == Places("/env", "sc://env:1", "/env/.spark")
-    assert resolve(environment, "/cwd", "/given", "local") == Places("/given", "local", "/given/.spark")
+    assert resolve(environment, working_in("/cwd"), None, None) == Places("/env", "sc://env:1", "/env/.spark")
+    assert resolve(environment, working_in("/cwd"), "/given", "local") == Places("/given", "local", "/given/.spark")
 
 
 @pytest.mark.parametrize(
@@ -24,7 +31,7 @@ def test_an_option_goes_before_the_environment() -> None:
     ],
 )
 def test_a_control_root_is_an_absolute_path_or_a_uri(given: str, meant: str) -> None:
-    assert resolve(HOME, "/srv", given, None).control == meant
+    assert resolve(HOME, working_in("/srv"), given, None).control == meant
 
 
 @pytest.mark.parametrize(
@@ -35,10 +42,23 @@ def test_a_control_root_is_an_absolute_path_or_a_uri(given: str, meant: str) -> 
     ],
 )
 def test_remote_control_tables_leave_the_server_in_the_users_own_folder(environment: dict[str, str], home: str) -> None:
-    assert resolve(environment, "/cwd", "s3://bucket/control", None).spark_home == home
+    assert resolve(environment, working_in("/cwd"), "s3://bucket/control", None).spark_home == home
 
 
 def test_without_a_control_root_there_is_nothing_to_work_on() -> None:
     with pytest.raises(Invalid) as raised:
-        resolve({"AIRFLOW_REFRESH_CONTROL": ""}, "/cwd", None, None)
+        resolve({"AIRFLOW_REFRESH_CONTROL": ""}, working_in("/cwd"), None, None)
     assert raised.value.code == "no_control"
+
+
+def test_the_current_folder_need_not_exist_for_an_absolute_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    for absolute in ("/srv/control", "file:///srv/control"):
+        assert resolve(HOME, current_folder, absolute, None).control == "/srv/control"
+    with pytest.raises(Invalid) as raised:
+        resolve(HOME, current_folder, "control", None)
+    assert raised.value.code == "no_folder"
