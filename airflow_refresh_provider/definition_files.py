@@ -46,7 +46,7 @@ def load_definitions(path: str | os.PathLike[str], *, strict: bool = False) -> t
     """
     caller = sys._getframe(1).f_globals.get("__file__")
     place = Path(caller).parent / path if caller else Path(path)
-    return read_definitions(place) if strict or not place.exists() else _sound_and_broken(place)
+    return read_definitions(place) if strict or not _is_there(place) else _sound_and_broken(place)
 
 
 def read_definitions(path: str | os.PathLike[str]) -> tuple[Definition, ...]:
@@ -95,10 +95,21 @@ def _read(path: Path) -> tuple[_Found, _Errors]:
     return found, [*errors, *_repeated_names(found)]
 
 
+def _is_there(path: Path) -> bool:
+    """Whether a path leads to something; one that cannot be followed, such as a name that is too long, does not."""
+    try:
+        return path.exists()
+    except OSError:
+        return False
+
+
 def _files(path: Path) -> list[Path]:
-    if not path.is_dir():
-        return [path]
-    files = sorted(p for p in path.iterdir() if p.suffix in _SUFFIXES and p.is_file())
+    try:
+        if not path.is_dir():
+            return [path]
+        files = sorted(p for p in path.iterdir() if p.suffix in _SUFFIXES and p.is_file())
+    except OSError as error:
+        raise invalid([f"{path}: cannot be read: {error.strerror}"]) from None
     if not files:
         raise invalid([f"{path}: has no *.yaml or *.yml file"])
     return files
@@ -108,8 +119,12 @@ def _documents(file: Path, errors: _Errors) -> Iterator[dict[str, object]]:
     """The mappings of a file that can be read as definitions; what cannot is added to `errors`."""
     try:
         documents = [d for d in yaml.load_all(_text(file), Loader=_Loader) if d is not None]
+        _check_values(documents)
     except Invalid as error:
         errors.append((file, error))
+        return
+    except RecursionError:
+        errors.append((file, invalid(["malformed YAML: lists or mappings are nested too deeply"])))
         return
     except (yaml.YAMLError, ValueError) as error:
         errors.append((file, invalid([_malformed(error)])))
@@ -121,6 +136,29 @@ def _documents(file: Path, errors: _Errors) -> Iterator[dict[str, object]]:
             yield document
         else:
             errors.append((file, invalid(["a definition must be a mapping of field names to values"])))
+
+
+def _check_values(documents: list[object]) -> None:
+    """Refuse what YAML can say and no definition can hold. Raises YAMLError."""
+    around: set[int] = set()
+    sound: set[int] = set()
+
+    def check(value: object) -> None:
+        if isinstance(value, str):
+            if any("\ud800" <= c <= "\udfff" for c in value):
+                raise yaml.YAMLError("half of a surrogate pair is no character: write the character itself")
+            return
+        if not isinstance(value, dict | list | tuple) or id(value) in sound:
+            return
+        if id(value) in around:
+            raise yaml.YAMLError("an alias stands inside of what it is an alias of")
+        around.add(id(value))
+        for part in (*value, *value.values()) if isinstance(value, dict) else value:
+            check(part)
+        around.remove(id(value))
+        sound.add(id(value))
+
+    check(documents)
 
 
 def _text(file: Path) -> str:

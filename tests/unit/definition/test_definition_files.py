@@ -114,6 +114,36 @@ def test_a_target_that_could_be_a_table_name_is_refused_with_the_way_to_write_a_
     assert "write ./gold.orders" in message
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("keys: [id]", "keys: " + "[" * 3000, "nested too deeply"),
+        ("keys: [id]", "keys: &k [*k]", "an alias stands inside of what it is an alias of"),
+        ("keys: [id]", "keys: &k [{a: *k}]", "an alias stands inside of what it is an alias of"),
+        ("SELECT id FROM orders", '"SELECT id FROM orders \\ud800"', "half of a surrogate pair is no character"),
+        ("keys: [id]", 'keys: [id]\n"\\ud800": 1', "half of a surrogate pair is no character"),
+    ],
+)
+def test_what_yaml_can_say_and_no_definition_can_hold_is_malformed(
+    tmp_path: Path, old: str, new: str, message: str
+) -> None:
+    file = write(tmp_path, GOOD.format(name="a").replace(old, new))
+    assert message in refusal(file)
+
+
+def test_an_alias_of_something_else_is_its_value(tmp_path: Path) -> None:
+    (definition,) = load_definitions(
+        write(tmp_path, GOOD.format(name="a").replace("[id]", "&k [id]") + "cluster_by: *k\n"), strict=True
+    )
+    assert definition.name == "a"
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_a_name_that_is_too_long_for_a_file_is_told(tmp_path: Path, *, strict: bool) -> None:
+    with pytest.raises(Invalid, match=f"{'x' * 300}: cannot be read: File name too long"):
+        load_definitions(tmp_path / ("x" * 300), strict=strict)
+
+
 def test_a_query_file_becomes_the_text_of_the_query(tmp_path: Path) -> None:
     write(tmp_path, "-- all of them\nSELECT id FROM orders\n", "sql/q.sql")
     text = GOOD.format(name="a").replace("query: SELECT id FROM orders", "query_file: sql/q.sql")
