@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Annotated
 
@@ -10,8 +11,14 @@ from pydantic import AfterValidator, Field
 from airflow_refresh_provider.core.columns import RESERVED
 
 NAME = r"^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*$"
+_LONGEST_NAME = 120
 IDENTIFIER = r"^[A-Za-z_][A-Za-z0-9_]*$"
 VIEW = r"^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*){0,2}$"
+
+
+def is_definition_name(text: str) -> bool:
+    """Whether a definition can be called so."""
+    return len(text) <= _LONGEST_NAME and re.fullmatch(NAME, text) is not None
 
 
 def repeated(names: Iterable[str]) -> tuple[str, ...]:
@@ -50,7 +57,7 @@ def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
-DefinitionName = Annotated[str, Field(pattern=NAME, max_length=120)]
+DefinitionName = Annotated[str, Field(pattern=NAME, max_length=_LONGEST_NAME)]
 InputName = Annotated[str, Field(pattern=IDENTIFIER), AfterValidator(_input)]
 ViewName = Annotated[str, Field(pattern=VIEW)]
 ColumnName = Annotated[str, AfterValidator(_column)]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 
 from airflow_refresh_provider.core.lifecycle import Event
+from airflow_refresh_provider.core.names import is_definition_name
 from airflow_refresh_provider.core.owner import Beat
 from airflow_refresh_provider.core.record import Record
 from airflow_refresh_provider.core.stored import Stored
@@ -48,8 +49,10 @@ class DeltaControlStore:
         return self._mark is not None
 
     def read(self, name: str) -> Snapshot:
-        """One definition through a fresh view."""
-        return self._state.read(name) if self.exists else StateView(name, None, 0, None)
+        """One definition through a fresh view. What can be no name is not looked for: it may be no text of delta-rs."""
+        if self.exists and is_definition_name(name):
+            return self._state.read(name)
+        return StateView(name, None, 0, None)
 
     def commit(self, snapshot: Snapshot, record: Record, event: Event, at: datetime) -> Snapshot:
         """Store the next record through the view that was read. Raises StaleSnapshot."""

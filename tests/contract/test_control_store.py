@@ -30,6 +30,12 @@ def test_an_unknown_name_has_no_record(store: ControlStore) -> None:
     assert store.beats("orders", "run") == ()
 
 
+@pytest.mark.parametrize("text", ["\udcff", "no'name", "a" * 300, "a\x00", ""], ids=ascii)
+def test_what_can_be_no_name_has_no_record(doors: Doors, text: str) -> None:
+    doors().commit(doors().read("orders"), record("orders"), REGISTER, moment(0))
+    assert doors().read(text).record is None
+
+
 def test_a_record_is_read_back_as_it_was_written(doors: Doors) -> None:
     written = record("gold.orders", 7)
     doors().commit(doors().read("gold.orders"), written, REGISTER, moment(0))
