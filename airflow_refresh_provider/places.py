@@ -9,7 +9,6 @@ import os.path
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePath
-from urllib.parse import unquote, urlsplit
 
 from airflow_refresh_provider.core import spark_url
 from airflow_refresh_provider.errors import Invalid
@@ -72,11 +71,26 @@ def user_state(environment: Mapping[str, str]) -> str:
 
 
 def _absolute(root: str, folder: Callable[[], str]) -> str:
-    if root.startswith("file:"):
-        root = unquote(urlsplit(root).path)
+    if root.lower().startswith("file:"):
+        return _of_this_machine(root)
     if "://" in root:
         return root.rstrip("/")
     return os.path.normpath(root if PurePath(root).is_absolute() else PurePath(folder(), root))
+
+
+def _of_this_machine(uri: str) -> str:
+    """The path of a `file:` URI, spelt as in definitions."""
+    # Imported here, as it is slow to load and Airflow imports this module at every start.
+    from airflow_refresh_provider.core.locations import normalised
+
+    try:
+        return normalised(uri)
+    except ValueError as error:
+        raise Invalid(
+            "control_place",
+            f"control tables cannot be kept at {uri!r}: it {error}",
+            next="Give --control as a path, or as file:///path.",
+        ) from None
 
 
 def _spark(spark: str) -> str:

@@ -55,7 +55,7 @@ def _local(uri: str) -> str:
         if host not in ("", "localhost"):
             raise ValueError("must name a file of this machine: file:///path")
         rest = slash + path
-    return _tidy(unquote(rest))
+    return _tidy(unquote(rest) or "/")
 
 
 def _tidy(path: str) -> str:

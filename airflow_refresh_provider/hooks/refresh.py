@@ -108,7 +108,11 @@ class RefreshHook(BaseHook):
         if wrong:
             raise self._broken(f"{wrong[0]} is not text")
         given = {key: extras[key] for key in _VARIABLES if extras.get(key)}
-        if "control" in given and "://" not in given["control"] and not given["control"].startswith(("/", "file:")):
+        if (
+            "control" in given
+            and "://" not in given["control"]
+            and not given["control"].lower().startswith(("/", "file:"))
+        ):
             # Every worker would begin it in a folder of its own.
             raise self._broken(f"the control root {given['control']!r} is neither an absolute path nor a URI")
         return given

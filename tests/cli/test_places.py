@@ -27,11 +27,23 @@ def test_an_option_goes_before_the_environment() -> None:
         ("/a b/ö", "/a b/ö"),
         ("file:/data/control", "/data/control"),
         ("file:///data/a%20b", "/data/a b"),
+        ("file:///data/a#b", "/data/a#b"),
+        ("file:///data/a?x", "/data/a?x"),
+        ("FILE:///data/control/", "/data/control"),
+        ("file://localhost/data", "/data"),
         ("s3://bucket/control/", "s3://bucket/control"),
     ],
 )
 def test_a_control_root_is_an_absolute_path_or_a_uri(given: str, meant: str) -> None:
     assert resolve(HOME, working_in("/srv"), given, None).control == meant
+
+
+@pytest.mark.parametrize("given", ["file:", "file://", "file:///", "file:control", "file://server/share"])
+def test_a_file_uri_that_names_no_folder_of_this_machine_is_no_control_root(given: str) -> None:
+    with pytest.raises(Invalid) as raised:
+        resolve(HOME, working_in("/srv"), given, None)
+    assert raised.value.code == "control_place"
+    assert given in raised.value.message
 
 
 @pytest.mark.parametrize(

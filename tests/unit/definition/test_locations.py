@@ -45,6 +45,8 @@ def test_a_place_gets_its_one_spelling(given_place: str, kept: str) -> None:
         ("/data/a\nb", "control"),
         ("/", "root"),
         ("file:///", "root"),
+        ("file://", "root"),
+        ("file://localhost", "root"),
         ("file://server/share", "this machine"),
         ("ftp://host/data", "schemes s3"),
         ("s3://bucket", "bucket and a folder"),
