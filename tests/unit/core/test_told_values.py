@@ -1,12 +1,18 @@
 """Samples of differences can be printed as JSON, whatever the rows hold."""
 
 import json
+import math
 from datetime import date
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from airflow_refresh_provider.core.results import DifferenceSample
+from airflow_refresh_provider.core.told_values import told
 
 
 def test_rows_of_any_values_are_told_as_json() -> None:
@@ -29,3 +35,32 @@ def test_rows_of_any_values_are_told_as_json() -> None:
         },
         "found": None,
     }
+
+
+_ODD = [(math.nan, "NaN"), (math.inf, "Infinity"), (-math.inf, "-Infinity"), (1.5, 1.5), (-0.0, -0.0), (None, None)]
+
+
+def _through_json(row: dict[str, Any]) -> Any:
+    sample = DifferenceSample(op="U", desired=row, found=None)
+    return json.loads(sample.model_dump_json())["desired"]
+
+
+@pytest.mark.parametrize(("value", "shown"), _ODD)
+def test_numbers_that_json_does_not_have_are_told_apart_wherever_they_are(value: object, shown: object) -> None:
+    nested = {"v": value, "s": {"a": [value, {"m": value}]}, "k": {value: 1}, "b": {b"\x0a": value}}
+
+    assert _through_json(nested) == {
+        "v": shown,
+        "s": {"a": [shown, {"m": shown}]},
+        "k": {str(shown): 1},
+        "b": {"0a": shown},
+    }
+
+
+@given(st.recursive(st.floats() | st.binary() | st.none() | st.integers(), lambda inner: st.lists(inner, max_size=3)))
+def test_what_is_told_is_json_as_it_is_and_telling_it_again_changes_nothing(value: object) -> None:
+    shown = told(value)
+
+    assert told(shown) == shown
+    assert json.loads(json.dumps(shown, allow_nan=False)) == shown
+    assert _through_json({"v": value}) == {"v": shown}
