@@ -13,7 +13,7 @@ from airflow_refresh_provider.core.counted import counted
 from airflow_refresh_provider.core.plan import ChangeCounts, StagedTable, Target
 from airflow_refresh_provider.errors import Failed
 from airflow_refresh_provider.ports.engine import CompareTask, Comparison, KeyReport, Sample
-from airflow_refresh_provider.spark import content, differences, keycheck, sql, writing
+from airflow_refresh_provider.spark import content, differences, keycheck, legible, sql, writing
 from airflow_refresh_provider.spark.faults import SPARK_ERRORS, fault_of
 
 _PARTITION_ROWS = 750_000
@@ -157,9 +157,10 @@ def samples(
     same = sql.same_keys(sql.key_columns(target.columns, keys), "s", "t")
     differing = content.staged(spark, changes).limit(limit).alias("s")
     pairs = differing.join(content.at_version(spark, target.location, base).alias("t"), F.expr(same), "left")
-    rows = pairs.selectExpr(
+    both = pairs.selectExpr(
         f"s.{OP} AS op", f"struct({sql.names(shown, 's')}) AS desired", f"struct({sql.names(shown, 't')}) AS found"
-    ).collect()
+    )
+    rows = both.selectExpr(*(f"{legible.value(f.name, f.dataType)} AS {f.name}" for f in both.schema)).collect()
     return tuple(
         Sample(
             op=row.op,

@@ -7,10 +7,11 @@ one of its own. A key that repeats is counted by its second row.
 from __future__ import annotations
 
 from pyspark.sql import DataFrame
+from pyspark.sql.types import DataType, StringType
 
 from airflow_refresh_provider.core.columns import OP, VNODE
 from airflow_refresh_provider.ports.engine import KeyReport
-from airflow_refresh_provider.spark import sql
+from airflow_refresh_provider.spark import legible, sql
 
 _EXAMPLES = 3
 _NO_KEY, _NUMBER = OP, VNODE  # reserved names: no column of a query can have them
@@ -38,12 +39,17 @@ def check(rows: DataFrame, keys: tuple[str, ...]) -> KeyReport:
 
 
 def _examples(rows: DataFrame, keys: tuple[str, ...]) -> tuple[str, ...]:
-    found = rows.selectExpr(*(sql.name(k) for k in keys)).limit(_EXAMPLES).collect()
-    return tuple(", ".join(f"{k}={_shown(v)}" for k, v in zip(keys, row, strict=True)) for row in found)
+    """Some keys as a person would write them."""
+    chosen = rows.selectExpr(*(sql.name(k) for k in keys)).limit(_EXAMPLES)
+    kinds = [field.dataType for field in chosen.schema]
+    shown = (f"{legible.text(sql.name(k), kind)} AS {sql.name(k)}" for k, kind in zip(keys, kinds, strict=True))
+    found = chosen.selectExpr(*shown).collect()
+    return tuple(
+        ", ".join(f"{k}={_shown(v, kind)}" for k, v, kind in zip(keys, row, kinds, strict=True)) for row in found
+    )
 
 
-def _shown(value: object) -> str:
-    """A key value as a person would write it."""
+def _shown(value: str | None, kind: DataType) -> str:
     if value is None:
         return "NULL"
-    return repr(value) if isinstance(value, str) else str(value)
+    return repr(value) if isinstance(kind, StringType) else value
