@@ -1,7 +1,8 @@
 """A query as text: what is known about it, and its clock functions bound to one moment.
 
 The text is never written anew. Binding replaces exactly the characters of each clock function by a typed literal;
-strings, comments, quoted names and everything else stay as they were.
+strings, comments, quoted names and everything else stay as they were. So every place of the bound query has one in the
+query as it was written.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Collection
 from datetime import UTC, datetime
 
 from airflow_refresh_provider.core.query_facts import CLOCK_CALLS, QueryFacts
+from airflow_refresh_provider.core.text_places import offset_of, place_of
 
 _CLOCK = re.compile(rf"\b({'|'.join(sorted(CLOCK_CALLS))})\b", re.IGNORECASE)
 
@@ -37,6 +39,22 @@ def bind_clock(query: str, facts: QueryFacts, moment: datetime) -> str:
         bound += (query[done : span.start], _literal(span.function, utc))
         done = span.end
     return "".join((*bound, query[done:]))
+
+
+def written_place(query: str, facts: QueryFacts, moment: datetime, place: tuple[int, int]) -> tuple[int, int]:
+    """Where line and column of the query that `bind_clock` gives are in the query itself.
+
+    What lies within a literal is where the clock function begins.
+    """
+    offset = offset_of(bind_clock(query, facts, moment), place)
+    utc = moment.astimezone(UTC)
+    for span in facts.clock_spans:
+        # Everything before this span has been taken back: up to here both texts are the same.
+        size = len(_literal(span.function, utc))
+        if offset < span.start + size:
+            return place_of(query, min(offset, span.start))
+        offset += span.end - span.start - size
+    return place_of(query, offset)
 
 
 def _literal(function: str, moment: datetime) -> str:

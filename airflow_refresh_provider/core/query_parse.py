@@ -12,6 +12,7 @@ from sqlglot import Dialect, exp
 from sqlglot.errors import ParseError, SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
+from airflow_refresh_provider.core import text_places
 from airflow_refresh_provider.errors import Invalid
 
 _OPENERS = frozenset({TokenType.SELECT, TokenType.WITH, TokenType.FROM, TokenType.L_PAREN})
@@ -56,8 +57,7 @@ def complaint(query: str, offset: int, what: str, next: str, code: str = "query_
 
 def place_of(query: str, offset: int) -> str:
     """Where a character stands, in words."""
-    line = query.count("\n", 0, offset) + 1
-    column = offset - (query.rfind("\n", 0, offset) + 1) + 1
+    line, column = text_places.place_of(query, offset)
     return f"line {line}, column {column}"
 
 

@@ -7,6 +7,7 @@ nothing.
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any, Protocol
 
 from airflow_refresh_provider.core.changes import ChangedRows
@@ -23,9 +24,13 @@ class Source(Stored):
 
     `keys` identify a row; `latest_by` keeps only the newest row of a key. `options` are reader options by input.
     `files` are inputs by the plain files that hold exactly their pinned rows: read so, no log has to be worked out.
+    `written` is the query as its author knows it, before its clock functions were bound to `moment`: errors name
+    places in it.
     """
 
     query: str
+    written: str | None = None
+    moment: datetime | None = None
     pins: VersionVector
     options: dict[str, dict[str, str]] = {}
     files: dict[str, tuple[str, ...]] = {}

@@ -128,6 +128,8 @@ def bound_source(ports: Ports, definition: Definition, plan: Plan) -> Source:
     """What a query gives at a plan's pins."""
     return Source(
         query=plan.query,
+        written=definition.query_text,
+        moment=plan.moment,
         pins=plan.pins,
         options={n: read.expanded(ports.environment).options for n, read in definition.inputs.items() if read.options},
         keys=definition.keys,

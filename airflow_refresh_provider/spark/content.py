@@ -12,6 +12,7 @@ from urllib.parse import unquote
 from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as F
 
+from airflow_refresh_provider.core import query
 from airflow_refresh_provider.core.columns import HIDDEN, OP, ROW_HASH, VNODE, Column, visible
 from airflow_refresh_provider.core.pins import DeltaPin, FilesPin, Pin
 from airflow_refresh_provider.core.plan import Split, StagedTable, Target
@@ -109,6 +110,14 @@ def blamed(error: Failed, source: Source) -> Failed:
         return error
     name = places[max(places, key=len)]
     return Failed(error.code, f"the input {name}: {error.message}", left=error.left, next=error.next)
+
+
+def written_place(source: Source | None, place: tuple[int, int]) -> tuple[int, int]:
+    """Where the author of the query finds what Spark has found at a line and column of it."""
+    if source is None or source.written in (None, source.query) or source.moment is None:
+        return place
+    facts = query.analyse(source.written, tuple(source.pins))
+    return query.written_place(source.written, facts, source.moment, place)
 
 
 def pinned(spark: SparkSession, pin: Pin, options: dict[str, str]) -> DataFrame:

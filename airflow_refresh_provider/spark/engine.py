@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
 from pyspark.sql import SparkSession
 
@@ -21,7 +22,16 @@ from airflow_refresh_provider.ports.engine import (
     TargetSpec,
     WindowTask,
 )
-from airflow_refresh_provider.spark import apply, compare, content, ddl, keycheck, sessions, windows, writing
+from airflow_refresh_provider.spark import (
+    apply,
+    compare,
+    content,
+    ddl,
+    keycheck,
+    sessions,
+    windows,
+    writing,
+)
 from airflow_refresh_provider.spark.faults import translated
 from airflow_refresh_provider.spark.sessions import Endpoint
 
@@ -134,7 +144,13 @@ class SparkEngineSession:
         sessions.close(self._spark)
 
     @contextmanager
-    def _act(self, left: str, source: Source | None = None, *, discarded: bool = False) -> Iterator[None]:
+    def _act(
+        self,
+        left: str,
+        source: Source | None = None,
+        *,
+        discarded: bool = False,
+    ) -> Iterator[None]:
         """One act; `source` is what it reads, to say which input an error is about.
 
         `discarded`: what the act was to write is not used after an error, so that it does not matter how it ended.
@@ -148,7 +164,7 @@ class SparkEngineSession:
             )
         known = False
         try:
-            with translated(left=left):
+            with translated(left=left, written=partial(content.written_place, source)):
                 yield
             known = True
         except (Conflict, Invalid):

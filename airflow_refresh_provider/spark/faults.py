@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import grpc
 from py4j.protocol import Py4JError, Py4JJavaError
@@ -26,18 +26,21 @@ __all__ = ["SPARK_ERRORS", "FaultKind", "SparkFault", "as_refresh_error", "fault
 SPARK_ERRORS = (PySparkException, grpc.RpcError, Py4JError)
 """Everything that a statement or a session may raise. A Py4J network error is a Py4JError, too."""
 
+Position = tuple[int, int]
+"""Line and column, from 1."""
+
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class SparkFault:
-    """What went wrong in Spark. `position` is line and column, from 1, in the statement that was sent."""
+    """What went wrong in Spark. `position` is one in the statement that was sent."""
 
     kind: FaultKind
     error_class: str
     sql_state: str
     first_line: str
-    position: tuple[int, int] | None
+    position: Position | None
 
 
 def fault_of(error: Exception) -> SparkFault:
@@ -65,12 +68,17 @@ def as_refresh_error(fault: SparkFault, *, left: str) -> RefreshError:
 
 
 @contextmanager
-def translated(*, left: str) -> Iterator[None]:
-    """Let nothing of Spark's own leave the block: its errors become those of this package."""
+def translated(*, left: str, written: Callable[[Position], Position] = lambda place: place) -> Iterator[None]:
+    """Let nothing of Spark's own leave the block: its errors become those of this package.
+
+    `written` says where a position in what was sent is in what the user wrote.
+    """
     try:
         yield
     except SPARK_ERRORS as error:
-        raise as_refresh_error(fault_of(error), left=left) from None
+        fault = fault_of(error)
+        place = written(fault.position) if fault.position else None
+        raise as_refresh_error(replace(fault, position=place), left=left) from None
 
 
 _WRAPPERS = frozenset({"", "TASK_WRITE_FAILED", "INTERNAL_ERROR"})
@@ -123,7 +131,7 @@ _FROM_ZERO = re.compile(r"line (\d+),? pos (\d+)")
 _FROM_ONE = re.compile(r"line (\d+), position (\d+)")
 
 
-def _position(text: str) -> tuple[int, int] | None:
+def _position(text: str) -> Position | None:
     if found := _FROM_ONE.search(text):
         return int(found.group(1)), int(found.group(2))
     if found := _FROM_ZERO.search(text):

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_refresh_provider.core.query import analyse, bind_clock, may_read_clock
+from airflow_refresh_provider.core.query import analyse, bind_clock, may_read_clock, written_place
+from airflow_refresh_provider.core.text_places import offset_of, place_of
 from airflow_refresh_provider.errors import Invalid
 
 MOMENT = datetime(2026, 1, 1, 0, 0, 0, 123456, tzinfo=UTC)
@@ -152,3 +153,36 @@ def test_nothing_is_left_to_bind_after_binding(parts: list[str]) -> None:
 def test_a_query_that_is_said_to_read_no_clock_reads_none(parts: list[str]) -> None:
     query = f"SELECT f({', '.join(parts)}) AS z FROM x"
     assert may_read_clock(query) or not analyse(query, ("x",)).clock_spans
+
+
+_CLOCKS = ["now()", "current_date", "now /* not\nhere */ (\n)", "CURRENT_TIMESTAMP()", "unix_timestamp( )"]
+
+
+@given(st.lists(st.sampled_from(_CLOCKS + lookalikes), max_size=8), st.data())
+def test_every_place_of_a_bound_query_is_found_in_what_was_written(parts: list[str], data: st.DataObject) -> None:
+    parts.insert(data.draw(st.integers(0, len(parts))), "nosuch")
+    query = f"SELECT f({', '.join(parts)}) AS z,\n now() AS y\nFROM x"
+    facts = analyse(query, ("x",))
+    there = bound(query)
+
+    def written(offset: int) -> int:
+        return offset_of(query, written_place(query, facts, MOMENT, place_of(there, offset)))
+
+    assert written(there.index("nosuch")) == query.index("nosuch")
+    found = [written(offset) for offset in range(len(there) + 1)]
+    assert found == sorted(found)
+    inside = {offset for span in facts.clock_spans for offset in range(span.start + 1, span.end)}
+    assert set(found) == set(range(len(query) + 1)) - inside
+    assert all(
+        query[at] == there[offset] or at in {span.start for span in facts.clock_spans}
+        for offset, at in enumerate(found[:-1])
+    )
+
+
+@given(st.text("a\n\r😀"), st.data())
+def test_a_character_is_where_its_line_and_column_are(text: str, data: st.DataObject) -> None:
+    offset = data.draw(st.integers(0, len(text)))
+    line, column = place_of(text, offset)
+
+    assert offset_of(text, (line, column)) == offset
+    assert (text + "$").split("\n")[line - 1][: column - 1] == text[:offset].split("\n")[-1]
