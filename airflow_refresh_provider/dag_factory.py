@@ -29,6 +29,7 @@ from airflow_refresh_provider.core.cascade import Link, bases, located, ordered
 from airflow_refresh_provider.core.definition import Definition
 from airflow_refresh_provider.core.problems import suggestion
 from airflow_refresh_provider.errors import Invalid
+from airflow_refresh_provider.hooks import configuration
 from airflow_refresh_provider.hooks.refresh import RefreshHook
 from airflow_refresh_provider.operators import binding
 from airflow_refresh_provider.operators.bundles import outside
@@ -164,9 +165,7 @@ def refresh_tasks(
     start = RefreshStartOperator(**args("start", inlets=list(inlets), pins=pins, trigger_rule=TriggerRule.NONE_FAILED))
     load = RefreshLoadOperator(**args("load"))
     unit = "unit {{ task.unit['unit'] }}"
-    # A mapped task is made without its operator's own defaults.
-    tries = {"retries": load.retries, "retry_delay": load.retry_delay}
-    merge = VnodeMergeOperator.partial(**args("merge", map_index_template=unit, **tries)).expand(unit=load.output)
+    merge = VnodeMergeOperator.partial(**args("merge", map_index_template=unit)).expand(unit=load.output)
     finish = CleanupOperator(**args("finish", trigger_rule=TriggerRule.NONE_FAILED_MIN_ONE_SUCCESS))
     start >> load >> merge >> finish
     load >> finish >> release
@@ -180,7 +179,7 @@ def _dag(dag_id: str, schedule: Any, default_args: Mapping[str, Any] | None, opt
     given["params"] = trigger_form() | dict(options.get("params") or {})
     # A DAG run of long ago that is cleared must not put back what the definition said then.
     given.setdefault("rerun_with_latest_version", True)
-    return DAG(dag_id, schedule=schedule, default_args=dict(default_args or {}), **given)
+    return DAG(dag_id, schedule=schedule, default_args=configuration.retrying() | dict(default_args or {}), **given)
 
 
 def _broken_dag(

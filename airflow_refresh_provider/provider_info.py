@@ -5,14 +5,14 @@ Airflow asks before its own configuration is ready and at every start of every c
 
 OPTIONS: dict[str, dict[str, str | None]] = {
     "retries": {
-        "description": "How often a task of a refresh is tried again; a task, group or DAG that says it wins.",
+        "description": "How often a task of `refresh_dag` is tried again; a DAG's own default_args win.",
         "version_added": "0.1.0",
         "type": "integer",
         "example": None,
         "default": "3",
     },
     "retry_delay": {
-        "description": "Seconds before a task of a refresh is tried again; a task, group or DAG that says it wins.",
+        "description": "Seconds before a task of `refresh_dag` is tried again; a DAG's own default_args win.",
         "version_added": "0.1.0",
         "type": "float",
         "example": None,

@@ -1,6 +1,6 @@
 """One DAG for a folder of small tables: each is refreshed by one task, which is as resumable as a DAG of phases."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from airflow.sdk import DAG
 
@@ -13,6 +13,7 @@ with DAG(
     catchup=False,
     max_active_runs=1,
     params=trigger_form(),
+    default_args={"retries": 3, "retry_delay": timedelta(seconds=15)},
     tags=["refresh", "example"],
 ):
     for definition in load_definitions("small_tables"):

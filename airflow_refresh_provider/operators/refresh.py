@@ -37,8 +37,7 @@ _STOPPED = "the task was asked to stop"
 class _RefreshTask(BaseOperator):
     """What all operators know: the definition, by itself or by the name it was registered under, and the connection.
 
-    With a broken definition a task fails with what is wrong, before it looks at anything else. How often it is tried
-    again is said by itself, its group, its DAG, or else by the section `refresh` of airflow.cfg.
+    With a broken definition a task fails with what is wrong, before it looks at anything else.
     """
 
     ui_color = "#e4f0e8"
@@ -54,9 +53,7 @@ class _RefreshTask(BaseOperator):
         refresh_conn_id: str = RefreshHook.default_conn_name,
         **kwargs: Any,
     ) -> None:
-        said = {*kwargs, *(kwargs.get("default_args") or {})}  # Airflow hands on what DAG and group say
-        tries = {name: value for name, value in configuration.retrying().items() if name not in said}
-        super().__init__(**kwargs, **tries)
+        super().__init__(**kwargs)
         if isinstance(definition, Definition):
             definition = outside(definition)
         self._broken = definition if isinstance(definition, Broken) else None

@@ -39,22 +39,9 @@ def tries(dag: DAG) -> dict[str, tuple[int | None, timedelta]]:
     return {task.task_id.rpartition(".")[2]: (task.retries, task.retry_delay) for task in dag.tasks}
 
 
-def test_tasks_are_tried_again_wherever_they_stand() -> None:
-    with DAG("d", schedule=None, start_date=BEGINNING) as dag:
-        refresh_group(definition())
-        RefreshOperator(task_id="small", definition=definition("b"))
-    assert set(tries(dag).values()) == {ASKED}
-
-
-def test_a_dag_a_group_and_a_task_outrank_what_airflow_cfg_says_of_tries() -> None:
-    with DAG("d", schedule=None, start_date=BEGINNING, default_args={"retries": 1, "depends": "ignored"}) as dag:
-        refresh_group(definition())
-        with refresh_group(definition("b"), default_args={"retries": 2}):
-            RefreshOperator(task_id="small", definition=definition("c"), retries=0)
-    found = {task.task_id: task.retries for task in dag.tasks}
-    assert {found[f"a.{task}"] for task in ("start", "load", "merge", "finish")} == {1}
-    assert {found[f"b.{task}"] for task in ("start", "load", "merge", "finish")} == {2}
-    assert found["b.small"] == 0
+def test_tasks_are_tried_again_unless_a_dag_says_otherwise() -> None:
+    assert set(tries(refresh_dag(definition())).values()) == {ASKED}
+    assert set(tries(refresh_dag(definition("b"), default_args={"retries": 1})).values()) == {(1, ASKED[1])}
 
 
 def test_single_tasks_can_be_given_arguments() -> None:
