@@ -175,10 +175,14 @@ def refresh_tasks(
 
 def _dag(dag_id: str, schedule: Any, default_args: Mapping[str, Any] | None, options: Mapping[str, Any]) -> DAG:
     """A DAG with what all DAGs of refreshes have; `options` outrank that."""
-    given: dict[str, Any] = {"start_date": _BEGINNING, "catchup": False, "max_active_runs": 1, **options}
+    given: dict[str, Any] = {
+        "start_date": _BEGINNING,
+        "catchup": False,
+        "max_active_runs": 1,
+        "rerun_with_latest_version": True,  # one that is cleared must not put back what the definition said then
+        **options,
+    }
     given["params"] = trigger_form() | dict(options.get("params") or {})
-    # A DAG run of long ago that is cleared must not put back what the definition said then.
-    given.setdefault("rerun_with_latest_version", True)
     return DAG(dag_id, schedule=schedule, default_args=configuration.retrying() | dict(default_args or {}), **given)
 
 

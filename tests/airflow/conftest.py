@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -155,6 +156,14 @@ def connection(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
         monkeypatch.setenv("AIRFLOW_CONN_REFRESH_DEFAULT", value)
 
     return set_fields
+
+
+@pytest.fixture
+def _own_signals() -> Iterator[None]:
+    """Airflow's handler stays when its task has ended."""
+    before = signal.getsignal(signal.SIGTERM)
+    yield
+    signal.signal(signal.SIGTERM, before)
 
 
 @pytest.fixture

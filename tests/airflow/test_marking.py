@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
@@ -26,14 +26,6 @@ def shared(share: Callable[..., Shared]) -> Shared:
     made.world.run()
     made.world.become(*[row(i, "b") for i in range(9)])
     return made
-
-
-@pytest.fixture
-def _own_signals() -> Iterator[None]:
-    """Airflow's handler stays when its task has ended."""
-    before = signal.getsignal(signal.SIGTERM)
-    yield
-    signal.signal(signal.SIGTERM, before)
 
 
 @pytest.mark.parametrize(

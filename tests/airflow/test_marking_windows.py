@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -34,14 +34,6 @@ def shared(share: Callable[..., Shared]) -> Shared:
     made.world.run()
     made.world.lake.append(INPUT, [row(i) for i in range(10, 19)])
     return made
-
-
-@pytest.fixture
-def _own_signals() -> Iterator[None]:
-    """Airflow's handler stays when its task has ended."""
-    before = signal.getsignal(signal.SIGTERM)
-    yield
-    signal.signal(signal.SIGTERM, before)
 
 
 def cursor(shared: Shared) -> tuple[Any, ...]:
