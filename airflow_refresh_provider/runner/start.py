@@ -120,10 +120,15 @@ def judge(ports: Ports, record: Record) -> Liveness:
     run = record.run
     if run is None:
         return Liveness.FREE
-    fate = ports.processes.fate(run.origin) if run.origin else Fate.UNKNOWN
     owners = tuple(o for o in (run.lease.owner, *(c.owner for c in run.claims.values())) if o)
     alive = False if owners and all(ports.processes.alive(o) is False for o in owners) else None
-    return liveness(ports.clock.now(), owners, run.lease.taken_at, _beats(ports, record.name, run), alive, fate)
+    return liveness(
+        ports.clock.now(), owners, run.lease.taken_at, _beats(ports, record.name, run), alive, _fate(ports, run)
+    )
+
+
+def _fate(ports: Ports, run: Run) -> Fate:
+    return ports.processes.fate(run.origin) if run.origin else Fate.UNKNOWN
 
 
 def _beats(ports: Ports, name: str, run: Run) -> tuple[Beat, ...]:
@@ -222,9 +227,14 @@ def _looked_for(record: Record, vector: VersionVector) -> VersionVector:
 
 
 def _may_expire(ports: Ports, record: Record) -> bool:
-    """Whether a live lease gives no recent sign of life, so that waiting may help."""
+    """Whether waiting may help: a live lease gives no recent sign of life, or what its owners work for is gone.
+
+    These are still at it where a DAG run was deleted a moment ago, whose tasks are being stopped.
+    """
     assert record.run is not None
     lease = record.run.lease
+    if _fate(ports, record.run) is Fate.GONE:
+        return True
     if lease.parked_until is not None:
         return False
     last = max((lease.taken_at, *(b.at for b in _beats(ports, record.name, record.run))))
