@@ -117,7 +117,8 @@ def _bad_target(code: str, message: str) -> Failed:
         code,
         message,
         left="The target was not changed by the comparison.",
-        next="Remove these rows from the target; they were not written by a refresh. Then run again.",
+        next="Remove these rows from the target, which no refresh has published: somebody else has written them, or a "
+        "load that was given up. Then run again.",
     )
 
 
