@@ -21,7 +21,12 @@ MADE = """parse_json(concat('{"a":', id, '}'))"""
 
 @pytest.mark.parametrize(
     ("mode", "layout", "feed"),
-    [("full", "plain", True), ("full", "vnode", True), ("incremental", "plain", True), ("incremental", "vnode", False)],
+    [
+        ("full", "plain", True),
+        ("incremental", "vnode", False),
+        pytest.param("full", "vnode", True, marks=pytest.mark.slow),
+        pytest.param("incremental", "plain", True, marks=pytest.mark.slow),
+    ],
 )
 def test_variants_are_refreshed_and_nothing_is_left_to_do(
     open_session: Callable[[], SparkSession],

@@ -1,11 +1,16 @@
-"""What happens to a DAG of refreshes on an ordinary day: kills, clears, pauses, wrong values, a second DAG."""
+"""An ordinary day of a DAG of refreshes: kills, clears, pauses, wrong values, a second DAG, inputs that move."""
 
 from __future__ import annotations
+
+import pytest
+from deltalake import DeltaTable
 
 from tests.running.site import until
 from tests.running.table import ONE_TASK, Table, run_cli
 
 NO_RETRIES = "default_args={'retries': 0}"
+SOON = 60.0
+"""Seconds: far less than the interval of the schedule, and enough for a scheduler that has half a processor."""
 
 
 def test_a_killed_task_is_tried_again_and_skips_what_is_in(table: Table) -> None:
@@ -25,6 +30,7 @@ def test_a_killed_task_is_tried_again_and_skips_what_is_in(table: Table) -> None
     assert table.fresh()
 
 
+@pytest.mark.slow
 def test_a_single_task_that_is_killed_half_way_goes_on_after_its_last_commits(table: Table) -> None:
     table.deploy("default_args={'retries': 1, 'retry_delay': timedelta(seconds=1)}", tasks=ONE_TASK)
     table.hold()
@@ -42,6 +48,7 @@ def test_a_single_task_that_is_killed_half_way_goes_on_after_its_last_commits(ta
     assert table.fresh()
 
 
+@pytest.mark.slow
 def test_a_unit_that_failed_is_cleared_with_what_follows(table: Table) -> None:
     table.deploy(NO_RETRIES)
     table.fail()
@@ -79,6 +86,7 @@ def test_a_bad_value_in_the_form_is_refused_with_its_name(table: Table) -> None:
     assert table.acts.runs(table.dag_id) == {}
 
 
+@pytest.mark.slow
 def test_two_dags_for_one_definition_do_not_get_in_each_others_way(table: Table) -> None:
     other = f"{table.dag_id}.other"
     table.deploy("default_args={'retries': 0}", table.dag_id, other)
@@ -93,3 +101,36 @@ def test_two_dags_for_one_definition_do_not_get_in_each_others_way(table: Table)
     table.let_go()
     assert table.ended(run_id) == "success"
     assert table.fresh()
+
+
+def test_a_commit_to_an_input_begins_a_refresh_within_seconds(table: Table) -> None:
+    table.deploy(refresh={"on_change": True})
+    until(lambda: len(begun(table)) == 1, "the first look")
+    assert table.ended(begun(table)[0]) == "success"
+    until(lambda: len(by_the_clock(table)) == 1, "the first run by the clock")
+    assert table.ended(by_the_clock(table)[0]) == "success"
+    assert table.fresh()
+
+    table.change()
+    committed = DeltaTable(str(table.folder / "silver")).history(1)[0]["timestamp"] / 1000
+    until(lambda: len(begun(table)) == 2, "a run that follows a commit")
+    second = begun(table)[1]
+    assert table.ended(second) == "success"
+    assert table.fresh()
+    assert table.acts.due_at(table.dag_id, second).timestamp() - committed < SOON
+
+    DeltaTable(str(table.folder / "silver")).optimize.compact()
+    DeltaTable(str(table.folder / "silver")).alter.set_table_properties({"delta.appendOnly": "false"})
+    table.change()
+    until(lambda: len(begun(table)) == 3, "a run that follows a commit, and none that follows tidying up")
+    assert table.ended(begun(table)[2]) == "success"
+    assert table.fresh()
+
+
+def begun(table: Table) -> list[str]:
+    """The runs that began because of an input, in order."""
+    return sorted(run_id for run_id in table.acts.runs(table.dag_id) if run_id.startswith("asset_triggered"))
+
+
+def by_the_clock(table: Table) -> list[str]:
+    return sorted(run_id for run_id in table.acts.runs(table.dag_id) if run_id.startswith("scheduled"))
