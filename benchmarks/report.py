@@ -22,7 +22,8 @@ does for each commit that carries a marker: it computes the whole state of the t
 part. The rest is finding the rows to be replaced: all keys of the target are read for it, unless the changed ones lie
 close together, as the newest do, and most files can be passed over.
 
-A first load pays for the check of its keys and for making the table; the overwrite checks nothing.
+A first load pays for the check of its keys, for making the table and, as a table that is written anew does, half a
+second for the commit that seals it once its inputs are found to be as they were; the overwrite checks nothing.
 """
 
 
