@@ -50,9 +50,15 @@ class Liveness(StrEnum):
     """What is known about the owner of a run."""
 
     LIVE = "live"
+    LAST = "last"  # as live, but what the run was made for is gone: nobody comes after those who are still at work
     STALE = "stale"
     FREE = "free"  # nobody's: released, or parked and past its deadline
     OVER = "over"  # what the run was made for is no more, whatever its owners still do, or was going to do
+
+    @property
+    def at_work(self) -> bool:
+        """Whether somebody is taken to be at it, whom nobody else may disturb."""
+        return self in (Liveness.LIVE, Liveness.LAST)
 
 
 def liveness(
@@ -70,9 +76,9 @@ def liveness(
     is at work for it: it may be gone only for those who ask here.
     """
     signs = _signs(now, owners, taken_at, beats, alive)
-    if fate is Fate.OVER or (fate is Fate.GONE and signs is not Liveness.LIVE):
-        return Liveness.OVER
-    return signs
+    if fate is Fate.GONE and signs is Liveness.LIVE:
+        return Liveness.LAST
+    return signs if fate is Fate.UNKNOWN else Liveness.OVER
 
 
 def _signs(

@@ -14,7 +14,7 @@ HOPELESS = frozenset({"input_missing", "input_unreadable", "bad_value", "target_
 SURROUNDINGS = frozenset({"disk_full", "storage_denied"})
 """Codes of what is wrong around a run, which goes on as it is once that is mended."""
 TARGET_ERRORS = frozenset({"duplicate_target_key", "null_target_key", "misplaced_target_rows"})
-"""Codes of what no refresh writes into a target."""
+"""Codes of what no refresh publishes."""
 
 
 def check_keys(
@@ -42,7 +42,7 @@ def check_keys(
 
 
 def by_others(error: Failed, location: str, published: int, versions: Sequence[int]) -> Failed:
-    """An error about rows that no refresh has written, with who has, and the other way to be rid of them."""
+    """An error about rows that no refresh has published, with who has, and the other way to be rid of them."""
     return Failed(
         error.code,
         f"{error.message}; somebody else has written the target since version {published} was published: "

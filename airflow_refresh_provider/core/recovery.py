@@ -77,7 +77,7 @@ def admit(record: Record, liveness: Liveness, now: datetime, origin: str | None 
     own = origin is not None and run.origin == origin
     if own and parked:
         return Admission.ATTACH
-    if not own and liveness is not Liveness.OVER and (parked or liveness is Liveness.LIVE):
+    if not own and liveness is not Liveness.OVER and (parked or liveness.at_work):
         return Admission.BUSY
     return Admission.TAKE_OVER
 

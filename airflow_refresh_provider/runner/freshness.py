@@ -11,7 +11,6 @@ from statistics import median
 from airflow_refresh_provider.core.due import Behind, Cause, DueDecision, DueFacts, due, is_late, lag, told
 from airflow_refresh_provider.core.history import InputHistory
 from airflow_refresh_provider.core.inputs import Format
-from airflow_refresh_provider.core.owner import Liveness
 from airflow_refresh_provider.core.pins import DeltaPin, FilesPin, Pin, VersionVector, same_versions
 from airflow_refresh_provider.core.record import Published, Record
 from airflow_refresh_provider.core.results import Complaint, DueReport, Freshness, InputLag, Outcome
@@ -191,7 +190,7 @@ def _resting(ports: Ports, record: Record) -> Cause | None:
         return Cause.SUSPENDED
     if record.paused:
         return Cause.PAUSED
-    return Cause.RUNNING if judge(ports, record) is Liveness.LIVE else None
+    return Cause.RUNNING if judge(ports, record).at_work else None
 
 
 def _ready(ports: Ports, record: Record) -> Cause | None:
@@ -246,7 +245,7 @@ def _being_refreshed(ports: Ports, record: Record, now: datetime) -> str | None:
         feeder = _feeder(ports, read.expanded(ports.environment).path)
         upstream = ports.store.read(feeder).record if feeder else None
         run = upstream.run if upstream else None
-        if upstream and run and (run.kept_until(now) or judge(ports, upstream) is Liveness.LIVE):
+        if upstream and run and (run.kept_until(now) or judge(ports, upstream).at_work):
             return name
     return None
 

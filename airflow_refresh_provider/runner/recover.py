@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from airflow_refresh_provider.core.lifecycle import State
-from airflow_refresh_provider.core.owner import Liveness
 from airflow_refresh_provider.core.record import Record
 from airflow_refresh_provider.core.recovery import Admission, Step, admit
 from airflow_refresh_provider.core.request import Request
@@ -52,8 +51,9 @@ def _recover(ports: Ports, name: str) -> Recovery:
         return Recovery(name=record.name, run_id=None, action="clean", reason="no run is in progress")
     if record.paused:
         return Recovery(name=record.name, run_id=run.run_id, action="paused", reason="it is paused")
-    if admit(record, judge(ports, record), ports.clock.now()) is not Admission.TAKE_OVER:
-        reason = "a live owner holds the run" if judge(ports, record) is Liveness.LIVE else "the run is between tasks"
+    judged = judge(ports, record)
+    if admit(record, judged, ports.clock.now()) is not Admission.TAKE_OVER:
+        reason = "a live owner holds the run" if judged.at_work else "the run is between tasks"
         return Recovery(name=record.name, run_id=run.run_id, action="live", reason=reason)
     watch = Stopwatch(ports.clock)
     taken = take_over(ports, snapshot, record, Request())

@@ -53,11 +53,12 @@ def begin(ports: Ports, name: str, request: Request) -> Begun:
         snapshot = ports.store.read(name)
         record = known(ports, name, snapshot.record)
         check_not_paused(record)
-        match admit(record, judge(ports, record), ports.clock.now(), request.origin):
+        judged = judge(ports, record)
+        match admit(record, judged, ports.clock.now(), request.origin):
             case Admission.RESETTING:
                 raise resetting(name)
             case Admission.BUSY:
-                if not _may_expire(ports, record) or ports.clock.now() >= give_up_at:
+                if not _may_end(ports, record, judged) or ports.clock.now() >= give_up_at:
                     return _busy(record, request, ports.clock.now())
                 ports.clock.sleep(POLL_SECONDS)
                 continue
@@ -120,15 +121,10 @@ def judge(ports: Ports, record: Record) -> Liveness:
     run = record.run
     if run is None:
         return Liveness.FREE
+    fate = ports.processes.fate(run.origin) if run.origin else Fate.UNKNOWN
     owners = tuple(o for o in (run.lease.owner, *(c.owner for c in run.claims.values())) if o)
     alive = False if owners and all(ports.processes.alive(o) is False for o in owners) else None
-    return liveness(
-        ports.clock.now(), owners, run.lease.taken_at, _beats(ports, record.name, run), alive, _fate(ports, run)
-    )
-
-
-def _fate(ports: Ports, run: Run) -> Fate:
-    return ports.processes.fate(run.origin) if run.origin else Fate.UNKNOWN
+    return liveness(ports.clock.now(), owners, run.lease.taken_at, _beats(ports, record.name, run), alive, fate)
 
 
 def _beats(ports: Ports, name: str, run: Run) -> tuple[Beat, ...]:
@@ -226,15 +222,15 @@ def _looked_for(record: Record, vector: VersionVector) -> VersionVector:
     return {name: pin for name, pin in vector.items() if name not in given or not given[name].ignore_changes}
 
 
-def _may_expire(ports: Ports, record: Record) -> bool:
-    """Whether waiting may help: a live lease gives no recent sign of life, or what its owners work for is gone.
+def _may_end(ports: Ports, record: Record, judged: Liveness) -> bool:
+    """Whether waiting may help: a live lease gives no recent sign of life, or its owners are the last.
 
-    These are still at it where a DAG run was deleted a moment ago, whose tasks are being stopped.
+    They are where a DAG run was deleted a moment ago, whose tasks are being stopped.
     """
     assert record.run is not None
-    lease = record.run.lease
-    if _fate(ports, record.run) is Fate.GONE:
+    if judged is Liveness.LAST:
         return True
+    lease = record.run.lease
     if lease.parked_until is not None:
         return False
     last = max((lease.taken_at, *(b.at for b in _beats(ports, record.name, record.run))))

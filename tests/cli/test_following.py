@@ -12,28 +12,15 @@ from airflow_refresh_provider.cli.call import Call, Composition
 from airflow_refresh_provider.cli.refresh import progress
 from airflow_refresh_provider.core.request import Request
 from airflow_refresh_provider.definition_files import read_definitions
-from airflow_refresh_provider.ports.twins import MemoryClock
 from airflow_refresh_provider.ports.watch import Committed
 from tests.cli.conftest import DEFINITION, Program, World
+from tests.napping import Nap
 
 NAME = "people_copy"
 ROW_BY_ROW = """
 visibility: live
 chunking: {{one_commit_up_to: 1, chunk_rows: 1}}
 """
-
-
-class Nap(MemoryClock):
-    """The clock of the follower."""
-
-    def __init__(self, run: greenlet) -> None:
-        super().__init__()
-        self._run = run
-
-    def sleep(self, seconds: float) -> None:
-        """Time passes, and the run goes on."""
-        super().sleep(seconds)
-        self._run.switch()
 
 
 class Told:
@@ -82,7 +69,7 @@ def run(world: World) -> Iterator[greenlet]:
 
 @pytest.fixture
 def composition(world: World, run: greenlet) -> Composition:
-    return partial(world.refreshes, clock=Nap(run))
+    return partial(world.refreshes, clock=Nap(run.switch))
 
 
 def test_following_a_run_ends_with_the_run(run: greenlet, here: Program) -> None:

@@ -89,7 +89,7 @@ def test_a_bad_value_in_the_form_is_refused_with_its_name(table: Table) -> None:
 @pytest.mark.slow
 def test_two_dags_for_one_definition_do_not_get_in_each_others_way(table: Table) -> None:
     other = f"{table.dag_id}.other"
-    table.deploy("default_args={'retries': 0}", table.dag_id, other)
+    table.deploy(NO_RETRIES, table.dag_id, other)
     table.hold()
     run_id = table.trigger()
     table.held()

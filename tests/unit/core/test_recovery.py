@@ -7,7 +7,7 @@ import pytest
 
 from airflow_refresh_provider.core.definition import Definition
 from airflow_refresh_provider.core.lifecycle import State
-from airflow_refresh_provider.core.owner import STALE_AFTER, Beat, Liveness, Owner, liveness
+from airflow_refresh_provider.core.owner import STALE_AFTER, Beat, Fate, Liveness, Owner, liveness
 from airflow_refresh_provider.core.plan import Plan
 from airflow_refresh_provider.core.record import Lease, Record, Run
 from airflow_refresh_provider.core.recovery import Admission, Facts, OnInterrupted, Step, admit, next_step
@@ -52,6 +52,8 @@ def facts(**changes: Any) -> Facts:
         (record(), Liveness.LIVE, None, Admission.BUSY),
         (record(), Liveness.LIVE, "other", Admission.BUSY),
         (record(), Liveness.LIVE, "mine", Admission.TAKE_OVER),
+        (record(), Liveness.LAST, None, Admission.BUSY),
+        (record(), Liveness.LAST, "mine", Admission.TAKE_OVER),
         (record(), Liveness.OVER, None, Admission.TAKE_OVER),
         (record(), Liveness.STALE, None, Admission.TAKE_OVER),
         (record(None), Liveness.FREE, None, Admission.TAKE_OVER),
@@ -124,6 +126,21 @@ def test_a_lease_is_stale_without_beats_or_at_once_without_its_process(
 ) -> None:
     beats = (Beat(generation=1, at=NOW - HOUR), Beat(generation=1, at=NOW - ago))
     assert liveness(NOW, (SOMEBODY,), NOW - HOUR, beats, alive) is expected
+
+
+@pytest.mark.parametrize(
+    ("fate", "owners", "expected"),
+    [
+        (Fate.OVER, (SOMEBODY,), Liveness.OVER),
+        (Fate.OVER, (), Liveness.OVER),
+        (Fate.GONE, (SOMEBODY,), Liveness.LAST),
+        (Fate.GONE, (), Liveness.OVER),
+    ],
+)
+def test_what_a_run_was_made_for_decides_whether_anybody_comes_after_its_owners(
+    fate: Fate, owners: tuple[Owner, ...], expected: Liveness
+) -> None:
+    assert liveness(NOW, owners, NOW, (), None, fate) is expected
 
 
 def test_a_run_without_owners_is_free_whatever_beats() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -16,11 +15,10 @@ from airflow_refresh_provider.core.recovery import OnInterrupted
 from airflow_refresh_provider.core.request import IfRunning, Request
 from airflow_refresh_provider.core.results import Outcome, RunResult, Started
 from airflow_refresh_provider.errors import Failed, Lost, Refused, Retry
-from airflow_refresh_provider.ports.bundle import Ports
-from airflow_refresh_provider.ports.twins import MemoryClock
 from airflow_refresh_provider.runner import phases
 from airflow_refresh_provider.runner.cascade import pinned
 from airflow_refresh_provider.runner.refreshes import Refreshes
+from tests.napping import Nap
 from tests.unit.runner.faults import Killed, at, disconnected
 from tests.unit.runner.phased import BY_VNODE, MINE, OTHER, changed, ended, finished, loaded, merged, started
 from tests.unit.runner.world import INPUT, NAME, ONE, World, row
@@ -160,10 +158,11 @@ def test_a_run_whose_origin_is_gone_is_anyones_as_soon_as_nobody_is_at_it() -> N
     with at(world.lake, "begin /gold"), pytest.raises(Killed):
         phases.merge_unit(at_work, NAME, MINE, first.unit)
     later = ended(world, "dag/one", Fate.GONE)
+    alive = Nap(lambda: beat(world, alive.now()))
     with pytest.raises(Refused, match="is being refreshed by"):
-        Refreshes(while_waiting(later, lambda now: beat(world, now))).run(NAME, OTHER)
+        Refreshes(replace(later, clock=alive)).run(NAME, OTHER)
     assert [r.action for r in Refreshes(later).recover()] == ["live"]
-    result = Refreshes(while_waiting(later, lambda _: world.die(at_work))).run(NAME, OTHER)
+    result = Refreshes(replace(later, clock=Nap(lambda: world.die(at_work)))).run(NAME, OTHER)
     assert result.resumed
     assert world.fresh()
     with pytest.raises(Lost):
@@ -174,17 +173,6 @@ def beat(world: World, now: datetime) -> None:
     """A sign of life of the only unit at work."""
     [(unit, claim)] = world.interrupted.claims.items()
     world.ports.store.beat(NAME, world.interrupted.run_id, unit, Beat(generation=claim.generation, at=now))
-
-
-def while_waiting(ports: Ports, act: Callable[[datetime], None]) -> Ports:
-    """A process in whose presence something happens whenever it has waited."""
-
-    class Clock(MemoryClock):
-        def sleep(self, seconds: float) -> None:
-            super().sleep(seconds)
-            act(self.now())
-
-    return replace(ports, clock=Clock())
 
 
 def test_a_run_that_reads_other_versions_than_were_asked_for_is_finished_before_the_one_that_was() -> None:
