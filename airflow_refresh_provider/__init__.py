@@ -11,12 +11,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from airflow_refresh_provider.core.definition import Definition
+    from airflow_refresh_provider.core.definition.definition import Definition
     from airflow_refresh_provider.dag_factory import cascade_dag, refresh_dag, refresh_group
     from airflow_refresh_provider.definition_files import load_definitions
-    from airflow_refresh_provider.hooks.refresh import RefreshHook
-    from airflow_refresh_provider.operators.form import trigger_form
-    from airflow_refresh_provider.operators.refresh import (
+    from airflow_refresh_provider.hooks.refresh_hook import RefreshHook
+    from airflow_refresh_provider.operators.refresh_operators import (
         CleanupOperator,
         RefreshLoadOperator,
         RefreshOperator,
@@ -25,13 +24,14 @@ if TYPE_CHECKING:
         VnodeMergeOperator,
         target_asset,
     )
-    from airflow_refresh_provider.operators.submit import RefreshSubmitOperator
+    from airflow_refresh_provider.operators.submit_operator import RefreshSubmitOperator
     from airflow_refresh_provider.publication import published
-    from airflow_refresh_provider.sensors.refresh import (
+    from airflow_refresh_provider.sensors.refresh_sensors import (
         RefreshFreshnessSensor,
         RefreshPublishedSensor,
         RefreshStateSensor,
     )
+    from airflow_refresh_provider.task_context.trigger_form import trigger_form
 
 __version__ = "0.1.0"
 __all__ = [
@@ -56,20 +56,20 @@ __all__ = [
     "trigger_form",
 ]
 
-_OPERATORS = "airflow_refresh_provider.operators.refresh"
-_SENSORS = "airflow_refresh_provider.sensors.refresh"
+_OPERATORS = "airflow_refresh_provider.operators.refresh_operators"
+_SENSORS = "airflow_refresh_provider.sensors.refresh_sensors"
 _HOME = {
     "CleanupOperator": _OPERATORS,
-    "Definition": "airflow_refresh_provider.core.definition",
+    "Definition": "airflow_refresh_provider.core.definition.definition",
     "RefreshFreshnessSensor": _SENSORS,
-    "RefreshHook": "airflow_refresh_provider.hooks.refresh",
+    "RefreshHook": "airflow_refresh_provider.hooks.refresh_hook",
     "RefreshLoadOperator": _OPERATORS,
     "RefreshOperator": _OPERATORS,
     "RefreshPublishedSensor": _SENSORS,
     "RefreshReleaseOperator": _OPERATORS,
     "RefreshStartOperator": _OPERATORS,
     "RefreshStateSensor": _SENSORS,
-    "RefreshSubmitOperator": "airflow_refresh_provider.operators.submit",
+    "RefreshSubmitOperator": "airflow_refresh_provider.operators.submit_operator",
     "VnodeMergeOperator": _OPERATORS,
     "cascade_dag": "airflow_refresh_provider.dag_factory",
     "load_definitions": "airflow_refresh_provider.definition_files",
@@ -77,7 +77,7 @@ _HOME = {
     "refresh_dag": "airflow_refresh_provider.dag_factory",
     "refresh_group": "airflow_refresh_provider.dag_factory",
     "target_asset": _OPERATORS,
-    "trigger_form": "airflow_refresh_provider.operators.form",
+    "trigger_form": "airflow_refresh_provider.task_context.trigger_form",
 }
 
 

@@ -75,7 +75,7 @@ def _fields() -> dict[str, str]:
     from airflow.configuration import ensure_secrets_loaded
     from sqlalchemy.exc import SQLAlchemyError
 
-    from airflow_refresh_provider.hooks.refresh import RefreshHook
+    from airflow_refresh_provider.hooks.refresh_hook import RefreshHook
 
     hook = RefreshHook()
     found = (backend.get_connection(conn_id=hook.refresh_conn_id) for backend in ensure_secrets_loaded())

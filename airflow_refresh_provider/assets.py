@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from airflow.sdk import Asset, AssetWatcher
 
-from airflow_refresh_provider.core.inputs import Input
+from airflow_refresh_provider.core.definition.inputs import Input
 from airflow_refresh_provider.hooks import configuration
-from airflow_refresh_provider.triggers.commits import InputTrigger
+from airflow_refresh_provider.triggers.input_trigger import InputTrigger
 
 
 def asset_of(name: str, place: str) -> Asset:

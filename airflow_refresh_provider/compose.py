@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from airflow_refresh_provider.core.inputs import Input
-from airflow_refresh_provider.core.owner import Fate
+from airflow_refresh_provider.core.definition.inputs import Input
+from airflow_refresh_provider.core.run.owner import Fate
 from airflow_refresh_provider.host import LocalProcesses, StoredHeart, SystemClock
 from airflow_refresh_provider.places import EMBEDDED, Places
 from airflow_refresh_provider.ports.bundle import Ports
@@ -17,8 +17,8 @@ from airflow_refresh_provider.ports.watch import Silent, Watch
 from airflow_refresh_provider.runner.refreshes import Refreshes
 
 if TYPE_CHECKING:
-    from airflow_refresh_provider.delta.answers import Answers
-    from airflow_refresh_provider.spark.server import EmbeddedServer
+    from airflow_refresh_provider.delta.control.answers import Answers
+    from airflow_refresh_provider.spark.server.embedded import EmbeddedServer
 
 
 def refreshes(
@@ -32,10 +32,10 @@ def refreshes(
 
     `engine` does the work instead of the Spark that the places name.
     """
-    from airflow_refresh_provider.delta.inputs import DeltaInputProbe
-    from airflow_refresh_provider.delta.log import DeltaTableLog
-    from airflow_refresh_provider.delta.staging import StagingFolders
-    from airflow_refresh_provider.delta.store import DeltaControlStore
+    from airflow_refresh_provider.delta.control.store import DeltaControlStore
+    from airflow_refresh_provider.delta.tables.input_probe import DeltaInputProbe
+    from airflow_refresh_provider.delta.tables.staging_folders import StagingFolders
+    from airflow_refresh_provider.delta.tables.target_log import DeltaTableLog
 
     clock = SystemClock()
     store = DeltaControlStore(places.control)
@@ -58,14 +58,14 @@ def refreshes(
 
 def input_state(read: Input) -> Callable[[], str]:
     """A look at one input: a text that is another one after rows of it may have changed. Raises errors.*"""
-    from airflow_refresh_provider.delta.watching import Watched
+    from airflow_refresh_provider.delta.tables.input_state import Watched
 
     return Watched(read.expanded(os.environ)).state
 
 
 def answers(places: Places) -> Answers:
     """What applications that worked on these places have to say to those who started them."""
-    from airflow_refresh_provider.delta.answers import Answers
+    from airflow_refresh_provider.delta.control.answers import Answers
 
     return Answers(places.control)
 
@@ -81,7 +81,7 @@ def look(places: Places) -> str:
         running = embedded_server(places).status().running
         spark = "the embedded Spark server runs" if running else "the embedded Spark server starts when it is needed"
     else:
-        from airflow_refresh_provider.spark.endpoint import Endpoint, must_answer
+        from airflow_refresh_provider.spark.connect.endpoint import Endpoint, must_answer
 
         must_answer(Endpoint(places.spark))
         spark = "Spark answers"
@@ -90,14 +90,14 @@ def look(places: Places) -> str:
 
 def embedded_server(places: Places) -> EmbeddedServer:
     """The Spark server that belongs to a control root."""
-    from airflow_refresh_provider.spark.server import EmbeddedServer, ServerOptions
+    from airflow_refresh_provider.spark.server.embedded import EmbeddedServer, ServerOptions
 
     return EmbeddedServer(Path(places.spark_home), ServerOptions.of(os.environ))
 
 
 def _engine(places: Places) -> Engine:
+    from airflow_refresh_provider.spark.connect.sessions import Endpoint
     from airflow_refresh_provider.spark.engine import SparkEngine
-    from airflow_refresh_provider.spark.sessions import Endpoint
 
     if places.spark == EMBEDDED:
         return SparkEngine(embedded_server(places).ensure())

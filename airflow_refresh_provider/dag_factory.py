@@ -24,18 +24,15 @@ from airflow.sdk import (
 )
 
 from airflow_refresh_provider.assets import changes_asset, input_asset
-from airflow_refresh_provider.core.broken import Broken
-from airflow_refresh_provider.core.cascade import Link, bases, located, ordered
-from airflow_refresh_provider.core.definition import Definition
-from airflow_refresh_provider.core.problems import suggestion
+from airflow_refresh_provider.core.definition.broken import Broken
+from airflow_refresh_provider.core.definition.definition import Definition
+from airflow_refresh_provider.core.text.wording import suggestion
+from airflow_refresh_provider.core.timing.cascade import Link, bases, located, ordered
 from airflow_refresh_provider.errors import Invalid
 from airflow_refresh_provider.hooks import configuration
-from airflow_refresh_provider.hooks.refresh import RefreshHook
-from airflow_refresh_provider.operators import binding
-from airflow_refresh_provider.operators.bundles import outside
-from airflow_refresh_provider.operators.form import trigger_form
-from airflow_refresh_provider.operators.pinning import RefreshPinOperator
-from airflow_refresh_provider.operators.refresh import (
+from airflow_refresh_provider.hooks.refresh_hook import RefreshHook
+from airflow_refresh_provider.operators.pin_operator import RefreshPinOperator
+from airflow_refresh_provider.operators.refresh_operators import (
     CleanupOperator,
     RefreshLoadOperator,
     RefreshOperator,
@@ -43,6 +40,9 @@ from airflow_refresh_provider.operators.refresh import (
     RefreshStartOperator,
     VnodeMergeOperator,
 )
+from airflow_refresh_provider.task_context import binding
+from airflow_refresh_provider.task_context.bundles import outside
+from airflow_refresh_provider.task_context.trigger_form import trigger_form
 
 TASKS = ("start", "load", "merge", "finish", "release")
 TaskArgs = Mapping[str, Mapping[str, Any]]

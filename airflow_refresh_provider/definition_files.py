@@ -14,10 +14,10 @@ from pathlib import Path
 
 import yaml
 
-from airflow_refresh_provider.core.broken import Broken
-from airflow_refresh_provider.core.definition import Definition
-from airflow_refresh_provider.core.locations import is_relative
-from airflow_refresh_provider.core.problems import invalid
+from airflow_refresh_provider.core.definition.broken import Broken
+from airflow_refresh_provider.core.definition.definition import Definition
+from airflow_refresh_provider.core.definition.locations import is_relative
+from airflow_refresh_provider.core.definition.problems import invalid
 from airflow_refresh_provider.errors import Invalid
 
 PARSED_FOR = "_AIRFLOW_PARSING_CONTEXT_DAG_ID"

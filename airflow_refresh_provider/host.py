@@ -14,7 +14,7 @@ from pathlib import Path
 
 import psutil
 
-from airflow_refresh_provider.core.owner import BEAT_EVERY, Beat, Fate, Owner
+from airflow_refresh_provider.core.run.owner import BEAT_EVERY, Beat, Fate, Owner
 from airflow_refresh_provider.errors import RefreshError
 from airflow_refresh_provider.ports.control import ControlStore
 from airflow_refresh_provider.ports.world import Clock

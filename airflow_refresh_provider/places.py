@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
-from airflow_refresh_provider.core import spark_url
+from airflow_refresh_provider.core.text import spark_url
 from airflow_refresh_provider.errors import Invalid
 
 CONTROL_VARIABLE = "AIRFLOW_REFRESH_CONTROL"
@@ -81,7 +81,7 @@ def _absolute(root: str, folder: Callable[[], str]) -> str:
 def _of_this_machine(uri: str) -> str:
     """The path of a `file:` URI, spelt as in definitions."""
     # Imported here, as it is slow to load and Airflow imports this module at every start.
-    from airflow_refresh_provider.core.locations import normalised
+    from airflow_refresh_provider.core.definition.locations import normalised
 
     try:
         return normalised(uri)

@@ -38,7 +38,7 @@ OPTIONS: dict[str, dict[str, str | None]] = {
 
 CONNECTION_TYPE: dict[str, object] = {
     "connection-type": "airflow_refresh",
-    "hook-class-name": "airflow_refresh_provider.hooks.refresh.RefreshHook",
+    "hook-class-name": "airflow_refresh_provider.hooks.refresh_hook.RefreshHook",
     "hook-name": "Delta refresh",
     "ui-field-behaviour": {
         "hidden-fields": ["host", "schema", "login", "password", "port", "extra"],
@@ -71,32 +71,37 @@ def get_provider_info() -> dict[str, object]:
                 "tags": ["software"],
             }
         ],
-        "hooks": [{"integration-name": "Delta refresh", "python-modules": ["airflow_refresh_provider.hooks.refresh"]}],
+        "hooks": [
+            {"integration-name": "Delta refresh", "python-modules": ["airflow_refresh_provider.hooks.refresh_hook"]}
+        ],
         "operators": [
             {
                 "integration-name": "Delta refresh",
                 "python-modules": [
-                    "airflow_refresh_provider.operators.pinning",
-                    "airflow_refresh_provider.operators.refresh",
-                    "airflow_refresh_provider.operators.submit",
+                    "airflow_refresh_provider.operators.pin_operator",
+                    "airflow_refresh_provider.operators.refresh_operators",
+                    "airflow_refresh_provider.operators.submit_operator",
                 ],
             }
         ],
         "sensors": [
-            {"integration-name": "Delta refresh", "python-modules": ["airflow_refresh_provider.sensors.refresh"]}
+            {
+                "integration-name": "Delta refresh",
+                "python-modules": ["airflow_refresh_provider.sensors.refresh_sensors"],
+            }
         ],
         "triggers": [
             {
                 "integration-name": "Delta refresh",
                 "python-modules": [
-                    "airflow_refresh_provider.triggers.commits",
-                    "airflow_refresh_provider.triggers.refresh",
+                    "airflow_refresh_provider.triggers.input_trigger",
+                    "airflow_refresh_provider.triggers.refresh_trigger",
                 ],
             }
         ],
         "extra-links": [
-            "airflow_refresh_provider.operators.links.RunLink",
-            "airflow_refresh_provider.operators.links.TargetLink",
+            "airflow_refresh_provider.task_context.links.RunLink",
+            "airflow_refresh_provider.task_context.links.TargetLink",
         ],
         "config": {"refresh": {"description": "Tasks that keep Delta tables fresh.", "options": OPTIONS}},
         "cli": ["airflow_refresh_provider.airflow_cli.commands"],

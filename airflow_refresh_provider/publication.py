@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from airflow_refresh_provider.core.stored import Stored
+from airflow_refresh_provider.core.text.stored import Stored
 
 
 class PublishedVersion(Stored):
@@ -24,8 +24,8 @@ def published(name: str, control: str | None = None) -> PublishedVersion:
     no Spark.
     """
     from airflow_refresh_provider.compose import refreshes
-    from airflow_refresh_provider.core.columns import HIDDEN
-    from airflow_refresh_provider.core.definition import Layout
+    from airflow_refresh_provider.core.definition.columns import HIDDEN
+    from airflow_refresh_provider.core.definition.definition import Layout
     from airflow_refresh_provider.places import current_folder, resolve
 
     places = resolve(os.environ, current_folder, control, None)

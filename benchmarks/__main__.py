@@ -18,8 +18,8 @@ from pathlib import Path
 
 from airflow_refresh_provider.compose import embedded_server, refreshes
 from airflow_refresh_provider.places import Places
-from airflow_refresh_provider.spark.endpoint import Endpoint
-from airflow_refresh_provider.spark.sessions import connect
+from airflow_refresh_provider.spark.connect.endpoint import Endpoint
+from airflow_refresh_provider.spark.connect.sessions import connect
 from benchmarks import control_store, floors, incremental, lake, report, scenarios
 from benchmarks.contenders import refresh
 

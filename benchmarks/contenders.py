@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 from pyspark.sql import SparkSession
 
-from airflow_refresh_provider.core.request import Request
-from airflow_refresh_provider.core.results import RunResult
+from airflow_refresh_provider.core.run.request import Request
+from airflow_refresh_provider.core.run.results import RunResult
 from airflow_refresh_provider.runner.refreshes import Refreshes
 from benchmarks.lake import KEYS, Lake
 

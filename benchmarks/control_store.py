@@ -12,11 +12,11 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-from airflow_refresh_provider.core.definition import Definition
-from airflow_refresh_provider.core.inputs import Input
-from airflow_refresh_provider.core.lifecycle import Event
-from airflow_refresh_provider.core.record import Record
-from airflow_refresh_provider.delta.store import DeltaControlStore
+from airflow_refresh_provider.core.definition.definition import Definition
+from airflow_refresh_provider.core.definition.inputs import Input
+from airflow_refresh_provider.core.run.lifecycle import Event
+from airflow_refresh_provider.core.run.record import Record
+from airflow_refresh_provider.delta.control.store import DeltaControlStore
 from airflow_refresh_provider.ports.control import ProgressRow
 
 PROGRESS_ROWS = 10_000

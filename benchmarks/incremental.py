@@ -9,7 +9,7 @@ from statistics import median
 
 from pyspark.sql import SparkSession
 
-from airflow_refresh_provider.core.results import RunResult
+from airflow_refresh_provider.core.run.results import RunResult
 from benchmarks import contenders, lake, scenarios
 from benchmarks.lake import Lake
 from benchmarks.measured import timed

@@ -15,8 +15,8 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from airflow_refresh_provider.core.definition import Definition
-from airflow_refresh_provider.core.results import RunResult
+from airflow_refresh_provider.core.definition.definition import Definition
+from airflow_refresh_provider.core.run.results import RunResult
 from airflow_refresh_provider.runner.refreshes import Refreshes
 from benchmarks import contenders
 from benchmarks.lake import KEYS, QUERY, Lake, change

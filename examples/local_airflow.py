@@ -22,7 +22,7 @@ import httpx
 from airflow_refresh_provider.compose import embedded_server
 from airflow_refresh_provider.errors import RefreshError
 from airflow_refresh_provider.places import CONTROL_VARIABLE, SPARK_VARIABLE, Places, resolve
-from airflow_refresh_provider.spark.launch import MEMORY_VARIABLE
+from airflow_refresh_provider.spark.server.launch import MEMORY_VARIABLE
 from examples.lake import Lake
 from examples.processes import MARK, end, ignore_signals, working_for
 from examples.rest import USER, Rest

@@ -19,7 +19,7 @@ from hypothesis import settings
 from tests.frugal import FRUGAL, INTERPRETED
 
 if TYPE_CHECKING:
-    from airflow_refresh_provider.spark.endpoint import Endpoint
+    from airflow_refresh_provider.spark.connect.endpoint import Endpoint
 
 # Airflow reads it at its first import and writes below it.
 os.environ["AIRFLOW_HOME"] = tempfile.mkdtemp(prefix="airflow-home-")
@@ -41,7 +41,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def spark_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
     """An embedded server."""
-    from airflow_refresh_provider.spark.server import EmbeddedServer, ServerOptions
+    from airflow_refresh_provider.spark.server.embedded import EmbeddedServer, ServerOptions
 
     options = ServerOptions(memory="2g", java_options=FRUGAL, extra_conf=INTERPRETED)
     server = EmbeddedServer(tmp_path_factory.mktemp("spark"), options)

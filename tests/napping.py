@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from airflow_refresh_provider.ports.twins import MemoryClock
+from airflow_refresh_provider.testing.memory_ports import MemoryClock
 
 
 class Nap(MemoryClock):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TextIO
 
-from airflow_refresh_provider.core.counted import sizes
+from airflow_refresh_provider.core.text.wording import sizes
 
 if TYPE_CHECKING:
     from types import TracebackType

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from airflow_refresh_provider.cli.sheets import Sheet
+from airflow_refresh_provider.views.sheets import Sheet
 
 _NEVER_CUT = 100_000
 

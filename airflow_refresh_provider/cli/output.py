@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TextIO
 from airflow_refresh_provider.errors import Explained
 
 if TYPE_CHECKING:
-    from airflow_refresh_provider.core.stored import Stored
+    from airflow_refresh_provider.core.text.stored import Stored
 
     Answer = Stored | list[Stored]
 
@@ -25,7 +25,7 @@ def show(answer: Answer, *, as_json: bool) -> int:
     if as_json:
         return write(_json(answer), as_json=True)
     from airflow_refresh_provider.cli.drawing import draw
-    from airflow_refresh_provider.cli.sheets import sheet
+    from airflow_refresh_provider.views.sheets import sheet
 
     return _write(lambda out: draw(sheet(answer), out), as_json=False)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from airflow_refresh_provider.core.mode import AS_DEFINED, Mode
+from airflow_refresh_provider.core.definition.mode import AS_DEFINED, Mode
 
 
 class Kind(StrEnum):
@@ -75,10 +75,10 @@ _SOME_NAME = Option("NAME", "a registered definition (default: all)", optional=T
 _SOME_NAMES = Option("NAME", "registered definitions; those that feed them come along", many=True)
 _FILES = Option("FILE", "YAML files of definitions, or folders of them", many=True)
 
-_DEFINITIONS = "airflow_refresh_provider.cli.definitions"
-_REFRESH = "airflow_refresh_provider.cli.refresh"
-_FRESHNESS = "airflow_refresh_provider.cli.freshness"
-_SERVER = "airflow_refresh_provider.cli.server"
+_DEFINITIONS = "airflow_refresh_provider.cli.definition_commands"
+_REFRESH = "airflow_refresh_provider.cli.run_commands"
+_FRESHNESS = "airflow_refresh_provider.cli.run_commands"
+_SERVER = "airflow_refresh_provider.cli.server_commands"
 
 _RUN_OPTIONS = (
     Option(

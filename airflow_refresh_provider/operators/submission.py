@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
     from airflow.sdk import Connection
 
-    from airflow_refresh_provider.core.request import Request
+    from airflow_refresh_provider.core.run.request import Request
 
 _UTC = "-Duser.timezone=UTC"
 _CONFS = {"spark.driver.defaultJavaOptions": _UTC, "spark.executor.defaultJavaOptions": _UTC}
@@ -155,14 +155,14 @@ def _binary() -> dict[str, str]:
 
     if any(shutil.which(binary) for binary in ALLOWED_SPARK_BINARIES):
         return {}
-    from airflow_refresh_provider.spark.installation import find
+    from airflow_refresh_provider.spark.server.installation import find
 
     return {"spark_binary": find(os.environ).submit}
 
 
 def _delta(source: DeltaFrom) -> dict[str, str]:
-    from airflow_refresh_provider.spark.installation import find
-    from airflow_refresh_provider.spark.jars import EXCLUDED, PACKAGE, delta_jars
+    from airflow_refresh_provider.spark.server.installation import find
+    from airflow_refresh_provider.spark.server.jars import EXCLUDED, PACKAGE, delta_jars
 
     match source:
         case DeltaFrom.JARS:

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 from airflow_refresh_provider.ports.control import ControlStore
 from airflow_refresh_provider.ports.engine import Engine
-from airflow_refresh_provider.ports.log import InputProbe, Staging, TableLog
+from airflow_refresh_provider.ports.input_probe import InputProbe
+from airflow_refresh_provider.ports.staging import Staging
+from airflow_refresh_provider.ports.table_log import TableLog
 from airflow_refresh_provider.ports.watch import Watch
 from airflow_refresh_provider.ports.world import Clock, Heart, Processes
 

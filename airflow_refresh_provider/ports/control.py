@@ -11,10 +11,10 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Protocol
 
-from airflow_refresh_provider.core.lifecycle import Event
-from airflow_refresh_provider.core.owner import Beat
-from airflow_refresh_provider.core.record import Record
-from airflow_refresh_provider.core.stored import Stored
+from airflow_refresh_provider.core.run.lifecycle import Event
+from airflow_refresh_provider.core.run.owner import Beat
+from airflow_refresh_provider.core.run.record import Record
+from airflow_refresh_provider.core.text.stored import Stored
 
 
 class Snapshot(Protocol):

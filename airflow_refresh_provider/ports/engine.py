@@ -10,13 +10,13 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, Protocol
 
-from airflow_refresh_provider.core.changes import ChangedRows
-from airflow_refresh_provider.core.columns import Column, Columns
-from airflow_refresh_provider.core.marker import Marker
-from airflow_refresh_provider.core.note import Note
-from airflow_refresh_provider.core.pins import VersionVector
-from airflow_refresh_provider.core.plan import ChangeCounts, Chunk, Split, StagedTable, Target, Way
-from airflow_refresh_provider.core.stored import Stored
+from airflow_refresh_provider.core.changes.pins import VersionVector
+from airflow_refresh_provider.core.changes.sources import ChangedRows
+from airflow_refresh_provider.core.definition.columns import Column, Columns
+from airflow_refresh_provider.core.log.marker import Marker
+from airflow_refresh_provider.core.log.note import Note
+from airflow_refresh_provider.core.plan.plan import ChangeCounts, Chunk, Split, StagedTable, Target, Way
+from airflow_refresh_provider.core.text.stored import Stored
 
 
 class Source(Stored):

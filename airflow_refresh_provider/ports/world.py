@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Protocol
 
-from airflow_refresh_provider.core.owner import Fate, Owner
+from airflow_refresh_provider.core.run.owner import Fate, Owner
 
 
 class Clock(Protocol):

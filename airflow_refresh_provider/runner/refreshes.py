@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from airflow_refresh_provider.core.definition import Definition
-from airflow_refresh_provider.core.record import Published
-from airflow_refresh_provider.core.request import Request
-from airflow_refresh_provider.core.results import (
+from airflow_refresh_provider.core.definition.definition import Definition
+from airflow_refresh_provider.core.run.record import Published
+from airflow_refresh_provider.core.run.request import Request
+from airflow_refresh_provider.core.run.results import (
     CascadeResult,
     DefinitionStatus,
     Differences,
@@ -25,20 +25,12 @@ from airflow_refresh_provider.core.results import (
     RunResult,
 )
 from airflow_refresh_provider.ports.bundle import Ports
-from airflow_refresh_provider.runner import (
-    cascade,
-    comparing,
-    dropping,
-    freshness,
-    pausing,
-    rebuilding,
-    recover,
-    registry,
-    reports,
-)
-from airflow_refresh_provider.runner.refresh import nothing, refresh
-from airflow_refresh_provider.runner.start import at_rest, known
-from airflow_refresh_provider.runner.stopwatch import Stopwatch
+from airflow_refresh_provider.runner.admin import cascades, dropping, pausing, rebuilding, recovering, registry
+from airflow_refresh_provider.runner.facts.records import registered
+from airflow_refresh_provider.runner.facts.stopwatch import Stopwatch
+from airflow_refresh_provider.runner.report import comparison, freshness, reports
+from airflow_refresh_provider.runner.steps.one_process import nothing, refresh
+from airflow_refresh_provider.runner.steps.start import at_rest
 
 
 class Refreshes:
@@ -57,11 +49,11 @@ class Refreshes:
 
     def show(self, name: str) -> DefinitionStatus:
         """One definition."""
-        return registry.status(self.ports, known(self.ports, name, self.ports.store.read(name).record))
+        return registry.status(self.ports, registered(self.ports, name, self.ports.store.read(name).record))
 
     def published(self, name: str) -> tuple[Definition, Published]:
         """A definition and its last refresh. Raises Failed where there is none that could be read."""
-        record = known(self.ports, name, self.ports.store.read(name).record)
+        record = registered(self.ports, name, self.ports.store.read(name).record)
         return record.definition, registry.published(self.ports, record)
 
     def run(self, name: str, request: Request) -> RunResult:
@@ -70,7 +62,7 @@ class Refreshes:
 
     def cascade(self, names: Sequence[str], request: Request) -> CascadeResult:
         """Definitions and those that feed them refreshed in order, from one state of what none of them makes."""
-        return cascade.cascade(self.ports, names, request)
+        return cascades.cascade(self.ports, names, request)
 
     def not_needed(self, name: str, request: Request) -> RunResult | None:
         """The result of a refresh that would do nothing now, None when it may have something to do. Needs no Spark."""
@@ -79,7 +71,7 @@ class Refreshes:
 
     def compare_only(self, name: str, samples: int = 10) -> Differences:
         """How target and query differ now. Nothing is written but a change set in staging, dropped at the end."""
-        return comparing.compare_only(self.ports, name, samples)
+        return comparison.compare_only(self.ports, name, samples)
 
     def due(self, name: str) -> DueReport:
         """Whether a refresh is due now, and why or why not. Needs no Spark."""
@@ -92,7 +84,9 @@ class Refreshes:
         """
         if name is not None:
             return [
-                freshness.freshness(self.ports, known(self.ports, name, self.ports.store.read(name).record), why=why)
+                freshness.freshness(
+                    self.ports, registered(self.ports, name, self.ports.store.read(name).record), why=why
+                )
             ]
         return [freshness.freshness_or_error(self.ports, record, why=why) for record in self.ports.store.records()]
 
@@ -122,7 +116,7 @@ class Refreshes:
 
     def recover(self, name: str | None = None) -> list[Recovery]:
         """Finish or give up every interrupted run, of one definition or of all."""
-        return recover.recover(self.ports, name)
+        return recovering.recover(self.ports, name)
 
     def rebuild_progress(self, name: str) -> Rebuilt:
         """Restore from the target's log where the last refresh ended, and the progress of the newest run."""

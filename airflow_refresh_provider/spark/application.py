@@ -15,10 +15,10 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from airflow_refresh_provider.errors import Failed, Refused
-from airflow_refresh_provider.spark.faults import SPARK_ERRORS, translated
-from airflow_refresh_provider.spark.jars import PACKAGE
-from airflow_refresh_provider.spark.launch import DELTA_CONFS, Home
-from airflow_refresh_provider.spark.os_lock import try_lock
+from airflow_refresh_provider.spark.connect.faults import SPARK_ERRORS, translated
+from airflow_refresh_provider.spark.server.jars import PACKAGE
+from airflow_refresh_provider.spark.server.launch import DELTA_CONFS, Home
+from airflow_refresh_provider.spark.server.os_lock import try_lock
 
 _CONFS = {**DELTA_CONFS, "spark.log.level": "WARN"}
 _EXTENSIONS = "spark.sql.extensions"

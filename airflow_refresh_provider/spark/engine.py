@@ -8,8 +8,8 @@ from functools import partial
 
 from pyspark.sql import SparkSession
 
-from airflow_refresh_provider.core.columns import VNODE, Column, Columns
-from airflow_refresh_provider.core.plan import Split, StagedTable, Target
+from airflow_refresh_provider.core.definition.columns import VNODE, Column, Columns
+from airflow_refresh_provider.core.plan.plan import Split, StagedTable, Target
 from airflow_refresh_provider.errors import Conflict, Failed, Invalid, Retry
 from airflow_refresh_provider.ports.engine import (
     ApplyTask,
@@ -22,18 +22,10 @@ from airflow_refresh_provider.ports.engine import (
     TargetSpec,
     WindowTask,
 )
-from airflow_refresh_provider.spark import (
-    apply,
-    compare,
-    content,
-    ddl,
-    keycheck,
-    sessions,
-    windows,
-    writing,
-)
-from airflow_refresh_provider.spark.faults import translated
-from airflow_refresh_provider.spark.sessions import Endpoint
+from airflow_refresh_provider.spark.acts import apply, compare, content, ddl, key_check, stamped_writes, window_rows
+from airflow_refresh_provider.spark.connect import sessions
+from airflow_refresh_provider.spark.connect.faults import translated
+from airflow_refresh_provider.spark.connect.sessions import Endpoint
 
 
 class SparkEngine:
@@ -94,16 +86,16 @@ class SparkEngineSession:
 
     def mark(self, location: str, stamp: Stamp) -> None:
         with self._act("The target's rows were not touched."):
-            writing.mark(self._spark, location, stamp)
+            stamped_writes.mark(self._spark, location, stamp)
 
     def check_keys(self, source: Source, target: Target) -> KeyReport:
         with self._act("The target was not changed.", source):
-            return keycheck.check(content.desired(self._spark, source, target), source.keys)
+            return key_check.check(content.desired(self._spark, source, target), source.keys)
 
     def stage_rows(self, source: Source, target: Target, split: Split, location: str, stamp: Stamp) -> None:
         with self._act("The target was not changed; staged splits are kept.", source):
             rows = content.with_hidden(content.desired(self._spark, source, target, split=split), source, target)
-            writer = writing.stamped(rows.repartition(VNODE).write, stamp).mode("append")
+            writer = stamped_writes.stamped(rows.repartition(VNODE).write, stamp).mode("append")
             writer.options(**ddl.naming(target.columns)).partitionBy(VNODE).save(location)
 
     def compare(self, task: CompareTask) -> Comparison:
@@ -112,7 +104,7 @@ class SparkEngineSession:
 
     def read_windows(self, task: WindowTask) -> StagedTable:
         with self._act("The target was not changed.", task.source, discarded=True):
-            return windows.read(self._spark, task)
+            return window_rows.read(self._spark, task)
 
     def apply(self, task: ApplyTask) -> None:
         left = "The target has every chunk that was committed, and nothing of any other."

@@ -22,16 +22,16 @@ from airflow_refresh_provider.cli import debug_log
 from airflow_refresh_provider.cli.call import Call
 from airflow_refresh_provider.cli.perform import attempt, tell
 from airflow_refresh_provider.cli.signals import end
-from airflow_refresh_provider.core.answer import Answer
-from airflow_refresh_provider.core.mode import Mode, asked_for
-from airflow_refresh_provider.core.recovery import OnInterrupted
-from airflow_refresh_provider.core.request import IfRunning, Request
+from airflow_refresh_provider.core.definition.mode import Mode, asked_for
+from airflow_refresh_provider.core.run.answer import Answer
+from airflow_refresh_provider.core.run.recovery import OnInterrupted
+from airflow_refresh_provider.core.run.request import IfRunning, Request
 from airflow_refresh_provider.errors import RefreshError
 from airflow_refresh_provider.places import EMBEDDED, Places
-from airflow_refresh_provider.ports.lines import Lines
+from airflow_refresh_provider.views.lines import Lines
 
 if TYPE_CHECKING:
-    from airflow_refresh_provider.core.results import Differences, RunResult
+    from airflow_refresh_provider.core.run.results import Differences, RunResult
     from airflow_refresh_provider.runner.refreshes import Refreshes
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import psutil
 
-from airflow_refresh_provider.spark.installation import Installation
+from airflow_refresh_provider.spark.server.installation import Installation
 
 LONGEST_SECONDS = 300.0
 LOOK_EVERY = 0.1

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from airflow_refresh_provider.core.owner import Fate
+from airflow_refresh_provider.core.run.owner import Fate
 from airflow_refresh_provider.places import Places
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.watch import Silent, Watch

@@ -19,8 +19,8 @@ import psutil
 from airflow_refresh_provider import compose
 from airflow_refresh_provider.places import Places
 from airflow_refresh_provider.runner.refreshes import Refreshes
-from airflow_refresh_provider.spark.installation import find
-from airflow_refresh_provider.spark.jars import delta_jars
+from airflow_refresh_provider.spark.server.installation import find
+from airflow_refresh_provider.spark.server.jars import delta_jars
 from tests.airflow.cluster import Cluster
 from tests.airflow.conftest import DagRunSeen
 from tests.crash import holds

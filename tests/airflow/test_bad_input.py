@@ -9,7 +9,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
 from deltalake import write_deltalake
 
-from airflow_refresh_provider.hooks.refresh import RefreshHook
+from airflow_refresh_provider.hooks.refresh_hook import RefreshHook
 from tests.airflow.conftest import Airflow
 
 PHASED = """

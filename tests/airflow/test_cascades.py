@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from airflow_refresh_provider.core.results import DefinitionStatus
-from airflow_refresh_provider.ports.memory_lake import MemoryQuery
-from airflow_refresh_provider.ports.memory_rows import shown
+from airflow_refresh_provider.core.run.results import DefinitionStatus
+from airflow_refresh_provider.testing.memory_lake import MemoryQuery
+from airflow_refresh_provider.testing.memory_rows import shown
 from tests.airflow.conftest import Airflow
 from tests.airflow.shared import Shared
 from tests.unit.runner.faults import at, disconnected

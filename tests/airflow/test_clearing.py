@@ -8,7 +8,7 @@ from itertools import count
 
 import pytest
 
-from airflow_refresh_provider.core.request import Request
+from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.runner.refreshes import Refreshes
 from tests.airflow.conftest import Airflow
 from tests.airflow.repeating import Task

@@ -15,8 +15,8 @@ import pytest
 import yaml
 from deltalake import DeltaTable
 
-from airflow_refresh_provider.hooks.refresh import RefreshHook
-from airflow_refresh_provider.spark.endpoint import Endpoint
+from airflow_refresh_provider.hooks.refresh_hook import RefreshHook
+from airflow_refresh_provider.spark.connect.endpoint import Endpoint
 from tests.airflow.conftest import Airflow
 
 ROOT = Path(__file__).parents[2]

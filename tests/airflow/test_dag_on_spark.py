@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa  # type: ignore[import-untyped]
 from deltalake import write_deltalake
 
-from airflow_refresh_provider.spark.endpoint import Endpoint
+from airflow_refresh_provider.spark.connect.endpoint import Endpoint
 from tests.airflow.conftest import Airflow
 from tests.reading import Seen, read
 

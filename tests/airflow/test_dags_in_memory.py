@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from airflow_refresh_provider.core.request import Request
-from airflow_refresh_provider.runner import phases
+from airflow_refresh_provider.core.run.request import Request
+from airflow_refresh_provider.runner.steps import one_task
 from tests.airflow.conftest import Airflow
 from tests.airflow.shared import BY_VNODE, CHUNKED, Shared
 from tests.unit.runner.faults import at, disconnected
@@ -137,7 +137,7 @@ def test_a_run_between_tasks_is_taken_over_at_once_if_its_dag_run_is_no_more(
     first = airflow.run(dag)
     shared.world.become(row(1, "c"), *[row(i) for i in range(2, 9)])
     origin = f"{theirs} {dag.dag_id} {run_id or first.run_id}"
-    found = phases.start(shared.world.process(), NAME, Request(origin=origin))
+    found = one_task.start(shared.world.process(), NAME, Request(origin=origin))
 
     seen = airflow.run(dag)
 

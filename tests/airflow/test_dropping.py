@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from airflow_refresh_provider.core.results import Outcome
+from airflow_refresh_provider.core.run.results import Outcome
 from airflow_refresh_provider.runner.refreshes import Refreshes
 from tests.airflow.conftest import Airflow
 from tests.airflow.shared import Shared

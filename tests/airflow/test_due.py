@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from airflow.sdk.exceptions import AirflowSkipException
 
-from airflow_refresh_provider.core.request import Request
-from airflow_refresh_provider.core.results import RunResult, Started
+from airflow_refresh_provider.core.run.request import Request
+from airflow_refresh_provider.core.run.results import RunResult, Started
 from airflow_refresh_provider.errors import Invalid, Refused
-from airflow_refresh_provider.operators import binding
-from airflow_refresh_provider.ports.memory_lake import BEGINNING
-from airflow_refresh_provider.runner import phases
+from airflow_refresh_provider.runner.steps import one_task
+from airflow_refresh_provider.task_context import binding
+from airflow_refresh_provider.testing.memory_lake import BEGINNING
 from tests.airflow.conftest import Airflow
 from tests.airflow.shared import Shared
 from tests.airflow.test_dags_in_memory import PHASED
@@ -61,7 +61,7 @@ def test_an_input_that_is_gone_is_left_to_the_refresh_to_tell_and_to_count() -> 
     world.lake.remove(INPUT)
     check(world, "scheduled")
     with pytest.raises(Invalid):
-        phases.start(world.ports, NAME, Request(scheduled=True))
+        one_task.start(world.ports, NAME, Request(scheduled=True))
     assert world.record.suspended
     with pytest.raises(AirflowSkipException, match="it is suspended"):
         check(world, "scheduled")
@@ -74,7 +74,7 @@ def test_a_part_of_a_cascade_neither_waits_nor_is_skipped_for_being_suspended() 
     world.refreshes.suspend(NAME, "we look into it")
     check(world, "scheduled", cascaded=True)
     with pytest.raises(Refused, match="is suspended"):
-        phases.start(world.ports, NAME, Request(scheduled=True))
+        one_task.start(world.ports, NAME, Request(scheduled=True))
 
 
 @pytest.mark.parametrize("schedule", [{"interval": "1 h"}, {"cron": "0 6 * * *"}, {}])
@@ -96,13 +96,15 @@ def test_a_refresh_on_change_waits_until_enough_time_has_passed() -> None:
 def test_a_run_that_meets_another_of_its_dag_skips_unless_it_is_by_hand(run_type: str) -> None:
     world = World(row(1))
     asked = {kind: binding.request(of_dag_run(kind, f"{kind}__now")) for kind in (run_type, "manual")}
-    assert isinstance(phases.start(world.ports, NAME, binding.request(of_dag_run("backfill", "backfill__x"))), Started)
-    met = phases.start(world.process(), NAME, asked[run_type])
+    assert isinstance(
+        one_task.start(world.ports, NAME, binding.request(of_dag_run("backfill", "backfill__x"))), Started
+    )
+    met = one_task.start(world.process(), NAME, asked[run_type])
     assert isinstance(met, RunResult)
     assert isinstance(binding.skip(met), AirflowSkipException)
     assert "held by the tasks of dag backfill__x" in str(binding.skip(met))
     with pytest.raises(Refused, match="is being refreshed by"):
-        phases.start(world.process(), NAME, asked["manual"])
+        one_task.start(world.process(), NAME, asked["manual"])
 
 
 def of_dag_run(run_type: str, run_id: str) -> Any:

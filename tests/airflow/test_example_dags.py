@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from airflow.serialization.serialized_objects import DagSerialization
 
-from airflow_refresh_provider.spark.endpoint import Endpoint
+from airflow_refresh_provider.spark.connect.endpoint import Endpoint
 from examples.lake import Lake, change_orders, make
 from tests.airflow.conftest import DAGS, Airflow
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from airflow_refresh_provider.delta.root import make_mark
+from airflow_refresh_provider.delta.control.root import make_mark
 from airflow_refresh_provider.errors import Failed, Invalid
-from airflow_refresh_provider.hooks.refresh import RefreshHook
+from airflow_refresh_provider.hooks.refresh_hook import RefreshHook
 from tests.airflow.shared import Shared
 from tests.unit.runner.world import NAME, TARGET
 

@@ -13,7 +13,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
 from deltalake import write_deltalake
 
-from airflow_refresh_provider.spark.endpoint import Endpoint
+from airflow_refresh_provider.spark.connect.endpoint import Endpoint
 from tests.airflow.conftest import DAGS
 from tests.reading import Seen, read
 

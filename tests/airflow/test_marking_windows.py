@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from airflow_refresh_provider.core.seal import seals
+from airflow_refresh_provider.core.log.seal import seals
 from airflow_refresh_provider.runner.refreshes import Refreshes
 from tests.airflow.conftest import Airflow
 from tests.airflow.repeating import mark_run

@@ -17,7 +17,7 @@ from airflow.sdk.observability import stats
 from airflow.sdk.observability.metrics import stats_utils
 
 from airflow_refresh_provider.errors import Interrupted
-from airflow_refresh_provider.operators import binding, metrics
+from airflow_refresh_provider.task_context import binding, metrics
 from tests.airflow.conftest import Airflow, task_log
 from tests.airflow.shared import BY_VNODE, Shared
 from tests.unit.runner.faults import at, disconnected

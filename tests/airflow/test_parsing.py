@@ -15,7 +15,7 @@ from airflow.serialization.serialized_objects import DagSerialization
 
 from airflow_refresh_provider import Definition, VnodeMergeOperator, refresh_dag
 from airflow_refresh_provider.definition_files import PARSED_FOR
-from airflow_refresh_provider.operators.refresh import target_asset
+from airflow_refresh_provider.operators.refresh_operators import target_asset
 from airflow_refresh_provider.provider_info import get_provider_info
 from tests.airflow.conftest import Airflow
 

@@ -16,10 +16,14 @@ from airflow.triggers.base import TriggerEvent
 
 from airflow_refresh_provider.errors import Invalid, Retry
 from airflow_refresh_provider.places import Places
-from airflow_refresh_provider.ports.memory_lake import BEGINNING
-from airflow_refresh_provider.sensors.refresh import RefreshFreshnessSensor, RefreshPublishedSensor, RefreshStateSensor
-from airflow_refresh_provider.triggers import refresh as triggers
-from airflow_refresh_provider.triggers.refresh import RefreshTrigger, Wish
+from airflow_refresh_provider.sensors.refresh_sensors import (
+    RefreshFreshnessSensor,
+    RefreshPublishedSensor,
+    RefreshStateSensor,
+)
+from airflow_refresh_provider.testing.memory_lake import BEGINNING
+from airflow_refresh_provider.triggers import refresh_trigger as triggers
+from airflow_refresh_provider.triggers.refresh_trigger import RefreshTrigger, Wish
 from tests.airflow.conftest import Airflow
 from tests.airflow.shared import Shared
 from tests.unit.runner.faults import Killed, at
@@ -59,7 +63,7 @@ def test_a_trigger_fires_when_the_wish_is_granted_and_survives_serialisation(sha
         shared.world.run()
     trigger = triggers.waiting(NAME, PLACES, Wish(states=("IDLE",)), 0.05)
     path, arguments = trigger.serialize()
-    assert path == "airflow_refresh_provider.triggers.refresh.RefreshTrigger"
+    assert path == "airflow_refresh_provider.triggers.refresh_trigger.RefreshTrigger"
 
     async def waited() -> TriggerEvent:
         events = RefreshTrigger(**arguments).run()

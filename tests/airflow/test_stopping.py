@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from airflow_refresh_provider.operators.refresh import RefreshOperator
-from airflow_refresh_provider.ports.memory_engine import MemoryEngine
+from airflow_refresh_provider.operators.refresh_operators import RefreshOperator
+from airflow_refresh_provider.testing.memory_engine import MemoryEngine
 from tests.airflow.conftest import Airflow
 from tests.airflow.shared import CHUNKED, Shared
 from tests.unit.runner.world import row

@@ -20,14 +20,14 @@ import pytest
 from airflow.providers.apache.spark.hooks import spark_submit
 
 from airflow_refresh_provider import RefreshSubmitOperator
-from airflow_refresh_provider.core.answer import Answer
-from airflow_refresh_provider.core.request import Request
-from airflow_refresh_provider.core.results import Differences, Outcome, Rows, RunResult
+from airflow_refresh_provider.core.run.answer import Answer
+from airflow_refresh_provider.core.run.request import Request
+from airflow_refresh_provider.core.run.results import Differences, Outcome, Rows, RunResult
 from airflow_refresh_provider.errors import Failed, Invalid, Refused, Retry
-from airflow_refresh_provider.operators import binding
 from airflow_refresh_provider.operators.submission import Submission, arguments
-from airflow_refresh_provider.spark.installation import find
-from airflow_refresh_provider.spark.jars import EXCLUDED, PACKAGE, delta_jars
+from airflow_refresh_provider.spark.server.installation import find
+from airflow_refresh_provider.spark.server.jars import EXCLUDED, PACKAGE, delta_jars
+from airflow_refresh_provider.task_context import binding
 from tests.airflow.conftest import Airflow
 from tests.airflow.shared import Shared
 from tests.airflow.stand_in import StandIn

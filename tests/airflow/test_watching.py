@@ -15,11 +15,11 @@ from airflow.sdk import Asset, AssetAny, AssetOrTimeSchedule, CronTriggerTimetab
 from deltalake import CommitProperties, DeltaTable, write_deltalake
 
 from airflow_refresh_provider import Definition
-from airflow_refresh_provider.core.inputs import Input
-from airflow_refresh_provider.core.note import Note, NoteKind
+from airflow_refresh_provider.core.definition.inputs import Input
+from airflow_refresh_provider.core.log.note import Note, NoteKind
 from airflow_refresh_provider.dag_factory import refresh_dag
 from airflow_refresh_provider.errors import Invalid
-from airflow_refresh_provider.triggers.commits import InputTrigger
+from airflow_refresh_provider.triggers.input_trigger import InputTrigger
 
 ROWS = pa.table({"k": pa.array([1, 2], pa.int64())})
 

@@ -15,6 +15,22 @@ PLANTED = {
         "ports/planted.py",
         "from airflow_refresh_provider import runner",
     ),
+    "Inside core, a room knows only the rooms below it": (
+        "core/plan/planted.py",
+        "from airflow_refresh_provider.core.run import record",
+    ),
+    "Inside runner, a room knows only the rooms below it": (
+        "runner/hold/planted.py",
+        "from airflow_refresh_provider.runner.steps import load",
+    ),
+    "Inside spark, a room knows only the rooms below it": (
+        "spark/connect/planted.py",
+        "from airflow_refresh_provider.spark.acts import sql",
+    ),
+    "Inside delta, a room knows only the rooms below it": (
+        "delta/control/planted.py",
+        "from airflow_refresh_provider.delta.tables import delta_table",
+    ),
     "Core decides with pydantic, sqlglot and croniter alone": ("core/planted.py", "import yaml"),
     "Only spark talks to Spark": ("delta/planted.py", "import pyspark"),
     "Only delta talks to delta-rs and to object stores": ("spark/planted.py", "import deltalake"),

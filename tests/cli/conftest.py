@@ -15,16 +15,16 @@ import pytest
 
 from airflow_refresh_provider.cli.call import Composition, composed
 from airflow_refresh_provider.cli.main import main
-from airflow_refresh_provider.core.columns import Column
+from airflow_refresh_provider.core.definition.columns import Column
 from airflow_refresh_provider.definition_files import read_definitions
 from airflow_refresh_provider.places import CONTROL_VARIABLE, SPARK_VARIABLE, Places
-from airflow_refresh_provider.ports.memory_control import MemoryControlStore
-from airflow_refresh_provider.ports.memory_lake import MemoryLake, MemoryQuery
-from airflow_refresh_provider.ports.twins import memory_ports
 from airflow_refresh_provider.ports.watch import Watch
 from airflow_refresh_provider.ports.world import Clock
 from airflow_refresh_provider.runner.refreshes import Refreshes
-from airflow_refresh_provider.spark.endpoint import Endpoint
+from airflow_refresh_provider.spark.connect.endpoint import Endpoint
+from airflow_refresh_provider.testing.memory_control import MemoryControlStore
+from airflow_refresh_provider.testing.memory_lake import MemoryLake, MemoryQuery
+from airflow_refresh_provider.testing.memory_ports import memory_ports
 
 ROOT = Path(__file__).parents[2]
 COLUMNS = (Column(name="id", type="bigint"), Column(name="name", type="string"))

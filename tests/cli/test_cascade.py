@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from airflow_refresh_provider.cli.call import Composition
-from airflow_refresh_provider.core.results import CascadeResult
+from airflow_refresh_provider.core.run.results import CascadeResult
 from tests.cli.conftest import DEFINITION, Program, World
 
 READS_COPY = """

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from airflow_refresh_provider.cli.call import Composition
-from airflow_refresh_provider.cli.sheets import sheet
-from airflow_refresh_provider.core.results import (
+from airflow_refresh_provider.core.run.results import (
     DefinitionStatus,
     Differences,
     HistoryEntry,
@@ -18,7 +17,8 @@ from airflow_refresh_provider.core.results import (
     RunStatus,
 )
 from airflow_refresh_provider.ports.control import EventRow
-from airflow_refresh_provider.ports.memory_lake import BEGINNING
+from airflow_refresh_provider.testing.memory_lake import BEGINNING
+from airflow_refresh_provider.views.sheets import sheet
 from tests.cli.conftest import DEFINITION, Ended, Program, World
 from tests.unit.runner.faults import at, disconnected
 

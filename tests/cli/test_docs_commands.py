@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_refresh_provider.spark.launch import MEMORY_VARIABLE
+from airflow_refresh_provider.spark.server.launch import MEMORY_VARIABLE
 from tests.cli.conftest import ROOT
 from tests.cli.lake import write_open_orders
 from tests.frugal import FRUGAL

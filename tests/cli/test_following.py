@@ -9,8 +9,8 @@ import pytest
 from greenlet import GreenletExit, getcurrent, greenlet
 
 from airflow_refresh_provider.cli.call import Call, Composition
-from airflow_refresh_provider.cli.refresh import progress
-from airflow_refresh_provider.core.request import Request
+from airflow_refresh_provider.cli.run_commands import progress
+from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.definition_files import read_definitions
 from airflow_refresh_provider.ports.watch import Committed
 from tests.cli.conftest import DEFINITION, Program, World

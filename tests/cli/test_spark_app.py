@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from airflow_refresh_provider.core.answer import Answer
-from airflow_refresh_provider.delta.answers import Answers
-from airflow_refresh_provider.delta.store import DeltaControlStore
+from airflow_refresh_provider.core.run.answer import Answer
+from airflow_refresh_provider.delta.control.answers import Answers
+from airflow_refresh_provider.delta.control.store import DeltaControlStore
 from tests.cli.conftest import ROOT
 
 DOORS = [ROOT / "spark_apps" / "refresh.py", ROOT / "airflow_refresh_provider" / "spark_apps" / "refresh.py"]

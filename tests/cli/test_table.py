@@ -6,8 +6,8 @@ import pytest
 
 from airflow_refresh_provider.cli.call import Call
 from airflow_refresh_provider.cli.table import COMMANDS, Command, Kind, Option
-from airflow_refresh_provider.core.recovery import OnInterrupted
-from airflow_refresh_provider.core.request import IfRunning, Request
+from airflow_refresh_provider.core.run.recovery import OnInterrupted
+from airflow_refresh_provider.core.run.request import IfRunning, Request
 
 
 def title(command: Command) -> str:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from airflow_refresh_provider.delta.store import DeltaControlStore
+from airflow_refresh_provider.delta.control.store import DeltaControlStore
 from airflow_refresh_provider.ports.control import ControlStore
-from airflow_refresh_provider.ports.memory_control import MemoryControlStore
+from airflow_refresh_provider.testing.memory_control import MemoryControlStore
 
 
 @pytest.fixture(params=["memory", "delta"])

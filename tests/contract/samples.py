@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from airflow_refresh_provider.core.definition import Definition
-from airflow_refresh_provider.core.inputs import Input
-from airflow_refresh_provider.core.lifecycle import Event
-from airflow_refresh_provider.core.record import Record
+from airflow_refresh_provider.core.definition.definition import Definition
+from airflow_refresh_provider.core.definition.inputs import Input
+from airflow_refresh_provider.core.run.lifecycle import Event
+from airflow_refresh_provider.core.run.record import Record
 from airflow_refresh_provider.ports.control import EventRow, ProgressRow
 
 NOON = datetime(2030, 1, 1, 12, 0, 0, 123456, tzinfo=UTC)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from airflow_refresh_provider.delta.answers import Answers
-from airflow_refresh_provider.delta.store import DeltaControlStore
+from airflow_refresh_provider.delta.control.answers import Answers
+from airflow_refresh_provider.delta.control.store import DeltaControlStore
 
 DAY = 24 * 60 * 60
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from airflow_refresh_provider.core.inputs import Format, Input
-from airflow_refresh_provider.delta.inputs import DeltaInputProbe
-from airflow_refresh_provider.delta.store import DeltaControlStore
+from airflow_refresh_provider.core.definition.inputs import Format, Input
+from airflow_refresh_provider.delta.control.store import DeltaControlStore
+from airflow_refresh_provider.delta.tables.input_probe import DeltaInputProbe
 from airflow_refresh_provider.errors import Failed
 from tests.contract.samples import REGISTER, event_row, moment, record
 

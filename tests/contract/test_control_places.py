@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_refresh_provider.delta.store import DeltaControlStore
+from airflow_refresh_provider.delta.control.store import DeltaControlStore
 from airflow_refresh_provider.errors import Invalid
 from tests.contract.samples import REGISTER, moment, record
 

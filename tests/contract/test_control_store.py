@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from airflow_refresh_provider.core.lifecycle import Event
-from airflow_refresh_provider.core.owner import Beat
+from airflow_refresh_provider.core.run.lifecycle import Event
+from airflow_refresh_provider.core.run.owner import Beat
 from airflow_refresh_provider.errors import StaleSnapshot
 from airflow_refresh_provider.ports.control import ControlStore
 from tests.contract.samples import REGISTER, event_row, moment, progress_row, record

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
-from airflow_refresh_provider.core.owner import Beat
-from airflow_refresh_provider.core.record import Record
-from airflow_refresh_provider.delta import control_table
-from airflow_refresh_provider.delta.state import KEEP_SUPERSEDED
-from airflow_refresh_provider.delta.store import PROGRESS_KEPT, DeltaControlStore
+from airflow_refresh_provider.core.run.owner import Beat
+from airflow_refresh_provider.core.run.record import Record
+from airflow_refresh_provider.delta.control import control_table
+from airflow_refresh_provider.delta.control.state import KEEP_SUPERSEDED
+from airflow_refresh_provider.delta.control.store import PROGRESS_KEPT, DeltaControlStore
 from airflow_refresh_provider.errors import Failed, Invalid, Refused, Retry, StaleSnapshot
 from tests.contract.samples import REGISTER, event_row, moment, progress_row, record
 

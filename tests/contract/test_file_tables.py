@@ -8,10 +8,10 @@ from pathlib import Path
 import pyarrow as pa  # type: ignore[import-untyped]
 from deltalake import DeltaTable, QueryBuilder, write_deltalake
 
-from airflow_refresh_provider.core.changes import FileTables, Means
-from airflow_refresh_provider.core.inputs import Input
-from airflow_refresh_provider.core.pins import DeltaPin
-from airflow_refresh_provider.delta.inputs import DeltaInputProbe
+from airflow_refresh_provider.core.changes.pins import DeltaPin
+from airflow_refresh_provider.core.changes.sources import FileTables, Means
+from airflow_refresh_provider.core.definition.inputs import Input
+from airflow_refresh_provider.delta.tables.input_probe import DeltaInputProbe
 
 PROBE = DeltaInputProbe()
 

@@ -10,9 +10,9 @@ from typing import Literal
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from airflow_refresh_provider.core.inputs import Format, Input
-from airflow_refresh_provider.core.pins import DeltaPin, FilesPin
-from airflow_refresh_provider.delta.inputs import DeltaInputProbe
+from airflow_refresh_provider.core.changes.pins import DeltaPin, FilesPin
+from airflow_refresh_provider.core.definition.inputs import Format, Input
+from airflow_refresh_provider.delta.tables.input_probe import DeltaInputProbe
 from airflow_refresh_provider.errors import Invalid, Retry
 from tests.contract.tables import rows, write, write_parquet
 

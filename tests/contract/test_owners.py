@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from airflow_refresh_provider.core.owner import Fate, Owner
+from airflow_refresh_provider.core.run.owner import Fate, Owner
 from airflow_refresh_provider.host import LocalProcesses
 
 HERE = LocalProcesses("test", fate=lambda _origin: Fate.UNKNOWN)

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
-from airflow_refresh_provider.delta.control_table import COMPACT_EVERY, ControlTable
-from airflow_refresh_provider.delta.store import DeltaControlStore
+from airflow_refresh_provider.delta.control.control_table import COMPACT_EVERY, ControlTable
+from airflow_refresh_provider.delta.control.store import DeltaControlStore
 from airflow_refresh_provider.errors import Interrupted, Retry, StaleSnapshot
 from tests.contract.samples import REGISTER, moment, record
 from tests.contract.troubled import Full, Troubled, lose_the_answer

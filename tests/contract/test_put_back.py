@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from airflow_refresh_provider.core.inputs import Format, Input
-from airflow_refresh_provider.core.pins import Pin
-from airflow_refresh_provider.delta.inputs import DeltaInputProbe
+from airflow_refresh_provider.core.changes.pins import Pin
+from airflow_refresh_provider.core.definition.inputs import Format, Input
+from airflow_refresh_provider.delta.tables.input_probe import DeltaInputProbe
 from airflow_refresh_provider.ports.bundle import Ports
-from airflow_refresh_provider.ports.memory_control import MemoryControlStore
-from airflow_refresh_provider.ports.memory_lake import MemoryLake
-from airflow_refresh_provider.ports.twins import memory_ports
-from airflow_refresh_provider.runner.inputs import as_asked
+from airflow_refresh_provider.runner.facts.pinned_inputs import as_asked
+from airflow_refresh_provider.testing.memory_control import MemoryControlStore
+from airflow_refresh_provider.testing.memory_lake import MemoryLake
+from airflow_refresh_provider.testing.memory_ports import memory_ports
 from tests.contract.tables import rows, write, write_parquet
 
 Act = Callable[[Path], None]

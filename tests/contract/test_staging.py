@@ -8,8 +8,8 @@ from pathlib import Path
 import pyarrow as pa  # type: ignore[import-untyped]
 from deltalake import write_deltalake
 
-from airflow_refresh_provider.core.plan import StagedTable
-from airflow_refresh_provider.delta.staging import StagingFolders
+from airflow_refresh_provider.core.plan.plan import StagedTable
+from airflow_refresh_provider.delta.tables.staging_folders import StagingFolders
 
 FOLDERS = StagingFolders()
 

@@ -9,11 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from airflow_refresh_provider.core.columns import Column
-from airflow_refresh_provider.core.lifecycle import Event, State
-from airflow_refresh_provider.core.owner import Owner
-from airflow_refresh_provider.core.pins import DeltaPin, FilesPin, FileStamp
-from airflow_refresh_provider.core.plan import (
+from airflow_refresh_provider.core.changes.pins import DeltaPin, FilesPin, FileStamp
+from airflow_refresh_provider.core.definition.columns import Column
+from airflow_refresh_provider.core.plan.plan import (
     ChangeCounts,
     Chunk,
     Frozen,
@@ -26,8 +24,10 @@ from airflow_refresh_provider.core.plan import (
     Unit,
     Way,
 )
-from airflow_refresh_provider.core.record import Claim, Lease, Published, Record, Run
-from airflow_refresh_provider.delta.store import DeltaControlStore
+from airflow_refresh_provider.core.run.lifecycle import Event, State
+from airflow_refresh_provider.core.run.owner import Owner
+from airflow_refresh_provider.core.run.record import Claim, Lease, Published, Record, Run
+from airflow_refresh_provider.delta.control.store import DeltaControlStore
 from tests.contract.samples import record
 
 

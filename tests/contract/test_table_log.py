@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
-from airflow_refresh_provider.core.marker import Marker, seal_app_id, slot_app_id
-from airflow_refresh_provider.delta.log import DeltaTableLog
+from airflow_refresh_provider.core.log.marker import Marker, seal_app_id, slot_app_id
+from airflow_refresh_provider.delta.tables.target_log import DeltaTableLog
 from airflow_refresh_provider.errors import Failed
-from airflow_refresh_provider.ports.log import LogGap
+from airflow_refresh_provider.ports.table_log import LogGap
 from tests.contract.tables import rows, write
 
 LOG = DeltaTableLog()

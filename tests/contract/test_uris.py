@@ -8,13 +8,13 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 
-from airflow_refresh_provider.core.pins import FilesPin
-from airflow_refresh_provider.delta.files import count_rows, list_files, not_parquet, stamp
-from airflow_refresh_provider.delta.inputs import DeltaInputProbe
-from airflow_refresh_provider.delta.log import DeltaTableLog
-from airflow_refresh_provider.delta.root import make_mark
-from airflow_refresh_provider.delta.staging import StagingFolders
-from airflow_refresh_provider.delta.store import DeltaControlStore
+from airflow_refresh_provider.core.changes.pins import FilesPin
+from airflow_refresh_provider.delta.control.root import make_mark
+from airflow_refresh_provider.delta.control.store import DeltaControlStore
+from airflow_refresh_provider.delta.tables.input_probe import DeltaInputProbe
+from airflow_refresh_provider.delta.tables.parquet_files import count_rows, list_files, not_parquet, stamp
+from airflow_refresh_provider.delta.tables.staging_folders import StagingFolders
+from airflow_refresh_provider.delta.tables.target_log import DeltaTableLog
 from tests.contract.samples import REGISTER, moment, progress_row, record
 from tests.contract.tables import rows, write
 

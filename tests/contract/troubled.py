@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from deltalake import DeltaTable, Transaction
 from deltalake.exceptions import DeltaError
 
-from airflow_refresh_provider.delta.control_table import ControlTable, Row
+from airflow_refresh_provider.delta.control.control_table import ControlTable, Row
 from airflow_refresh_provider.errors import Failed
 
 Happening = Callable[[], None]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from airflow_refresh_provider.delta.store import DeltaControlStore
+from airflow_refresh_provider.delta.control.store import DeltaControlStore
 from airflow_refresh_provider.errors import StaleSnapshot
 from tests.contract.samples import REGISTER, event_row, moment, progress_row, record
 

@@ -7,8 +7,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, Protocol
 
-from airflow_refresh_provider.core.request import Request
-from airflow_refresh_provider.core.results import Outcome
+from airflow_refresh_provider.core.run.request import Request
+from airflow_refresh_provider.core.run.results import Outcome
 from airflow_refresh_provider.runner.refreshes import Refreshes
 from tests.crash.lake import NAME, Lake
 from tests.crash.stage import Ended, Stage

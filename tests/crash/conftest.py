@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_refresh_provider.core.request import Request
+from airflow_refresh_provider.core.run.request import Request
 from tests.crash.jvm import Server, compile_java, holding
 from tests.crash.lake import NAME, Kind, Lake
 from tests.crash.stage import Stage

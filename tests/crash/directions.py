@@ -10,7 +10,7 @@ from typing import Any
 
 from pyspark.errors import PySparkException
 
-from airflow_refresh_provider.core.results import Outcome
+from airflow_refresh_provider.core.run.results import Outcome
 from tests.crash import points
 from tests.crash.holds import Point
 from tests.crash.lake import NAME

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import psutil
 
-from airflow_refresh_provider.spark.endpoint import Endpoint
-from airflow_refresh_provider.spark.installation import find
-from airflow_refresh_provider.spark.jars import delta_jars
-from airflow_refresh_provider.spark.server import EmbeddedServer, ServerOptions
+from airflow_refresh_provider.spark.connect.endpoint import Endpoint
+from airflow_refresh_provider.spark.server.embedded import EmbeddedServer, ServerOptions
+from airflow_refresh_provider.spark.server.installation import find
+from airflow_refresh_provider.spark.server.jars import delta_jars
 from tests.frugal import FRUGAL, INTERPRETED
 
 SOURCES = Path(__file__).parent / "java"

@@ -6,8 +6,8 @@ not begun. In the client's it is a call of a port.
 
 from __future__ import annotations
 
-from airflow_refresh_provider.core.lifecycle import Event
-from airflow_refresh_provider.core.plan import Way
+from airflow_refresh_provider.core.plan.plan import Way
+from airflow_refresh_provider.core.run.lifecycle import Event
 from tests.crash.holds import Point
 
 TARGET = "/gold/items/"

@@ -18,8 +18,8 @@ from typing import Any
 from airflow_refresh_provider import compose
 from airflow_refresh_provider.cli.main import main
 from airflow_refresh_provider.cli.signals import end
-from airflow_refresh_provider.core.lifecycle import Event
-from airflow_refresh_provider.core.owner import Fate, Owner
+from airflow_refresh_provider.core.run.lifecycle import Event
+from airflow_refresh_provider.core.run.owner import Fate, Owner
 from airflow_refresh_provider.places import Places
 from airflow_refresh_provider.ports.watch import Watch
 from airflow_refresh_provider.ports.world import Processes

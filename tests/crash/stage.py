@@ -22,7 +22,7 @@ from pyspark.sql import SparkSession
 from airflow_refresh_provider import compose
 from airflow_refresh_provider.places import Places
 from airflow_refresh_provider.runner.refreshes import Refreshes
-from airflow_refresh_provider.spark.sessions import close, connect
+from airflow_refresh_provider.spark.connect.sessions import close, connect
 from tests.crash import holds
 from tests.crash.holds import Hold
 from tests.crash.jvm import Server

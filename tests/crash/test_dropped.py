@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_refresh_provider.core.results import Outcome
+from airflow_refresh_provider.core.run.results import Outcome
 from tests.crash import points
 from tests.crash.checks import check_all, commits
 from tests.crash.conftest import SetUp

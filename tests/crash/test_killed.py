@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_refresh_provider.core.lifecycle import Event
+from airflow_refresh_provider.core.run.lifecycle import Event
 from tests.crash import points
 from tests.crash.checks import check_all, commits
 from tests.crash.conftest import SetUp

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from airflow_refresh_provider.core.results import Outcome
+from airflow_refresh_provider.core.run.results import Outcome
 from airflow_refresh_provider.places import EMBEDDED
-from airflow_refresh_provider.spark.launch import MEMORY_VARIABLE
-from airflow_refresh_provider.spark.server import ServerOptions
+from airflow_refresh_provider.spark.server.embedded import ServerOptions
+from airflow_refresh_provider.spark.server.launch import MEMORY_VARIABLE
 from tests.crash.checks import check_all
 from tests.crash.directions import Victim, check_cut_off
 from tests.crash.jvm import Server

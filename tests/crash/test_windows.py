@@ -14,8 +14,8 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from airflow_refresh_provider.core.definition import Definition
-from airflow_refresh_provider.core.results import Outcome
+from airflow_refresh_provider.core.definition.definition import Definition
+from airflow_refresh_provider.core.run.results import Outcome
 from tests.crash.checks import equal_to_the_query, no_staging_is_left, notes
 from tests.crash.jvm import Server
 from tests.crash.lake import NAME, PLAIN, VNODE, Kind, Lake

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_refresh_provider.core.lifecycle import Event
-from airflow_refresh_provider.core.owner import BEAT_EVERY
-from airflow_refresh_provider.core.plan import Way
+from airflow_refresh_provider.core.plan.plan import Way
+from airflow_refresh_provider.core.run.lifecycle import Event
+from airflow_refresh_provider.core.run.owner import BEAT_EVERY
 from tests.crash import points
 from tests.crash.checks import check_all
 from tests.crash.conftest import SetUp

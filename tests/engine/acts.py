@@ -11,15 +11,15 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from airflow_refresh_provider.core.columns import HIDDEN, ROW_HASH, VNODE, Column, visible
-from airflow_refresh_provider.core.log import Commit
-from airflow_refresh_provider.core.marker import Marker, slot_app_id
-from airflow_refresh_provider.core.note import Note, NoteKind
-from airflow_refresh_provider.core.pins import DeltaPin
-from airflow_refresh_provider.core.plan import ChangeCounts, Chunk, Target, Way
-from airflow_refresh_provider.core.ways import INTEGERS, LOOKING
-from airflow_refresh_provider.delta.log import DeltaTableLog
-from airflow_refresh_provider.delta.staging import StagingFolders
+from airflow_refresh_provider.core.changes.pins import DeltaPin
+from airflow_refresh_provider.core.definition.columns import HIDDEN, ROW_HASH, VNODE, Column, visible
+from airflow_refresh_provider.core.log.commits import Commit
+from airflow_refresh_provider.core.log.marker import Marker, slot_app_id
+from airflow_refresh_provider.core.log.note import Note, NoteKind
+from airflow_refresh_provider.core.plan.plan import ChangeCounts, Chunk, Target, Way
+from airflow_refresh_provider.core.plan.ways import INTEGERS, LOOKING
+from airflow_refresh_provider.delta.tables.staging_folders import StagingFolders
+from airflow_refresh_provider.delta.tables.target_log import DeltaTableLog
 from airflow_refresh_provider.ports.engine import (
     ApplyTask,
     CompareTask,
@@ -29,10 +29,10 @@ from airflow_refresh_provider.ports.engine import (
     Stamp,
     TargetSpec,
 )
-from airflow_refresh_provider.spark import sql
-from airflow_refresh_provider.spark.endpoint import Endpoint
+from airflow_refresh_provider.spark.acts import sql
+from airflow_refresh_provider.spark.connect.endpoint import Endpoint
+from airflow_refresh_provider.spark.connect.sessions import close, connect
 from airflow_refresh_provider.spark.engine import SparkEngineSession
-from airflow_refresh_provider.spark.sessions import close, connect
 
 VECTORS = {"delta.enableDeletionVectors": "true"}
 

@@ -13,10 +13,10 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from airflow_refresh_provider.core.plan import Target, Way
+from airflow_refresh_provider.core.plan.plan import Target, Way
 from airflow_refresh_provider.errors import Invalid, Retry
+from airflow_refresh_provider.spark.connect.sessions import open_classic
 from airflow_refresh_provider.spark.engine import ClassicEngine
-from airflow_refresh_provider.spark.sessions import open_classic
 from tests.engine.acts import Lake, source
 from tests.frugal import FRUGAL
 

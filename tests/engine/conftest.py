@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 import pytest
 from pyspark.sql import SparkSession
 
-from airflow_refresh_provider.spark.endpoint import Endpoint
-from airflow_refresh_provider.spark.sessions import close, connect
+from airflow_refresh_provider.spark.connect.endpoint import Endpoint
+from airflow_refresh_provider.spark.connect.sessions import close, connect
 from tests.engine.acts import Lake, opened
 
 

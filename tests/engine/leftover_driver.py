@@ -14,7 +14,7 @@ from typing import Any
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from airflow_refresh_provider.spark import launch
+from airflow_refresh_provider.spark.server import launch
 
 _STATEMENT = ("nobody", "00000000-0000-4000-8000-000000000001", "00000000-0000-4000-8000-000000000002")
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from airflow_refresh_provider.spark import launch
+from airflow_refresh_provider.spark.server import launch
 
 
 def _tell(session: SparkSession, told: Path) -> None:

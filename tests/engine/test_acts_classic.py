@@ -8,8 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from airflow_refresh_provider.spark.installation import find
-from airflow_refresh_provider.spark.jars import delta_jars
+from airflow_refresh_provider.spark.server.installation import find
+from airflow_refresh_provider.spark.server.jars import delta_jars
 
 _UPSERTED = {"inserted": 2, "updated": 3, "deleted": 0}
 _THEN = {"inserted": 3, "updated": 1, "deleted": 5}

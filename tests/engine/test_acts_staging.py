@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from airflow_refresh_provider.core.pins import FilesPin, FileStamp
-from airflow_refresh_provider.core.plan import ChangeCounts, Chunk, HashRange, Split, StagedTable, Way
-from airflow_refresh_provider.delta.staging import StagingFolders
+from airflow_refresh_provider.core.changes.pins import FilesPin, FileStamp
+from airflow_refresh_provider.core.plan.plan import ChangeCounts, Chunk, HashRange, Split, StagedTable, Way
+from airflow_refresh_provider.delta.tables.staging_folders import StagingFolders
 from airflow_refresh_provider.ports.engine import Source
 from tests.engine.acts import Lake, source
 

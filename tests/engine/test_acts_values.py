@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_refresh_provider.core.plan import ChangeCounts, Way
+from airflow_refresh_provider.core.plan.plan import ChangeCounts, Way
 from tests.engine.acts import Lake, source
 
 _NESTED = (

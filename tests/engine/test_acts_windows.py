@@ -8,17 +8,17 @@ from datetime import timedelta
 import pytest
 from deltalake import DeltaTable
 
-from airflow_refresh_provider.core.changes import Means
-from airflow_refresh_provider.core.columns import DOUBTFUL
-from airflow_refresh_provider.core.history import InputHistory
-from airflow_refresh_provider.core.pins import DeltaPin
-from airflow_refresh_provider.core.plan import ChangeCounts, StagedTable, Target, Way
-from airflow_refresh_provider.delta.history import history
-from airflow_refresh_provider.delta.inputs import DeltaInputProbe
-from airflow_refresh_provider.delta.staging import StagingFolders
+from airflow_refresh_provider.core.changes.history import InputHistory
+from airflow_refresh_provider.core.changes.pins import DeltaPin
+from airflow_refresh_provider.core.changes.sources import Means
+from airflow_refresh_provider.core.definition.columns import DOUBTFUL
+from airflow_refresh_provider.core.plan.plan import ChangeCounts, StagedTable, Target, Way
+from airflow_refresh_provider.delta.tables.input_history import history
+from airflow_refresh_provider.delta.tables.input_probe import DeltaInputProbe
+from airflow_refresh_provider.delta.tables.staging_folders import StagingFolders
 from airflow_refresh_provider.ports.engine import Comparison, Source, WindowTask
-from airflow_refresh_provider.runner.windows import told
-from airflow_refresh_provider.spark import sql
+from airflow_refresh_provider.runner.windows.change_windows import told
+from airflow_refresh_provider.spark.acts import sql
 from tests.engine.acts import Lake, source
 
 ROWS = (

@@ -10,14 +10,14 @@ import pytest
 from pyspark.sql import SparkSession
 
 from airflow_refresh_provider.compose import refreshes
-from airflow_refresh_provider.core.definition import Definition
-from airflow_refresh_provider.core.request import Request
-from airflow_refresh_provider.core.results import DifferenceSample, Outcome, Rows
-from airflow_refresh_provider.delta.log import DeltaTableLog
+from airflow_refresh_provider.core.definition.definition import Definition
+from airflow_refresh_provider.core.run.request import Request
+from airflow_refresh_provider.core.run.results import DifferenceSample, Outcome, Rows
+from airflow_refresh_provider.delta.tables.target_log import DeltaTableLog
 from airflow_refresh_provider.errors import Refused
 from airflow_refresh_provider.places import Places
-from airflow_refresh_provider.ports.log import TableFacts
-from airflow_refresh_provider.spark.endpoint import Endpoint
+from airflow_refresh_provider.ports.table_log import TableFacts
+from airflow_refresh_provider.spark.connect.endpoint import Endpoint
 from examples.demo.evidence import Written, newest_version, written
 
 NAME = "found"

@@ -11,8 +11,14 @@ import pytest
 from pyspark.sql import SparkSession
 
 from airflow_refresh_provider.errors import Conflict, RefreshError
-from airflow_refresh_provider.spark.faults import SPARK_ERRORS, FaultKind, SparkFault, as_refresh_error, fault_of
-from airflow_refresh_provider.spark.sessions import Endpoint, close, connect
+from airflow_refresh_provider.spark.connect.faults import (
+    SPARK_ERRORS,
+    FaultKind,
+    SparkFault,
+    as_refresh_error,
+    fault_of,
+)
+from airflow_refresh_provider.spark.connect.sessions import Endpoint, close, connect
 
 Open = Callable[[], SparkSession]
 

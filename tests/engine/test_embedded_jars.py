@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from airflow_refresh_provider.errors import Retry
-from airflow_refresh_provider.spark.installation import find
-from airflow_refresh_provider.spark.jars import JARS, delta_jars
+from airflow_refresh_provider.spark.server.installation import find
+from airflow_refresh_provider.spark.server.jars import JARS, delta_jars
 
 _FETCH = """
 import os, sys

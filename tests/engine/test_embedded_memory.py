@@ -11,9 +11,9 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
 from deltalake import write_deltalake
 
-from airflow_refresh_provider.spark import launch
-from airflow_refresh_provider.spark.server import EmbeddedServer, ServerOptions
-from airflow_refresh_provider.spark.sessions import close, connect
+from airflow_refresh_provider.spark.connect.sessions import close, connect
+from airflow_refresh_provider.spark.server import launch
+from airflow_refresh_provider.spark.server.embedded import EmbeddedServer, ServerOptions
 
 _TABLES, _JOBS = 130, 70
 """More than a server keeps of them."""

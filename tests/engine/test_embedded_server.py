@@ -16,10 +16,10 @@ import psutil
 import pytest
 
 from airflow_refresh_provider.errors import Failed, Refused
-from airflow_refresh_provider.spark import server as server_module
-from airflow_refresh_provider.spark.os_lock import try_lock
-from airflow_refresh_provider.spark.server import EmbeddedServer, ServerOptions
-from airflow_refresh_provider.spark.sessions import close, connect, release
+from airflow_refresh_provider.spark.connect.sessions import close, connect, release
+from airflow_refresh_provider.spark.server import embedded as server_module
+from airflow_refresh_provider.spark.server.embedded import EmbeddedServer, ServerOptions
+from airflow_refresh_provider.spark.server.os_lock import try_lock
 
 _OPTIONS = ServerOptions(memory="1g")
 _TALKATIVE = ServerOptions(memory="1g", extra_conf={"spark.log.level": "INFO"})

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from airflow_refresh_provider.errors import Retry
-from airflow_refresh_provider.spark.endpoint import Endpoint
-from airflow_refresh_provider.spark.faults import translated
-from airflow_refresh_provider.spark.sessions import SESSION_CONFS, close, connect, release
+from airflow_refresh_provider.spark.connect.endpoint import Endpoint
+from airflow_refresh_provider.spark.connect.faults import translated
+from airflow_refresh_provider.spark.connect.sessions import SESSION_CONFS, close, connect, release
 
 _FOR_EVER = "SELECT sum(a.id * b.id % 7) FROM range(10000000) a CROSS JOIN range(1000000) b"
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from airflow_refresh_provider.core.columns import Column
-from airflow_refresh_provider.core.inputs import Format, Input
-from airflow_refresh_provider.core.pins import Pin
-from airflow_refresh_provider.core.plan import Chunk, Split, Way
-from airflow_refresh_provider.delta.inputs import DeltaInputProbe
+from airflow_refresh_provider.core.changes.pins import Pin
+from airflow_refresh_provider.core.definition.columns import Column
+from airflow_refresh_provider.core.definition.inputs import Format, Input
+from airflow_refresh_provider.core.plan.plan import Chunk, Split, Way
+from airflow_refresh_provider.delta.tables.input_probe import DeltaInputProbe
 from airflow_refresh_provider.errors import Failed, Invalid
 from airflow_refresh_provider.ports.engine import Source
 from tests.engine.acts import Lake, source

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping
 import pytest
 from pyspark.sql import SparkSession
 
-from airflow_refresh_provider.core.columns import Column
-from airflow_refresh_provider.spark import sql
-from airflow_refresh_provider.spark.endpoint import Endpoint
-from airflow_refresh_provider.spark.sessions import close, connect
+from airflow_refresh_provider.core.definition.columns import Column
+from airflow_refresh_provider.spark.acts import sql
+from airflow_refresh_provider.spark.connect.endpoint import Endpoint
+from airflow_refresh_provider.spark.connect.sessions import close, connect
 
 _SAME = {
     "array<double>": ("array(0D, double('NaN'))", "array(-0.0D, double('NaN'))"),

@@ -10,14 +10,14 @@ import pytest
 from pyspark.sql import SparkSession
 
 from airflow_refresh_provider.compose import refreshes
-from airflow_refresh_provider.core.definition import Definition
-from airflow_refresh_provider.core.inputs import Format
-from airflow_refresh_provider.core.request import Request
-from airflow_refresh_provider.core.results import Outcome
+from airflow_refresh_provider.core.definition.definition import Definition
+from airflow_refresh_provider.core.definition.inputs import Format
+from airflow_refresh_provider.core.run.request import Request
+from airflow_refresh_provider.core.run.results import Outcome
 from airflow_refresh_provider.errors import Failed
 from airflow_refresh_provider.places import Places
-from airflow_refresh_provider.runner import phases
-from airflow_refresh_provider.spark.endpoint import Endpoint
+from airflow_refresh_provider.runner.steps import one_task
+from airflow_refresh_provider.spark.connect.endpoint import Endpoint
 
 NAME = "made_anew"
 MINE = Request(origin="dag/one")
@@ -51,14 +51,14 @@ def test_rows_whose_keys_nobody_has_checked_are_not_loaded(
             keys=["k"],
         )
     )
-    phases.start(found.ports, NAME, MINE)
-    [unit] = phases.fill(found.ports, NAME, MINE)
+    one_task.start(found.ports, NAME, MINE)
+    [unit] = one_task.fill(found.ports, NAME, MINE)
     _make(spark, place, format, "SELECT id % 2 AS k FROM range(4)")
 
     with pytest.raises(Failed, match="no longer what it was when the run began"):
-        phases.merge_unit(found.ports, NAME, MINE, unit.unit)
+        one_task.merge_unit(found.ports, NAME, MINE, unit.unit)
     assert spark.read.format("delta").load(target).count() == 0
-    assert phases.interrupt(found.ports, NAME, MINE)
+    assert one_task.interrupt(found.ports, NAME, MINE)
     _make(spark, place, format, "SELECT id AS k FROM range(7)")
     assert found.run(NAME, Request()).state is Outcome.SUCCEEDED
     assert spark.read.format("delta").load(target).count() == 7

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from airflow_refresh_provider.spark import launch
-from airflow_refresh_provider.spark.server import EmbeddedServer, ServerOptions
-from airflow_refresh_provider.spark.sessions import close, connect
+from airflow_refresh_provider.spark.connect.sessions import close, connect
+from airflow_refresh_provider.spark.server import launch
+from airflow_refresh_provider.spark.server.embedded import EmbeddedServer, ServerOptions
 
 _SECONDS = 4
 """How long the statement works that goes on: several times what the server takes to find a leftover job."""

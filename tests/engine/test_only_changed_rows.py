@@ -9,15 +9,15 @@ import pytest
 from pyspark.sql import SparkSession
 
 from airflow_refresh_provider.compose import refreshes
-from airflow_refresh_provider.core.definition import Definition
-from airflow_refresh_provider.core.note import read_note
-from airflow_refresh_provider.core.plan import ChangeCounts, Target, Way
-from airflow_refresh_provider.core.request import Request
-from airflow_refresh_provider.core.results import Rows
-from airflow_refresh_provider.delta.log import DeltaTableLog
+from airflow_refresh_provider.core.definition.definition import Definition
+from airflow_refresh_provider.core.log.note import read_note
+from airflow_refresh_provider.core.plan.plan import ChangeCounts, Target, Way
+from airflow_refresh_provider.core.run.request import Request
+from airflow_refresh_provider.core.run.results import Rows
+from airflow_refresh_provider.delta.tables.target_log import DeltaTableLog
 from airflow_refresh_provider.places import Places
 from airflow_refresh_provider.ports.engine import Source
-from airflow_refresh_provider.spark.endpoint import Endpoint
+from airflow_refresh_provider.spark.connect.endpoint import Endpoint
 from examples.demo.evidence import Written, newest_version, written
 from tests.engine.acts import Lake, source
 

@@ -10,10 +10,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from airflow_refresh_provider.compose import refreshes
-from airflow_refresh_provider.core.request import Request
-from airflow_refresh_provider.core.results import Outcome
+from airflow_refresh_provider.core.run.request import Request
+from airflow_refresh_provider.core.run.results import Outcome
 from airflow_refresh_provider.places import Places
-from airflow_refresh_provider.spark.endpoint import Endpoint
+from airflow_refresh_provider.spark.connect.endpoint import Endpoint
 from tests.engine.kept import NAME, Kept
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_refresh_provider.core.plan import Way
+from airflow_refresh_provider.core.plan.plan import Way
 from airflow_refresh_provider.errors import Failed
-from airflow_refresh_provider.spark import sql
+from airflow_refresh_provider.spark.acts import sql
 from tests.engine.acts import VECTORS, Lake, source
 
 MAPPED = VECTORS | {"delta.columnMapping.mode": "name"}

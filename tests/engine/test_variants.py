@@ -9,11 +9,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 from airflow_refresh_provider.compose import refreshes
-from airflow_refresh_provider.core.definition import Definition
-from airflow_refresh_provider.core.request import Request
-from airflow_refresh_provider.core.results import Outcome, Rows
+from airflow_refresh_provider.core.definition.definition import Definition
+from airflow_refresh_provider.core.run.request import Request
+from airflow_refresh_provider.core.run.results import Outcome, Rows
 from airflow_refresh_provider.places import Places
-from airflow_refresh_provider.spark.endpoint import Endpoint
+from airflow_refresh_provider.spark.connect.endpoint import Endpoint
 
 NAME = "variants"
 MADE = """parse_json(concat('{"a":', id, '}'))"""

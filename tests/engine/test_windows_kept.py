@@ -11,8 +11,8 @@ import pytest
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
-from airflow_refresh_provider.core.results import RunResult
-from airflow_refresh_provider.spark.endpoint import Endpoint
+from airflow_refresh_provider.core.run.results import RunResult
+from airflow_refresh_provider.spark.connect.endpoint import Endpoint
 from tests.engine.kept import NAME, Kept
 
 

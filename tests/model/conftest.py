@@ -5,7 +5,7 @@ from functools import cache
 
 import pytest
 
-from airflow_refresh_provider.core import query
+from airflow_refresh_provider.core.query import query
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -6,17 +6,17 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
-from airflow_refresh_provider.core.lifecycle import Event
-from airflow_refresh_provider.core.log import Commit
-from airflow_refresh_provider.core.marker import Marker
-from airflow_refresh_provider.core.note import NoteKind, read_note
-from airflow_refresh_provider.core.pins import DeltaPin, Pin
-from airflow_refresh_provider.core.plan import Plan
-from airflow_refresh_provider.core.record import Record, Run
-from airflow_refresh_provider.core.seal import Seal, seals
+from airflow_refresh_provider.core.changes.pins import DeltaPin, Pin
+from airflow_refresh_provider.core.log.commits import Commit
+from airflow_refresh_provider.core.log.marker import Marker
+from airflow_refresh_provider.core.log.note import NoteKind, read_note
+from airflow_refresh_provider.core.log.seal import Seal, seals
+from airflow_refresh_provider.core.plan.plan import Plan
+from airflow_refresh_provider.core.run.lifecycle import Event
+from airflow_refresh_provider.core.run.record import Record, Run
 from airflow_refresh_provider.errors import Defect, RefreshError
-from airflow_refresh_provider.ports.memory_rows import shown
-from airflow_refresh_provider.ports.memory_table import MemoryTable, Rows
+from airflow_refresh_provider.testing.memory_rows import shown
+from airflow_refresh_provider.testing.memory_table import MemoryTable, Rows
 from tests.model.actors import Actor
 from tests.model.world import WRITES_OF_OWNERS, ModelWorld
 from tests.unit.runner.world import INPUT, NAME, TARGET, ordered

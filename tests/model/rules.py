@@ -8,31 +8,25 @@ from typing import Any
 
 import pytest
 
-from airflow_refresh_provider.core import log as core_log
-from airflow_refresh_provider.core import recovery
-from airflow_refresh_provider.core import seal as core_seal
-from airflow_refresh_provider.core.log import Commit, Origin, chunks_done
-from airflow_refresh_provider.core.marker import Marker, slot_app_id
-from airflow_refresh_provider.core.note import Note
-from airflow_refresh_provider.core.plan import Frozen, Target
-from airflow_refresh_provider.core.record import Record, Run
+from airflow_refresh_provider.core.log import commits as core_log
+from airflow_refresh_provider.core.log import seal as core_seal
+from airflow_refresh_provider.core.log.commits import Commit, Origin, chunks_done
+from airflow_refresh_provider.core.log.marker import Marker, slot_app_id
+from airflow_refresh_provider.core.log.note import Note
+from airflow_refresh_provider.core.plan.plan import Frozen, Target
+from airflow_refresh_provider.core.run import recovery
+from airflow_refresh_provider.core.run.record import Record, Run
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.engine import CompareTask, Comparison, EngineSession
-from airflow_refresh_provider.ports.memory_control import MemoryControlStore
-from airflow_refresh_provider.ports.memory_engine import MemorySession
-from airflow_refresh_provider.runner import (
-    dropping,
-    finish,
-    inputs,
-    journal,
-    load,
-    merge,
-    staged,
-    takeover,
-    targets,
-    windows,
-)
-from airflow_refresh_provider.runner.tenure import Tenure, UnitTenure, lost
+from airflow_refresh_provider.runner.admin import dropping
+from airflow_refresh_provider.runner.facts import pinned_inputs, staging_paths, targets
+from airflow_refresh_provider.runner.hold import takeover
+from airflow_refresh_provider.runner.hold.tenure import Tenure, UnitTenure, lost
+from airflow_refresh_provider.runner.report import journal
+from airflow_refresh_provider.runner.steps import finish, load, merge
+from airflow_refresh_provider.runner.windows import change_windows
+from airflow_refresh_provider.testing.memory_control import MemoryControlStore
+from airflow_refresh_provider.testing.memory_engine import MemorySession
 
 Switch = Callable[[pytest.MonkeyPatch], None]
 
@@ -213,7 +207,7 @@ def _taken_with(**changes: Callable[[Ports, Run], object]) -> Switch:
 
 
 def _pinned_again(ports: Ports, run: Run) -> object:
-    return run.plan.model_copy(update={"pins": inputs.pin(ports, run.definition)})
+    return run.plan.model_copy(update={"pins": pinned_inputs.pin(ports, run.definition)})
 
 
 def _one_folder_for_all_comparisons(patch: pytest.MonkeyPatch) -> None:
@@ -261,7 +255,7 @@ def _orphans_from_an_old_view(patch: pytest.MonkeyPatch) -> None:
             if folder != kept:
                 ports.staging.drop(folder)
 
-    patch.setattr(staged, "drop_orphans", drop)
+    patch.setattr(staging_paths, "drop_orphans", drop)
 
 
 def _newest_definition(patch: pytest.MonkeyPatch) -> None:
@@ -297,14 +291,14 @@ def _windows_on_anything(patch: pytest.MonkeyPatch) -> None:
 
 def _windows_from_control(patch: pytest.MonkeyPatch) -> None:
     """A window begins where the inputs are now, not where the last refresh ended."""
-    real = windows.scope_of
+    real = change_windows.scope_of
 
     def late(ports: Ports, record: Record, pins: Any, request: Any, doubt: Any) -> Any:
         found = real(ports, record, pins, request, doubt)
         begun = {name: window.model_copy(update={"after": window.upto}) for name, window in found.windows.items()}
         return found.model_copy(update={"windows": begun})
 
-    patch.setattr(windows, "scope_of", late)
+    patch.setattr(change_windows, "scope_of", late)
 
 
 def _dropped_without_a_fence(patch: pytest.MonkeyPatch) -> None:
@@ -347,7 +341,7 @@ RULES = [
     Rule("a first generation is above the target's markers", "lost control root", _markers_unseen),
     Rule("a restore is foreign", "restore", _restores_are_nobodys),
     Rule("hashes beside which others wrote are not believed", "foreign update by vnode", _stored_hashes_believed),
-    Rule("orphans are dropped", "changes", _instead(staged, "drop_orphans", lambda *_: None)),
+    Rule("orphans are dropped", "changes", _instead(staging_paths, "drop_orphans", lambda *_: None)),
     Rule("orphans are listed before control is read", "recover first", _orphans_from_an_old_view, every_read=True),
     Rule("a window is used only on what the last refresh left", "foreign update, incremental", _windows_on_anything),
     Rule("a window begins where the last one ended", "changes, incremental", _windows_from_control),

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from airflow_refresh_provider.core.lifecycle import State
-from airflow_refresh_provider.core.recovery import OnInterrupted
-from airflow_refresh_provider.core.results import Outcome
-from airflow_refresh_provider.ports.memory_lake import MemoryQuery
+from airflow_refresh_provider.core.run.lifecycle import State
+from airflow_refresh_provider.core.run.recovery import OnInterrupted
+from airflow_refresh_provider.core.run.results import Outcome
+from airflow_refresh_provider.testing.memory_lake import MemoryQuery
 from tests.model.actors import Actor, Schedule, Stage
 from tests.model.invariants import EXPECTED, violations
 from tests.model.search import Played

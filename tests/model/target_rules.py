@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
-from airflow_refresh_provider.core import recovery
-from airflow_refresh_provider.core.log import Commit
-from airflow_refresh_provider.ports.memory_reads import MemoryLog
-from airflow_refresh_provider.runner import finish, takeover, targets
+from airflow_refresh_provider.core.log.commits import Commit
+from airflow_refresh_provider.core.run import recovery
+from airflow_refresh_provider.runner.facts import targets
+from airflow_refresh_provider.runner.hold import takeover
+from airflow_refresh_provider.runner.steps import finish
+from airflow_refresh_provider.testing.memory_reads import MemoryLog
 from tests.model.rules import Rule
 
 

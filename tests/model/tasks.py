@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from functools import partial
 
-from airflow_refresh_provider.core.results import RunResult
+from airflow_refresh_provider.core.run.results import RunResult
 from airflow_refresh_provider.ports.bundle import Ports
-from airflow_refresh_provider.runner import phases
+from airflow_refresh_provider.runner.steps import one_task
 from tests.model.actors import Actor
 from tests.model.world import ModelWorld
 from tests.unit.runner.world import NAME, ONE
@@ -24,7 +24,7 @@ def tasks(world: ModelWorld, name: str) -> Actor:
 
 def unit(world: ModelWorld, name: str, slot: int) -> Actor:
     """The task of one unit of a run that is loaded."""
-    return Actor(name, lambda: phases.merge_unit(world.ports(name), NAME, TASK, slot))
+    return Actor(name, lambda: one_task.merge_unit(world.ports(name), NAME, TASK, slot))
 
 
 def last_unit(world: ModelWorld, name: str, slot: int) -> Actor:
@@ -35,23 +35,23 @@ def last_unit(world: ModelWorld, name: str, slot: int) -> Actor:
 def load(world: ModelWorld, name: str) -> None:
     """The tasks before those of the units, done at once."""
     ports = world.ports(name)
-    phases.start(ports, NAME, TASK)
-    phases.fill(ports, NAME, TASK)
+    one_task.start(ports, NAME, TASK)
+    one_task.fill(ports, NAME, TASK)
 
 
 def interrupter(world: ModelWorld, name: str) -> Actor:
     """The DAG run is marked as failed."""
-    return Actor(name, lambda: phases.interrupt(world.ports(name), NAME, TASK))
+    return Actor(name, lambda: one_task.interrupt(world.ports(name), NAME, TASK))
 
 
 def _all(ports: Ports) -> None:
-    if isinstance(phases.start(ports, NAME, TASK), RunResult):
+    if isinstance(one_task.start(ports, NAME, TASK), RunResult):
         return
-    for piece in phases.fill(ports, NAME, TASK):
-        phases.merge_unit(ports, NAME, TASK, piece.unit)
-    phases.finish(ports, NAME, TASK)
+    for piece in one_task.fill(ports, NAME, TASK):
+        one_task.merge_unit(ports, NAME, TASK, piece.unit)
+    one_task.finish(ports, NAME, TASK)
 
 
 def _to_the_end(ports: Ports, slot: int) -> None:
-    phases.merge_unit(ports, NAME, TASK, slot)
-    phases.finish(ports, NAME, TASK)
+    one_task.merge_unit(ports, NAME, TASK, slot)
+    one_task.finish(ports, NAME, TASK)

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from airflow_refresh_provider.core.plan import Frozen, Target
-from airflow_refresh_provider.core.record import Run
+from airflow_refresh_provider.core.plan.plan import Frozen, Target
+from airflow_refresh_provider.core.run.record import Run
 from airflow_refresh_provider.ports.engine import EngineSession
-from airflow_refresh_provider.runner import merge, phases, takeover
-from airflow_refresh_provider.runner.tenure import Tenure
+from airflow_refresh_provider.runner.hold import takeover
+from airflow_refresh_provider.runner.hold.tenure import Tenure
+from airflow_refresh_provider.runner.steps import merge, one_task
 from tests.model.rules import Rule
 
 
@@ -40,13 +41,13 @@ def _claims_forgotten(patch: pytest.MonkeyPatch) -> None:
 
 def _claimed_at_any_time(patch: pytest.MonkeyPatch) -> None:
     """A task takes its unit even while another holds the whole run."""
-    real = phases._own_run
+    real = one_task._own_run
 
     def parked(*args: Any) -> Run:
         run = real(*args)
         return run.model_copy(update={"lease": run.lease.parked(run.started_at)})
 
-    patch.setattr(phases, "_own_run", parked)
+    patch.setattr(one_task, "_own_run", parked)
 
 
 RULES = [

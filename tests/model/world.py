@@ -11,17 +11,17 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from airflow_refresh_provider.core.lifecycle import Event, State
-from airflow_refresh_provider.core.owner import Beat, Fate, Owner
-from airflow_refresh_provider.core.record import Record
+from airflow_refresh_provider.core.run.lifecycle import Event, State
+from airflow_refresh_provider.core.run.owner import Beat, Fate, Owner
+from airflow_refresh_provider.core.run.record import Record
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.control import EventRow, ProgressRow, Snapshot
-from airflow_refresh_provider.ports.memory_control import MemoryControlStore
-from airflow_refresh_provider.ports.memory_engine import MemoryEngine
-from airflow_refresh_provider.ports.memory_lake import MemoryLake
-from airflow_refresh_provider.ports.memory_table import MemoryTable, Row
-from airflow_refresh_provider.ports.twins import memory_ports
 from airflow_refresh_provider.runner.refreshes import Refreshes
+from airflow_refresh_provider.testing.memory_control import MemoryControlStore
+from airflow_refresh_provider.testing.memory_engine import MemoryEngine
+from airflow_refresh_provider.testing.memory_lake import MemoryLake
+from airflow_refresh_provider.testing.memory_ports import memory_ports
+from airflow_refresh_provider.testing.memory_table import MemoryTable, Row
 from tests.model.actors import Stage
 from tests.unit.runner.world import COLUMNS, INPUT, NAME, TARGET, definition
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_refresh_provider.spark.endpoint import Endpoint
+from airflow_refresh_provider.spark.connect.endpoint import Endpoint
 from examples.lake import Lake
 from examples.local_airflow import ALL, LocalAirflow, free_port
 from examples.processes import MARK

@@ -7,11 +7,11 @@ import threading
 import time
 from pathlib import Path
 
-from airflow_refresh_provider.operators.refresh import RefreshOperator
-from airflow_refresh_provider.operators.task_log import TaskLog
+from airflow_refresh_provider.operators.refresh_operators import RefreshOperator
 from airflow_refresh_provider.ports.watch import Committed
-from airflow_refresh_provider.runner import takeover
-from airflow_refresh_provider.runner.tenure import Tenure
+from airflow_refresh_provider.runner.hold import takeover
+from airflow_refresh_provider.runner.hold.tenure import Tenure
+from airflow_refresh_provider.task_context.task_log import TaskLog
 
 BEGUN, PREPARE, CHUNK, PUBLISH = "begun", "prepare", "chunk", "publish"
 """A run begun or loaded, and not parked yet; the beginning of a load; after a chunk; the beginning of the end."""

@@ -12,8 +12,8 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from deltalake import write_deltalake
 
 from airflow_refresh_provider.compose import refreshes
-from airflow_refresh_provider.core.definition import Definition
-from airflow_refresh_provider.core.request import Request
+from airflow_refresh_provider.core.definition.definition import Definition
+from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.places import Places
 from airflow_refresh_provider.runner.refreshes import Refreshes
 from examples.local_airflow import LocalAirflow

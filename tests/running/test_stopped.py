@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import psutil
 import pytest
 
-from airflow_refresh_provider.spark.endpoint import Endpoint
+from airflow_refresh_provider.spark.connect.endpoint import Endpoint
 from tests.running.site import until
 from tests.running.table import Table
 

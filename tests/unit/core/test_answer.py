@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from airflow_refresh_provider import errors
-from airflow_refresh_provider.core.answer import Answer
-from airflow_refresh_provider.core.results import Outcome, RunResult
+from airflow_refresh_provider.core.run.answer import Answer
+from airflow_refresh_provider.core.run.results import Outcome, RunResult
 
 KINDS = [
     kind

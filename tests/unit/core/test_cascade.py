@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_refresh_provider.core.cascade import bases, held_up, ordered, summed_up, with_feeders
-from airflow_refresh_provider.core.definition import Definition
-from airflow_refresh_provider.core.results import CascadeState, CascadeStep
+from airflow_refresh_provider.core.definition.definition import Definition
+from airflow_refresh_provider.core.run.results import CascadeState, CascadeStep
+from airflow_refresh_provider.core.timing.cascade import bases, held_up, ordered, summed_up, with_feeders
 from airflow_refresh_provider.errors import Invalid
 
 

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from airflow_refresh_provider.core.cursor import restored
-from airflow_refresh_provider.core.definition import Definition
-from airflow_refresh_provider.core.note import Cursor, Note, NoteKind, read_note
-from airflow_refresh_provider.core.pins import DeltaPin, FilesPin, FileStamp, VersionVector, digests, same_versions
-from airflow_refresh_provider.core.record import Record
-from airflow_refresh_provider.core.seal import Seal
+from airflow_refresh_provider.core.changes.pins import (
+    DeltaPin,
+    FilesPin,
+    FileStamp,
+    VersionVector,
+    digests,
+    same_versions,
+)
+from airflow_refresh_provider.core.definition.definition import Definition
+from airflow_refresh_provider.core.log.note import Cursor, Note, NoteKind, read_note
+from airflow_refresh_provider.core.log.seal import Seal
+from airflow_refresh_provider.core.run.cursor import restored
+from airflow_refresh_provider.core.run.record import Record
 
 AT = datetime(2024, 1, 1, tzinfo=UTC)
 DEFINITION = Definition.build(

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_refresh_provider.core.due import Behind, Cause, DueFacts, due, lag
-from airflow_refresh_provider.core.schedule import Schedule
+from airflow_refresh_provider.core.definition.schedule import Schedule
+from airflow_refresh_provider.core.timing.due import Behind, Cause, DueFacts, due, lag
 
 NOW = datetime(2024, 1, 10, 12, 30, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)

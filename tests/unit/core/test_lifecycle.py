@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_refresh_provider.core.lifecycle import TRANSITIONS, Event, State, advance
+from airflow_refresh_provider.core.run.lifecycle import TRANSITIONS, Event, State, advance
 from airflow_refresh_provider.errors import Defect
 
 

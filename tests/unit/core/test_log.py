@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from airflow_refresh_provider.core.log import (
+from airflow_refresh_provider.core.log.commits import (
     Commit,
     Foreign,
     Origin,
@@ -15,7 +15,7 @@ from airflow_refresh_provider.core.log import (
     origin,
     standing,
 )
-from airflow_refresh_provider.core.marker import Marker, slot_app_id
+from airflow_refresh_provider.core.log.marker import Marker, slot_app_id
 
 SLOT = slot_app_id("t", 0)
 

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_refresh_provider.core.marker import MAX_CHUNK, MAX_GENERATION, MAX_SLOTS, Marker, app_ids, seal_app_id
+from airflow_refresh_provider.core.log.marker import MAX_CHUNK, MAX_GENERATION, Marker, app_ids, seal_app_id
+from airflow_refresh_provider.core.plan.plan import MAX_SLOTS
 
 MARKERS = st.builds(Marker, st.integers(1, MAX_GENERATION), st.integers(0, MAX_CHUNK), st.booleans())
 

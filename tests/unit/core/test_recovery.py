@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from airflow_refresh_provider.core.definition import Definition
-from airflow_refresh_provider.core.lifecycle import State
-from airflow_refresh_provider.core.owner import STALE_AFTER, Beat, Fate, Liveness, Owner, liveness
-from airflow_refresh_provider.core.plan import Plan
-from airflow_refresh_provider.core.record import Lease, Record, Run
-from airflow_refresh_provider.core.recovery import Admission, Facts, OnInterrupted, Step, admit, next_step
+from airflow_refresh_provider.core.definition.definition import Definition
+from airflow_refresh_provider.core.plan.plan import Plan
+from airflow_refresh_provider.core.run.lifecycle import State
+from airflow_refresh_provider.core.run.owner import STALE_AFTER, Beat, Fate, Liveness, Owner, liveness
+from airflow_refresh_provider.core.run.record import Lease, Record, Run
+from airflow_refresh_provider.core.run.recovery import Admission, Facts, OnInterrupted, Step, admit, next_step
 
 NOW = datetime(2024, 1, 1, tzinfo=UTC)
 HOUR = timedelta(hours=1)

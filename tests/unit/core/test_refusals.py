@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from airflow_refresh_provider.core.columns import (
+from airflow_refresh_provider.core.definition.columns import (
     Column,
     SchemaChange,
     check_change,
@@ -14,8 +14,9 @@ from airflow_refresh_provider.core.columns import (
     schema_change,
     visible,
 )
-from airflow_refresh_provider.core.definition import Definition
-from airflow_refresh_provider.core.ownership import (
+from airflow_refresh_provider.core.definition.definition import Definition
+from airflow_refresh_provider.core.plan.policy import check_deletes, check_keys
+from airflow_refresh_provider.core.run.ownership import (
     CONTROL,
     DEFINITION,
     KEYS,
@@ -26,7 +27,6 @@ from airflow_refresh_provider.core.ownership import (
     check_storage,
     wanted_properties,
 )
-from airflow_refresh_provider.core.policy import check_deletes, check_keys
 from airflow_refresh_provider.errors import Failed, Invalid, Refused
 
 

@@ -5,12 +5,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from airflow_refresh_provider.core.changes import Means, Telling
-from airflow_refresh_provider.core.history import InputCommit, InputHistory, Window, of_files
-from airflow_refresh_provider.core.mode import Mode
-from airflow_refresh_provider.core.pins import DeltaPin, FilesPin, FileStamp
-from airflow_refresh_provider.core.record import Published
-from airflow_refresh_provider.core.scope import UNCHANGED, ScopeFacts, scope
+from airflow_refresh_provider.core.changes.history import InputCommit, InputHistory, Window, of_files
+from airflow_refresh_provider.core.changes.pins import DeltaPin, FilesPin, FileStamp
+from airflow_refresh_provider.core.changes.sources import Means, Telling
+from airflow_refresh_provider.core.definition.mode import Mode
+from airflow_refresh_provider.core.run.record import Published
+from airflow_refresh_provider.core.strategy.scope import UNCHANGED, ScopeFacts, scope
 
 NOW = datetime(2024, 1, 10, tzinfo=UTC)
 DAY = timedelta(days=1)

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_refresh_provider.core.results import DifferenceSample
-from airflow_refresh_provider.core.told_values import told
+from airflow_refresh_provider.core.run.results import DifferenceSample
+from airflow_refresh_provider.core.text.stored import to_json_value as told
 
 
 def test_rows_of_any_values_are_told_as_json() -> None:

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from airflow_refresh_provider.core.columns import Column
-from airflow_refresh_provider.core.plan import ChangeCounts, Way
-from airflow_refresh_provider.core.ways import (
+from airflow_refresh_provider.core.definition.columns import Column
+from airflow_refresh_provider.core.plan.plan import ChangeCounts, Way
+from airflow_refresh_provider.core.plan.ways import (
     FEW_KEYS,
     LITERAL_KEYS,
     UPSERT_ROWS,

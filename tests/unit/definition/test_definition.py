@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_refresh_provider.core.definition import Chunking, Definition, Layout, OnSchemaChange
-from airflow_refresh_provider.core.stored import Stored
+from airflow_refresh_provider.core.definition.definition import Chunking, Definition, Layout, OnSchemaChange
+from airflow_refresh_provider.core.text.stored import Stored
 from airflow_refresh_provider.errors import Invalid
 
 GOOD: dict[str, object] = {

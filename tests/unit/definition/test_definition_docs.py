@@ -13,8 +13,8 @@ import jsonschema
 import pytest
 import yaml
 
-from airflow_refresh_provider.core.definition import Definition
-from airflow_refresh_provider.core.definition_docs import definition_schema, field_tables
+from airflow_refresh_provider.core.definition.definition import Definition
+from airflow_refresh_provider.core.definition.field_docs import definition_schema, field_tables
 from airflow_refresh_provider.definition_files import load_definitions
 
 DOCS = Path(__file__).parents[3] / "docs"

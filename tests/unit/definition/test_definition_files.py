@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_refresh_provider.core.broken import Broken
+from airflow_refresh_provider.core.definition.broken import Broken
 from airflow_refresh_provider.definition_files import load_definitions, read_definitions
 from airflow_refresh_provider.errors import Invalid
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from airflow_refresh_provider.core.inputs import Input, expand
+from airflow_refresh_provider.core.definition.inputs import Input, expand
 from airflow_refresh_provider.errors import Invalid
 
 

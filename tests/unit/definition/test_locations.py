@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from airflow_refresh_provider.core.locations import TargetLocation, is_relative, normalised
+from airflow_refresh_provider.core.definition.locations import TargetLocation, is_relative, normalised
 
 TEXT = st.text(st.characters(min_codepoint=32, exclude_characters="/"), min_size=1).filter(
     lambda t: t not in (".", "..")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_refresh_provider.core.query import analyse
+from airflow_refresh_provider.core.query.query import analyse
 from airflow_refresh_provider.errors import Invalid
 
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_refresh_provider.core.query import analyse, bind_clock, may_read_clock, written_place
-from airflow_refresh_provider.core.text_places import offset_of, place_of
+from airflow_refresh_provider.core.query.query import analyse, bind_clock, may_read_clock, written_place
+from airflow_refresh_provider.core.text.wording import offset_of, place_of
 from airflow_refresh_provider.errors import Invalid
 
 MOMENT = datetime(2026, 1, 1, 0, 0, 0, 123456, tzinfo=UTC)

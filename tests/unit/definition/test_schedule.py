@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_refresh_provider.core.definition import Definition
+from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.errors import Invalid
 
 GOOD = {"name": "a", "target": "/t", "query": "SELECT * FROM x", "inputs": {"x": {"path": "/x"}}, "keys": ["k"]}

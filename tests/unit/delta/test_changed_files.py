@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from airflow_refresh_provider.delta.changed_files import ChangedFiles, FileSum
-from airflow_refresh_provider.delta.commits import grouped
+from airflow_refresh_provider.delta.tables.actions import grouped
+from airflow_refresh_provider.delta.tables.changed_files import ChangedFiles, FileSum
 
 BEGIN = datetime(2024, 1, 1, tzinfo=UTC)
 HOUR = timedelta(hours=1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from airflow_refresh_provider.delta.commits import commit_of
+from airflow_refresh_provider.delta.tables.actions import commit_of
 
 Action = dict[str, Any]
 

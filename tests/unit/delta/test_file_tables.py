@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_refresh_provider.delta.file_tables import named_elsewhere
+from airflow_refresh_provider.delta.tables.file_tables import named_elsewhere
 
 VECTOR = {
     "storageType": "u",

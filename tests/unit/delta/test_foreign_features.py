@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from airflow_refresh_provider.core.inputs import Input
-from airflow_refresh_provider.delta.inputs import DeltaInputProbe
-from airflow_refresh_provider.delta.log import DeltaTableLog
+from airflow_refresh_provider.core.definition.inputs import Input
+from airflow_refresh_provider.delta.tables.input_probe import DeltaInputProbe
+from airflow_refresh_provider.delta.tables.target_log import DeltaTableLog
 from airflow_refresh_provider.errors import Failed
 
 LOG = DeltaTableLog()

@@ -8,7 +8,7 @@ import pytest
 from deltalake.exceptions import CommitFailedError, DeltaError
 from obstore.exceptions import GenericError
 
-from airflow_refresh_provider.delta.storage import check_room, storage
+from airflow_refresh_provider.delta.storage.object_stores import check_room, storage
 from airflow_refresh_provider.errors import Failed, RefreshError, Retry
 
 _DENIED = "Failed to parse parquet: External: Unable to open file /c/state/part-0#1: Permission denied (os error 13)"

@@ -9,8 +9,15 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from airflow_refresh_provider.core.note import Note
-from airflow_refresh_provider.delta.stored_columns import CONTROL_TABLES, EVENTS, FORMAT, PROGRESS, Kind, table_of
+from airflow_refresh_provider.core.log.note import Note
+from airflow_refresh_provider.delta.control.stored_columns import (
+    CONTROL_TABLES,
+    EVENTS,
+    FORMAT,
+    PROGRESS,
+    Kind,
+    table_of,
+)
 from airflow_refresh_provider.ports.control import EventRow, ProgressRow
 
 PAGE = (Path(__file__).parents[3] / "docs" / "stored_columns.md").read_text(encoding="utf-8")

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from airflow_refresh_provider.errors import Retry
-from airflow_refresh_provider.ports.memory_lake import MemoryLake
+from airflow_refresh_provider.testing.memory_lake import MemoryLake
 
 POINTS = [
     "open session",

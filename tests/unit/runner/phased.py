@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from airflow_refresh_provider.core.owner import Fate
-from airflow_refresh_provider.core.request import Request
-from airflow_refresh_provider.core.results import RunResult, Started, UnitOfWork
+from airflow_refresh_provider.core.run.owner import Fate
+from airflow_refresh_provider.core.run.request import Request
+from airflow_refresh_provider.core.run.results import RunResult, Started, UnitOfWork
 from airflow_refresh_provider.ports.bundle import Ports
-from airflow_refresh_provider.ports.twins import MemoryProcesses
-from airflow_refresh_provider.runner import phases
+from airflow_refresh_provider.runner.steps import one_task
+from airflow_refresh_provider.testing.memory_ports import MemoryProcesses
 from tests.unit.runner.disturbed import LIVE
 from tests.unit.runner.world import NAME, World, row
 
@@ -28,21 +28,21 @@ def changed(**options: Any) -> World:
 
 
 def started(world: World, request: Request = MINE) -> Started:
-    found = phases.start(world.process(), NAME, request)
+    found = one_task.start(world.process(), NAME, request)
     assert isinstance(found, Started)
     return found
 
 
 def loaded(world: World, request: Request = MINE) -> tuple[UnitOfWork, ...]:
-    return phases.fill(world.process(), NAME, request)
+    return one_task.fill(world.process(), NAME, request)
 
 
 def merged(world: World, unit: UnitOfWork, request: Request = MINE) -> int:
-    return phases.merge_unit(world.process(), NAME, request, unit.unit)
+    return one_task.merge_unit(world.process(), NAME, request, unit.unit)
 
 
 def finished(world: World, request: Request = MINE) -> RunResult:
-    return phases.finish(world.process(), NAME, request)
+    return one_task.finish(world.process(), NAME, request)
 
 
 def ended(world: World, origin: str, fate: Fate = Fate.OVER) -> Ports:

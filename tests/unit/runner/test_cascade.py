@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from airflow_refresh_provider.core.inputs import Format, Input
-from airflow_refresh_provider.core.ownership import CONTROL, DEFINITION
-from airflow_refresh_provider.core.pins import DeltaPin
-from airflow_refresh_provider.core.request import Request
-from airflow_refresh_provider.core.results import CascadeResult, CascadeState, Outcome
+from airflow_refresh_provider.core.changes.pins import DeltaPin
+from airflow_refresh_provider.core.definition.inputs import Format, Input
+from airflow_refresh_provider.core.run.ownership import CONTROL, DEFINITION
+from airflow_refresh_provider.core.run.request import Request
+from airflow_refresh_provider.core.run.results import CascadeResult, CascadeState, Outcome
 from airflow_refresh_provider.errors import Interrupted, Invalid
-from airflow_refresh_provider.ports.memory_lake import BEGINNING, MemoryQuery
-from airflow_refresh_provider.ports.memory_rows import shown
-from airflow_refresh_provider.runner.cascade import pinned
+from airflow_refresh_provider.runner.admin.cascades import pinned
 from airflow_refresh_provider.runner.refreshes import Refreshes
+from airflow_refresh_provider.testing.memory_lake import BEGINNING, MemoryQuery
+from airflow_refresh_provider.testing.memory_rows import shown
 from tests.unit.runner.faults import Killed, at, disconnected
 from tests.unit.runner.world import COLUMNS, FORCE, INPUT, NAME, ONE, TARGET, World, definition, ordered, row
 

@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from airflow_refresh_provider.core.lifecycle import State
-from airflow_refresh_provider.core.note import NoteKind, read_note
-from airflow_refresh_provider.core.phase import Phase, phase
-from airflow_refresh_provider.core.request import Request
-from airflow_refresh_provider.core.results import Dropped, Outcome
+from airflow_refresh_provider.core.log.note import NoteKind, read_note
+from airflow_refresh_provider.core.run.lifecycle import State
+from airflow_refresh_provider.core.run.phase import Phase, phase
+from airflow_refresh_provider.core.run.request import Request
+from airflow_refresh_provider.core.run.results import Dropped, Outcome
 from airflow_refresh_provider.errors import Invalid, Lost, RefreshError, Refused, Retry
-from airflow_refresh_provider.ports.memory_engine import MemoryEngine
-from airflow_refresh_provider.runner import phases
 from airflow_refresh_provider.runner.refreshes import Refreshes
+from airflow_refresh_provider.runner.steps import one_task
+from airflow_refresh_provider.testing.memory_engine import MemoryEngine
 from tests.unit.runner.faults import POINTS, Killed, at, disconnected
 from tests.unit.runner.world import COLUMNS, NAME, TARGET, World, definition, row
 
@@ -89,12 +89,12 @@ def test_one_that_is_at_work_is_not_dropped_unless_it_is_to_be_stopped() -> None
 
 def test_one_that_is_between_two_of_its_tasks_is_not_dropped_unless_it_is_to_be_stopped() -> None:
     world = changed()
-    phases.start(world.process(), NAME, MINE)
+    one_task.start(world.process(), NAME, MINE)
     with pytest.raises(Refused, match="by the tasks of dag/one"):
         drop(world)
     assert drop(world, stop=True).run_abandoned
     with pytest.raises(Lost, match="has been dropped") as lost:
-        phases.fill(world.process(), NAME, MINE)
+        one_task.fill(world.process(), NAME, MINE)
     assert lost.value.code == "dropped"
 
 
@@ -175,26 +175,26 @@ def test_the_target_of_a_refresh_at_work_is_deleted_if_asked() -> None:
 
 def test_a_task_whose_session_was_ended_under_it_hears_that_it_was_dropped() -> None:
     world = changed(**BY_VNODE)
-    phases.start(world.process(), NAME, MINE)
-    unit, *_ = phases.fill(world.process(), NAME, MINE)
+    one_task.start(world.process(), NAME, MINE)
+    unit, *_ = one_task.fill(world.process(), NAME, MINE)
 
     def dropped() -> BaseException:
         drop(world, stop=True)
         return disconnected()
 
     with at(world.lake, "commit /gold", dropped), pytest.raises(Lost) as lost:
-        phases.merge_unit(world.process(), NAME, MINE, unit.unit)
+        one_task.merge_unit(world.process(), NAME, MINE, unit.unit)
     assert lost.value.code == "dropped"
     with pytest.raises(Lost, match="has been dropped"):
-        phases.interrupt(world.process(), NAME, MINE)
+        one_task.interrupt(world.process(), NAME, MINE)
 
 
 def test_a_task_whose_connection_broke_may_be_tried_again() -> None:
     world = changed(**BY_VNODE)
-    phases.start(world.process(), NAME, MINE)
-    unit, *_ = phases.fill(world.process(), NAME, MINE)
+    one_task.start(world.process(), NAME, MINE)
+    unit, *_ = one_task.fill(world.process(), NAME, MINE)
     with at(world.lake, "commit /gold", disconnected), pytest.raises(Retry, match="connection"):
-        phases.merge_unit(world.process(), NAME, MINE, unit.unit)
+        one_task.merge_unit(world.process(), NAME, MINE, unit.unit)
 
 
 @pytest.mark.parametrize("point", ["release", "open session", "commit /gold", "answer /gold", "drop memory"])

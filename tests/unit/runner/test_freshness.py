@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from airflow_refresh_provider.core.columns import Column
-from airflow_refresh_provider.core.request import Request
-from airflow_refresh_provider.core.results import Freshness
+from airflow_refresh_provider.core.definition.columns import Column
+from airflow_refresh_provider.core.run.request import Request
+from airflow_refresh_provider.core.run.results import Freshness
 from airflow_refresh_provider.errors import Failed, Invalid, Refused
-from airflow_refresh_provider.ports.memory_lake import BEGINNING, MemoryQuery
-from airflow_refresh_provider.ports.twins import MemoryClock
-from airflow_refresh_provider.runner import phases
 from airflow_refresh_provider.runner.refreshes import Refreshes
+from airflow_refresh_provider.runner.steps import one_task
+from airflow_refresh_provider.testing.memory_lake import BEGINNING, MemoryQuery
+from airflow_refresh_provider.testing.memory_ports import MemoryClock
 from tests.unit.runner.faults import Killed, at
 from tests.unit.runner.world import COLUMNS, INPUT, NAME, ONE, TARGET, World, definition, row
 
@@ -322,11 +322,11 @@ def test_a_target_that_is_being_refreshed_is_waited_for() -> None:
     made.refreshes.run("child", ONE)
     assert made.refreshes.due("child").cause == "nothing_new"
     made.lake.append(INPUT, [row(2)])
-    phases.start(made.ports, NAME, Request(origin="dag/one"))
+    one_task.start(made.ports, NAME, Request(origin="dag/one"))
     due = made.refreshes.due("child")
     assert (due.due, due.cause, due.reason) == (False, "feeding", "its input x is being refreshed")
     assert due.next_at and due.next_at > made.ports.clock.now()
-    phases.interrupt(made.ports, NAME, Request(origin="dag/one"))
+    one_task.interrupt(made.ports, NAME, Request(origin="dag/one"))
     assert made.refreshes.due("child").cause == "nothing_new"
 
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from airflow_refresh_provider.core.results import Outcome
-from airflow_refresh_provider.core.seal import seals
+from airflow_refresh_provider.core.log.seal import seals
+from airflow_refresh_provider.core.run.results import Outcome
 from airflow_refresh_provider.errors import Failed
 from tests.unit.runner.disturbed import LIVE, changed, cut_off
 from tests.unit.runner.faults import at

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from airflow_refresh_provider.core.pins import DeltaPin
-from airflow_refresh_provider.core.plan import Target
+from airflow_refresh_provider.core.changes.pins import DeltaPin
+from airflow_refresh_provider.core.plan.plan import Target
 from airflow_refresh_provider.ports.engine import CompareTask, Comparison, KeyReport, Source
-from airflow_refresh_provider.ports.memory_engine import MemoryEngine, MemorySession
-from airflow_refresh_provider.ports.memory_lake import MemoryLake
-from airflow_refresh_provider.runner import inputs
+from airflow_refresh_provider.runner.facts import pinned_inputs
 from airflow_refresh_provider.runner.refreshes import Refreshes
+from airflow_refresh_provider.testing.memory_engine import MemoryEngine, MemorySession
+from airflow_refresh_provider.testing.memory_lake import MemoryLake
 from tests.unit.runner.world import INPUT, NAME, ONE, World, row
 
 
@@ -44,10 +44,10 @@ class ReadingEngine(MemoryEngine):
 
 
 def _files(world: World, **options: str) -> int:
-    pins = inputs.pin(world.ports, world.record.definition)
+    pins = pinned_inputs.pin(world.ports, world.record.definition)
     assert isinstance(pins["x"], DeltaPin)
     source = Source(query="", pins=pins, options={"x": options} if options else {}, keys=("k",))
-    listed = inputs.by_files(world.ports, source)
+    listed = pinned_inputs.by_files(world.ports, source)
     assert listed.model_copy(update={"files": {}}) == source
     return len(listed.files.get("x", ()))
 

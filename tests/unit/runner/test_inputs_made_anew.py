@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from airflow_refresh_provider.core.inputs import Format
-from airflow_refresh_provider.core.results import Outcome, UnitOfWork
-from airflow_refresh_provider.core.ways import LITERAL_KEYS
+from airflow_refresh_provider.core.definition.inputs import Format
+from airflow_refresh_provider.core.plan.ways import LITERAL_KEYS
+from airflow_refresh_provider.core.run.results import Outcome, UnitOfWork
 from airflow_refresh_provider.errors import Failed
-from airflow_refresh_provider.ports.memory_lake import BEGINNING
 from airflow_refresh_provider.runner.refreshes import Refreshes
+from airflow_refresh_provider.testing.memory_lake import BEGINNING
 from tests.unit.runner.phased import BY_VNODE, ended, finished, loaded, merged, started
 from tests.unit.runner.world import COLUMNS, INPUT, NAME, ONE, TARGET, World, row
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from airflow_refresh_provider.core.note import read_note
-from airflow_refresh_provider.core.owner import STALE_AFTER
-from airflow_refresh_provider.core.request import IfRunning, Request
-from airflow_refresh_provider.core.results import Outcome, Rows, RunResult
-from airflow_refresh_provider.core.ways import LITERAL_KEYS
+from airflow_refresh_provider.core.log.note import read_note
+from airflow_refresh_provider.core.plan.ways import LITERAL_KEYS
+from airflow_refresh_provider.core.run.owner import STALE_AFTER
+from airflow_refresh_provider.core.run.request import IfRunning, Request
+from airflow_refresh_provider.core.run.results import Outcome, Rows, RunResult
 from airflow_refresh_provider.errors import Failed, Lost, Refused, Retry
 from airflow_refresh_provider.runner.refreshes import Refreshes
 from tests.unit.runner.disturbed import BY_VNODE, LIVE, changed, cut_off, once

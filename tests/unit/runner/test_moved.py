@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from airflow_refresh_provider.core.inputs import Input
-from airflow_refresh_provider.core.ownership import CONTROL, DEFINITION
-from airflow_refresh_provider.core.pins import DeltaPin
+from airflow_refresh_provider.core.changes.pins import DeltaPin
+from airflow_refresh_provider.core.definition.inputs import Input
+from airflow_refresh_provider.core.run.ownership import CONTROL, DEFINITION
 from airflow_refresh_provider.errors import Failed, Refused
-from airflow_refresh_provider.runner import inputs, targets
+from airflow_refresh_provider.runner.facts import pinned_inputs, targets
 from airflow_refresh_provider.runner.refreshes import Refreshes
 from tests.unit.runner.faults import Killed, at
 from tests.unit.runner.world import COLUMNS, INPUT, NAME, ONE, TARGET, World, definition, row
@@ -50,7 +50,7 @@ def take(world: World, place: str = TARGET, **options: Any) -> None:
 
 def version_read(world: World, place: str = TARGET) -> int:
     """The version at which a definition would read a table."""
-    pin = inputs.newest(world.ports, "x", Input(path=place))
+    pin = pinned_inputs.newest(world.ports, "x", Input(path=place))
     assert isinstance(pin, DeltaPin)
     return pin.version
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from airflow_refresh_provider.core.request import Request
-from airflow_refresh_provider.core.results import RunResult
+from airflow_refresh_provider.core.run.request import Request
+from airflow_refresh_provider.core.run.results import RunResult
 from airflow_refresh_provider.errors import Invalid, Lost, Paused
-from airflow_refresh_provider.runner import phases
 from airflow_refresh_provider.runner.refreshes import Refreshes
+from airflow_refresh_provider.runner.steps import one_task
 from tests.unit.runner.disturbed import LIVE
 from tests.unit.runner.phased import BY_VNODE, MINE, changed, finished, loaded, merged, started
 from tests.unit.runner.world import NAME, World, row
@@ -92,7 +92,7 @@ def test_a_paused_run_can_be_let_go_and_its_definition_dropped() -> None:
     world = changed()
     started(world)
     world.refreshes.pause(NAME)
-    assert phases.interrupt(world.process(), NAME, MINE)
+    assert one_task.interrupt(world.process(), NAME, MINE)
     world.refreshes.drop(NAME)
     with pytest.raises(Invalid):
         world.refreshes.resume(NAME)

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from airflow_refresh_provider.core.results import Outcome, RunResult, UnitOfWork
+from airflow_refresh_provider.core.run.results import Outcome, RunResult, UnitOfWork
 from airflow_refresh_provider.errors import Failed, Lost, Retry
 from airflow_refresh_provider.ports.bundle import Ports
-from airflow_refresh_provider.runner import phases
+from airflow_refresh_provider.runner.steps import one_task
 from tests.unit.runner.faults import POINTS, Killed, at, disconnected
 from tests.unit.runner.phased import BY_VNODE, MINE, OTHER, PLAIN, changed, finished, loaded, merged, started
 from tests.unit.runner.world import INPUT, NAME, RESTART, TARGET, World, row
@@ -48,7 +48,7 @@ def test_an_end_whose_run_was_begun_anew_and_not_loaded_fails_for_good_and_leave
 def test_nothing_to_do_is_a_result() -> None:
     world = World(row(1))
     world.run()
-    found = phases.start(world.process(), NAME, MINE)
+    found = one_task.start(world.process(), NAME, MINE)
     assert isinstance(found, RunResult)
     assert found.state is Outcome.NOTHING_TO_DO
 
@@ -60,7 +60,7 @@ def test_seconds_are_those_of_the_run_whoever_did_its_phases() -> None:
         merged(world, unit)
     last = world.process()
     last.clock.sleep(90)
-    assert phases.finish(last, NAME, MINE).seconds == 90
+    assert one_task.finish(last, NAME, MINE).seconds == 90
     [entry, first] = world.refreshes.history(NAME)
     assert entry.result is not None
     assert (entry.result.seconds, first.result and first.result.seconds) == (90, 0)
@@ -114,13 +114,13 @@ def test_a_phase_that_is_killed_is_repeated(point: str, nth: int, alive: bool) -
                     world.die(ports)
 
     with at(world.lake, point, nth=nth):
-        again(lambda ports: phases.start(ports, NAME, MINE))
-        again(lambda ports: phases.fill(ports, NAME, MINE))
-        units = again(lambda ports: phases.fill(ports, NAME, MINE))
+        again(lambda ports: one_task.start(ports, NAME, MINE))
+        again(lambda ports: one_task.fill(ports, NAME, MINE))
+        units = again(lambda ports: one_task.fill(ports, NAME, MINE))
         assert isinstance(units, tuple)
         for unit in units:
-            again(lambda ports, unit=unit: phases.merge_unit(ports, NAME, MINE, unit.unit))  # type: ignore[misc]
-        again(lambda ports: phases.finish(ports, NAME, MINE))
+            again(lambda ports, unit=unit: one_task.merge_unit(ports, NAME, MINE, unit.unit))  # type: ignore[misc]
+        again(lambda ports: one_task.finish(ports, NAME, MINE))
     assert world.fresh()
     assert sum(c.net_rows or 0 for c in world.commits) == len(world.source())
 
@@ -249,12 +249,12 @@ def _published(world: World) -> None:
 
 
 def _given_up(world: World) -> None:
-    phases.interrupt(world.process(), NAME, MINE)
+    one_task.interrupt(world.process(), NAME, MINE)
     world.another(RESTART)
 
 
 def _taken_over(world: World) -> None:
-    phases.interrupt(world.process(), NAME, MINE)
+    one_task.interrupt(world.process(), NAME, MINE)
     started(world, OTHER)
 
 

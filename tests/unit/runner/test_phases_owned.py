@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from airflow_refresh_provider.cli.sheets import line, sheet
-from airflow_refresh_provider.core.inputs import Input
-from airflow_refresh_provider.core.owner import PARKED_FOR, Beat, Fate
-from airflow_refresh_provider.core.recovery import OnInterrupted
-from airflow_refresh_provider.core.request import IfRunning, Request
-from airflow_refresh_provider.core.results import Outcome, RunResult, Started
+from airflow_refresh_provider.core.definition.inputs import Input
+from airflow_refresh_provider.core.run.owner import PARKED_FOR, Beat, Fate
+from airflow_refresh_provider.core.run.recovery import OnInterrupted
+from airflow_refresh_provider.core.run.request import IfRunning, Request
+from airflow_refresh_provider.core.run.results import Outcome, RunResult, Started
 from airflow_refresh_provider.errors import Failed, Lost, Refused, Retry
-from airflow_refresh_provider.runner import phases
-from airflow_refresh_provider.runner.cascade import pinned
+from airflow_refresh_provider.runner.admin.cascades import pinned
 from airflow_refresh_provider.runner.refreshes import Refreshes
+from airflow_refresh_provider.runner.steps import one_task
+from airflow_refresh_provider.views.sheets import line, sheet
 from tests.napping import Nap
 from tests.unit.runner.faults import Killed, at, disconnected
 from tests.unit.runner.phased import BY_VNODE, MINE, OTHER, changed, ended, finished, loaded, merged, started
@@ -48,7 +48,7 @@ def test_of_runs_that_one_schedule_makes_the_others_skip_while_one_is_at_work() 
 
     def told(origin: str, **options: Any) -> str | None:
         request = Request(origin=origin, scheduled=True).model_copy(update=options)
-        found = phases.start(world.process(), NAME, request)
+        found = one_task.start(world.process(), NAME, request)
         assert isinstance(found, RunResult)
         assert found.state is Outcome.NOTHING_TO_DO
         return found.reason
@@ -71,8 +71,8 @@ def test_a_scheduled_run_does_not_hide_that_somebody_else_is_at_it() -> None:
     for theirs, mine in (("dag/one", "dag/two"), ("one", "two")):
         started(world, Request(origin=theirs))
         with pytest.raises(Refused):
-            phases.start(world.process(), NAME, Request(origin=mine, scheduled=True))
-        assert phases.interrupt(world.process(), NAME, Request(origin=theirs))
+            one_task.start(world.process(), NAME, Request(origin=mine, scheduled=True))
+        assert one_task.interrupt(world.process(), NAME, Request(origin=theirs))
 
 
 def test_units_that_fail_count_once_for_each_scheduled_run_and_suspend_in_the_end() -> None:
@@ -85,7 +85,7 @@ def test_units_that_fail_count_once_for_each_scheduled_run_and_suspend_in_the_en
             with at(world.lake, "begin /gold", lambda: wrong), pytest.raises(Failed):
                 merged(world, unit, request)
         assert world.record.failures == failures
-        assert phases.interrupt(world.process(), NAME, request)
+        assert one_task.interrupt(world.process(), NAME, request)
     assert "2 scheduled refreshes in a row have failed" in (world.record.suspended or "")
 
     by_hand = Request(origin="dag/three")
@@ -132,7 +132,7 @@ def test_merging_a_unit_keeps_the_run_parked_for_as_long_again() -> None:
     first, *_ = loaded(world)
     later = world.process()
     later.clock.sleep(PARKED_FOR.total_seconds() - 1)
-    phases.merge_unit(later, NAME, MINE, first.unit)
+    one_task.merge_unit(later, NAME, MINE, first.unit)
     latest = world.process()
     latest.clock.sleep(PARKED_FOR.total_seconds() + 1)
     with pytest.raises(Refused):
@@ -156,7 +156,7 @@ def test_a_run_whose_origin_is_gone_is_anyones_as_soon_as_nobody_is_at_it() -> N
     first, second, *_ = loaded(world)
     at_work = world.process()
     with at(world.lake, "begin /gold"), pytest.raises(Killed):
-        phases.merge_unit(at_work, NAME, MINE, first.unit)
+        one_task.merge_unit(at_work, NAME, MINE, first.unit)
     later = ended(world, "dag/one", Fate.GONE)
     alive = Nap(lambda: beat(world, alive.now()))
     with pytest.raises(Refused, match="is being refreshed by"):
@@ -182,7 +182,7 @@ def test_a_run_that_reads_other_versions_than_were_asked_for_is_finished_before_
     merged(world, first)
     world.lake.append(INPUT, [row(20, "c")])
     wanted = OTHER.model_copy(update={"pins": pinned(world.ports, [("x", Input(path=INPUT))])})
-    begun = phases.start(ended(world, "dag/one"), NAME, wanted)
+    begun = one_task.start(ended(world, "dag/one"), NAME, wanted)
     assert isinstance(begun, Started)
     assert not begun.resumed
     before = world.record.published
@@ -201,19 +201,19 @@ def test_an_interrupted_run_is_left_to_anyone_with_its_old_owners_shut_out() -> 
     merged(world, units[0])
     with at(world.lake, "commit /gold", disconnected), pytest.raises(Retry):
         merged(world, units[1])
-    assert phases.interrupt(world.process(), NAME, MINE)
+    assert one_task.interrupt(world.process(), NAME, MINE)
     with pytest.raises(Lost):
         merged(world, units[2])
     result = world.another()
     assert (result.resumed, result.chunks.skipped) == (True, units[0].chunks)
     assert world.fresh()
-    assert not phases.interrupt(world.process(), NAME, MINE)
+    assert not one_task.interrupt(world.process(), NAME, MINE)
 
 
 def test_a_restart_gives_up_the_run_of_others_and_never_ones_own() -> None:
     world = changed(**BY_VNODE)
     theirs = started(world, OTHER).run_id
-    assert phases.interrupt(world.process(), NAME, OTHER)
+    assert one_task.interrupt(world.process(), NAME, OTHER)
     restart = MINE.model_copy(update={"on_interrupted": OnInterrupted.RESTART})
     mine = started(world, restart).run_id
     assert mine != theirs
@@ -228,7 +228,7 @@ def test_a_restart_gives_up_the_run_of_others_and_never_ones_own() -> None:
 def test_the_run_of_somebody_else_is_not_interrupted() -> None:
     world = changed()
     started(world, OTHER)
-    assert not phases.interrupt(world.process(), NAME, MINE)
+    assert not one_task.interrupt(world.process(), NAME, MINE)
     loaded(world, OTHER)
 
 
@@ -240,7 +240,7 @@ def test_a_unit_to_which_its_inputs_are_of_no_use_has_the_run_given_up(code: str
     gone = Failed(code, "x has no files any more", left="as it was", next="restore them")
     with at(world.lake, "begin /gold", lambda: gone), pytest.raises(Failed):
         merged(world, first)
-    assert phases.interrupt(world.process(), NAME, MINE)
+    assert one_task.interrupt(world.process(), NAME, MINE)
     assert world.record.run is None
     world.another()
     assert world.fresh()

@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from airflow_refresh_provider.core.lifecycle import Event
-from airflow_refresh_provider.core.pins import VersionVector
-from airflow_refresh_provider.core.results import Outcome, Rebuilt
-from airflow_refresh_provider.core.seal import seals
+from airflow_refresh_provider.core.changes.pins import VersionVector
+from airflow_refresh_provider.core.log.seal import seals
+from airflow_refresh_provider.core.run.lifecycle import Event
+from airflow_refresh_provider.core.run.results import Outcome, Rebuilt
 from airflow_refresh_provider.errors import Invalid, Refused
-from airflow_refresh_provider.ports.memory_control import MemoryControlStore
-from airflow_refresh_provider.ports.memory_lake import MemoryQuery
 from airflow_refresh_provider.runner.refreshes import Refreshes
+from airflow_refresh_provider.testing.memory_control import MemoryControlStore
+from airflow_refresh_provider.testing.memory_lake import MemoryQuery
 from tests.unit.runner.faults import Killed, at
 from tests.unit.runner.world import COLUMNS, INPUT, NAME, TARGET, World, definition, row
 

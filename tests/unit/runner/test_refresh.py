@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from airflow_refresh_provider.core.columns import Column
-from airflow_refresh_provider.core.note import read_note
-from airflow_refresh_provider.core.plan import Way
-from airflow_refresh_provider.core.request import Request
-from airflow_refresh_provider.core.results import Outcome, Rows
+from airflow_refresh_provider.core.definition.columns import Column
+from airflow_refresh_provider.core.log.note import read_note
+from airflow_refresh_provider.core.plan.plan import Way
+from airflow_refresh_provider.core.run.request import Request
+from airflow_refresh_provider.core.run.results import Outcome, Rows
 from airflow_refresh_provider.errors import Failed, Invalid, Paused, Refused
-from airflow_refresh_provider.ports.memory_lake import MemoryQuery
 from airflow_refresh_provider.ports.watch import Silent
 from airflow_refresh_provider.runner.refreshes import Refreshes
+from airflow_refresh_provider.testing.memory_lake import MemoryQuery
 from tests.unit.runner.faults import Killed, at
 from tests.unit.runner.world import COLUMNS, FORCE, INPUT, NAME, ONE, TARGET, World, definition, row
 

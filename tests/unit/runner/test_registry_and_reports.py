@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from airflow_refresh_provider.core.definition import Definition
-from airflow_refresh_provider.core.results import Outcome
+from airflow_refresh_provider.core.definition.definition import Definition
+from airflow_refresh_provider.core.run.results import Outcome
 from airflow_refresh_provider.errors import Failed, Invalid, Refused
-from airflow_refresh_provider.ports.memory_table import ROW_BYTES
-from airflow_refresh_provider.runner import staged
+from airflow_refresh_provider.runner.facts import staging_paths
 from airflow_refresh_provider.runner.refreshes import Refreshes
+from airflow_refresh_provider.testing.memory_table import ROW_BYTES
 from tests.unit.runner.disturbed import LIVE
 from tests.unit.runner.faults import Killed, at
 from tests.unit.runner.world import COLUMNS, INPUT, NAME, ONE, World, definition, row
@@ -106,10 +106,10 @@ def test_recover_drops_staging_that_no_run_names() -> None:
 
 def test_what_a_killed_comparison_left_goes_after_a_day_and_not_while_one_may_be_at_work() -> None:
     world = World(row(1))
-    world.lake.create(f"{staged.of_comparison(world.ports, NAME, 'some-id')}/changes", COLUMNS)
+    world.lake.create(f"{staging_paths.of_comparison(world.ports, NAME, 'some-id')}/changes", COLUMNS)
     world.refreshes.recover()
     assert world.staged()
-    world.ports.clock.sleep(staged.COMPARISON_KEPT.total_seconds() + 1)
+    world.ports.clock.sleep(staging_paths.COMPARISON_KEPT.total_seconds() + 1)
     world.refreshes.recover()
     assert not world.staged()
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from airflow_refresh_provider.errors import Retry
-from airflow_refresh_provider.ports.lines import Lines
 from airflow_refresh_provider.ports.watch import Committed, Silent
-from airflow_refresh_provider.runner import phases
 from airflow_refresh_provider.runner.refreshes import Refreshes
+from airflow_refresh_provider.runner.steps import one_task
+from airflow_refresh_provider.views.lines import Lines
 from tests.unit.runner.faults import Killed, at, disconnected
 from tests.unit.runner.phased import BY_VNODE, MINE, changed, loaded, started
 from tests.unit.runner.world import INPUT, NAME, ONE, World, row
@@ -95,7 +95,7 @@ def _merged(world: World, unit: int, nth: int = 99) -> list[str]:
     ports: Any = replace(world.process(), watch=Lines(said.append))
     try:
         with at(world.lake, "begin /gold", disconnected, nth):
-            phases.merge_unit(ports, NAME, MINE, unit)
+            one_task.merge_unit(ports, NAME, MINE, unit)
     except Retry:
         pass
     return said

@@ -8,15 +8,15 @@ from itertools import pairwise
 
 import pytest
 
-from airflow_refresh_provider.core.columns import Column
-from airflow_refresh_provider.core.mode import Mode
-from airflow_refresh_provider.core.request import Request
-from airflow_refresh_provider.core.results import Outcome, Rows, RunResult
-from airflow_refresh_provider.core.seal import seals
+from airflow_refresh_provider.core.definition.columns import Column
+from airflow_refresh_provider.core.definition.mode import Mode
+from airflow_refresh_provider.core.log.seal import seals
+from airflow_refresh_provider.core.run.request import Request
+from airflow_refresh_provider.core.run.results import Outcome, Rows, RunResult
 from airflow_refresh_provider.errors import Failed, Invalid, Refused
-from airflow_refresh_provider.ports.lines import Lines
-from airflow_refresh_provider.ports.memory_lake import MemoryQuery
 from airflow_refresh_provider.runner.refreshes import Refreshes
+from airflow_refresh_provider.testing.memory_lake import MemoryQuery
+from airflow_refresh_provider.views.lines import Lines
 from tests.unit.runner.faults import POINTS, Killed, at
 from tests.unit.runner.world import COLUMNS, FORCE, INPUT, NAME, ONE, RESTART, TARGET, World, definition, row
 

@@ -7,9 +7,9 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_refresh_provider.core.results import Outcome, Rows
+from airflow_refresh_provider.core.run.results import Outcome, Rows
 from airflow_refresh_provider.errors import Failed
-from airflow_refresh_provider.ports.memory_lake import BEGINNING
+from airflow_refresh_provider.testing.memory_lake import BEGINNING
 from tests.unit.runner.faults import POINTS, Killed, at
 from tests.unit.runner.world import INPUT, NAME, World, row
 

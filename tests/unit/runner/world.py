@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from airflow_refresh_provider.core.columns import Column, visible
-from airflow_refresh_provider.core.definition import Definition
-from airflow_refresh_provider.core.log import Commit
-from airflow_refresh_provider.core.record import Record, Run
-from airflow_refresh_provider.core.recovery import OnInterrupted
-from airflow_refresh_provider.core.request import Request
-from airflow_refresh_provider.core.results import RunResult
+from airflow_refresh_provider.core.definition.columns import Column, visible
+from airflow_refresh_provider.core.definition.definition import Definition
+from airflow_refresh_provider.core.log.commits import Commit
+from airflow_refresh_provider.core.run.record import Record, Run
+from airflow_refresh_provider.core.run.recovery import OnInterrupted
+from airflow_refresh_provider.core.run.request import Request
+from airflow_refresh_provider.core.run.results import RunResult
 from airflow_refresh_provider.ports.bundle import Ports
-from airflow_refresh_provider.ports.memory_control import MemoryControlStore
-from airflow_refresh_provider.ports.memory_lake import MemoryLake
-from airflow_refresh_provider.ports.memory_rows import shown
-from airflow_refresh_provider.ports.twins import memory_ports
 from airflow_refresh_provider.runner.refreshes import Refreshes
+from airflow_refresh_provider.testing.memory_control import MemoryControlStore
+from airflow_refresh_provider.testing.memory_lake import MemoryLake
+from airflow_refresh_provider.testing.memory_ports import memory_ports
+from airflow_refresh_provider.testing.memory_rows import shown
 
 NAME = "orders"
 INPUT = "/in/orders"

@@ -8,8 +8,8 @@ from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.errors import PySparkAssertionError
 from pyspark.errors.exceptions.connect import SparkConnectGrpcException
 
-from airflow_refresh_provider.spark.fault_errors import of
-from airflow_refresh_provider.spark.faults import FaultKind, as_refresh_error, fault_of
+from airflow_refresh_provider.spark.connect.fault_errors import of
+from airflow_refresh_provider.spark.connect.faults import FaultKind, as_refresh_error, fault_of
 
 
 def _grpc(message: str, status: grpc.StatusCode, trace: str | None = None) -> SparkConnectGrpcException:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from airflow_refresh_provider.errors import Failed
-from airflow_refresh_provider.spark.installation import find
+from airflow_refresh_provider.spark.server.installation import find
 
 
 def _java(home: Path, version: str) -> Path:

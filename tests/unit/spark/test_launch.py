@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from airflow_refresh_provider.errors import Invalid
-from airflow_refresh_provider.spark.jars import DELTA
-from airflow_refresh_provider.spark.launch import COLLECTOR, Home, ServerOptions, command
+from airflow_refresh_provider.spark.server.jars import DELTA
+from airflow_refresh_provider.spark.server.launch import COLLECTOR, Home, ServerOptions, command
 
 
 def test_memory_comes_from_the_environment_and_is_four_gigabytes_otherwise() -> None:

@@ -8,9 +8,9 @@ import pytest
 
 from airflow_refresh_provider.compose import LazyEngine, embedded_server
 from airflow_refresh_provider.places import EMBEDDED, Places
-from airflow_refresh_provider.ports.lines import Lines
-from airflow_refresh_provider.ports.memory_engine import MemoryEngine
-from airflow_refresh_provider.ports.memory_lake import MemoryLake
+from airflow_refresh_provider.testing.memory_engine import MemoryEngine
+from airflow_refresh_provider.testing.memory_lake import MemoryLake
+from airflow_refresh_provider.views.lines import Lines
 
 
 def test_releasing_a_session_starts_no_server(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import psutil
 import pytest
 
 from airflow_refresh_provider.errors import Refused
-from airflow_refresh_provider.spark.process import ServerProcess
+from airflow_refresh_provider.spark.server.process import ServerProcess
 
 
 @dataclass

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_refresh_provider.spark.server_log import failure
+from airflow_refresh_provider.spark.server.startup_log import failure
 
 
 @pytest.mark.parametrize(

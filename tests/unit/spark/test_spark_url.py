@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_refresh_provider.core.spark_url import problem, shown
-from airflow_refresh_provider.spark.endpoint import Endpoint, channel_builder
+from airflow_refresh_provider.core.text.spark_url import problem, shown
+from airflow_refresh_provider.spark.connect.endpoint import Endpoint, channel_builder
 
 SOUND = [
     "sc://host",

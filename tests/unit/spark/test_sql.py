@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_refresh_provider.core.columns import Column
-from airflow_refresh_provider.core.plan import HashRange
-from airflow_refresh_provider.spark import sql
+from airflow_refresh_provider.core.definition.columns import Column
+from airflow_refresh_provider.core.plan.plan import HashRange
+from airflow_refresh_provider.spark.acts import sql
 
 _KEYS = (Column(name="b", type="bigint"), Column(name="a", type="string"))
 

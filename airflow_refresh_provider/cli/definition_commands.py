@@ -1,0 +1,75 @@
+"""Commands about definitions: check them, store them, see them, forget them."""
+
+from __future__ import annotations
+
+from airflow_refresh_provider.cli.call import Call
+from airflow_refresh_provider.core.definition.definition import Definition
+from airflow_refresh_provider.core.run.results import DefinitionStatus, Dropped, Registration
+from airflow_refresh_provider.core.timing.cascade import feeders_first
+from airflow_refresh_provider.errors import Invalid, RefreshError
+from airflow_refresh_provider.views.cli_results import Validated
+
+
+def validate(_call: Call, file: list[str]) -> list[Validated]:
+    """Everything about definitions that can be checked without a server."""
+    return [Validated(file=path, name=d.name, target=d.target, definition_hash=d.hash) for path, d in _read_all(file)]
+
+
+def register(call: Call, file: list[str]) -> list[Registration]:
+    """Store definitions. All files are checked before the first is stored, and what feeds others comes first."""
+    definitions = [link.definition for link in feeders_first([definition for _, definition in _read_all(file)])]
+    refreshes = call.refreshes()
+    done: list[Registration] = []
+    for definition in definitions:
+        try:
+            done.append(refreshes.register(definition))
+        except RefreshError as error:
+            raise _stopped_half_way(error, done) from error
+    return done
+
+
+def list_all(call: Call) -> list[DefinitionStatus]:
+    """All registered definitions, by name."""
+    refreshes = call.refreshes()
+    found = refreshes.statuses()
+    call.tell_if_none(refreshes, found)
+    return found
+
+
+def show(call: Call, name: str) -> DefinitionStatus:
+    """One definition and where it stands."""
+    return call.refreshes().show(name)
+
+
+def drop(call: Call, name: str, delete_target: bool, stop: bool) -> Dropped:
+    """Forget a definition."""
+    return call.refreshes().drop(name, delete_target=delete_target, stop=stop)
+
+
+def _read_all(paths: list[str]) -> list[tuple[str, Definition]]:
+    """Definitions of all files, each with its file. Raises Invalid."""
+    from airflow_refresh_provider.definition_files import definitions_by_file
+
+    found: dict[str, tuple[str, Definition]] = {}
+    for path in paths:
+        for file, definition in definitions_by_file(path):
+            if definition.name in found:
+                raise Invalid(
+                    "definition_invalid",
+                    f"{file}: the name {definition.name} is already used in {found[definition.name][0]}",
+                    next="Give each definition a name of its own.",
+                )
+            found[definition.name] = (str(file), definition)
+    return list(found.values())
+
+
+def _stopped_half_way(error: RefreshError, done: list[Registration]) -> RefreshError:
+    if not done:
+        return error
+    names = ", ".join(registration.name for registration in done)
+    return type(error)(
+        error.code,
+        error.message,
+        left=f"Registered before it: {names}. Nothing else was changed.",
+        next=error.next,
+    )

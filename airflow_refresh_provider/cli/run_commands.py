@@ -1,0 +1,139 @@
+"""Commands about runs: make one, watch it, see those that ended, take up those that were interrupted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from airflow_refresh_provider.cli.call import Call
+from airflow_refresh_provider.core.definition.mode import asked_for
+from airflow_refresh_provider.core.run.recovery import OnInterrupted
+from airflow_refresh_provider.core.run.request import IfRunning, Request
+from airflow_refresh_provider.core.run.results import (
+    CascadeResult,
+    DefinitionStatus,
+    Differences,
+    DueReport,
+    Freshness,
+    HistoryEntry,
+    ProgressReport,
+    Rebuilt,
+    Recovery,
+    RunResult,
+)
+
+if TYPE_CHECKING:
+    from airflow_refresh_provider.ports.watch import Watch
+    from airflow_refresh_provider.runner.refreshes import Refreshes
+
+_FOLLOW_SECONDS = 1.0
+_MISSED = "changes that came while it was suspended are applied after the next commit to an input, or by a run by hand"
+
+
+def run(
+    call: Call,
+    name: str,
+    mode: str,
+    on_interrupted: str,
+    if_running: str,
+    force: bool,
+    workers: int,
+    compare_only: bool,
+) -> RunResult | Differences:
+    """One refresh, or only the comparison."""
+    refreshes = call.refreshes()
+    if compare_only:
+        return refreshes.compare_only(name)
+    return refreshes.run(name, _request(mode, on_interrupted, if_running, force, workers))
+
+
+def cascade(
+    call: Call, name: list[str], mode: str, on_interrupted: str, if_running: str, force: bool, workers: int
+) -> CascadeResult:
+    """Refreshes of definitions that feed each other."""
+    return call.refreshes().cascade(name, _request(mode, on_interrupted, if_running, force, workers))
+
+
+def progress(call: Call, name: str, follow: bool) -> ProgressReport:
+    """How far the run in progress is, or the last one; `follow` waits until nobody works on it."""
+    refreshes = call.refreshes()
+    seen: ProgressReport | None = None
+    while follow and _live(refreshes, name):
+        before, seen = seen, refreshes.progress(name)
+        _tell(call.watch, before, seen)
+        refreshes.ports.clock.sleep(_FOLLOW_SECONDS)
+    return refreshes.progress(name)
+
+
+def pause(call: Call, name: str) -> DefinitionStatus:
+    """Let a definition rest."""
+    return call.refreshes().pause(name)
+
+
+def suspend(call: Call, name: str, why: str) -> DefinitionStatus:
+    """Keep refreshes from beginning."""
+    return call.refreshes().suspend(name, why)
+
+
+def resume(call: Call, name: str) -> DefinitionStatus:
+    """Let it go on, and say what becomes of commits that would have begun a refresh meanwhile."""
+    refreshes = call.refreshes()
+    suspended = refreshes.show(name).suspended
+    found = refreshes.resume(name)
+    if suspended and found.definition.refresh.on_change:
+        call.watch.note(_MISSED)
+    return found
+
+
+def history(call: Call, name: str) -> list[HistoryEntry]:
+    """The runs of a definition that ended."""
+    return call.refreshes().history(name)
+
+
+def recover(call: Call, name: str | None) -> list[Recovery]:
+    """Take up interrupted runs, of one definition or of all."""
+    refreshes = call.refreshes()
+    found = refreshes.recover(name)
+    call.tell_if_none(refreshes, found)
+    return found
+
+
+def rebuild_progress(call: Call, name: str) -> Rebuilt:
+    """Restore cursor and progress from the target's log."""
+    return call.refreshes().rebuild_progress(name)
+
+
+def _tell(watch: Watch, before: ProgressReport | None, now: ProgressReport) -> None:
+    """What became of a run between two looks at it; the first finds it as far as it is."""
+    if before is None or (before.stage, before.rows_total) != (now.stage, now.rows_total):
+        watch.stage(now.stage, now.rows_total, now.chunks_total)
+        watch.advance(now.rows_done, now.chunks_done)
+    else:
+        watch.advance(now.rows_done - before.rows_done, now.chunks_done - before.chunks_done)
+
+
+def _request(mode: str, on_interrupted: str, if_running: str, force: bool, workers: int) -> Request:
+    return Request(
+        on_interrupted=OnInterrupted(on_interrupted),
+        if_running=IfRunning(if_running),
+        mode=asked_for(mode),
+        force=force,
+        workers=workers,
+    )
+
+
+def _live(refreshes: Refreshes, name: str) -> bool:
+    run = refreshes.show(name).run
+    return run is not None and run.live
+
+
+def due(call: Call, name: str) -> DueReport:
+    """Whether a refresh is due now."""
+    return call.refreshes().due(name)
+
+
+def freshness(call: Call, name: str | None, why: bool) -> list[Freshness]:
+    """How far targets are behind; `why` tells of each input."""
+    refreshes = call.refreshes()
+    found = refreshes.freshness(name, why=why)
+    call.tell_if_none(refreshes, found)
+    return found

@@ -1,0 +1,1 @@
+"""Definitions: the fields, their checks, and what is wrong with one in words."""

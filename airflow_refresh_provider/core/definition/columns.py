@@ -1,0 +1,155 @@
+"""Columns of results and targets: names, Spark types, and what a difference between the two means.
+
+Types are Spark DDL words as `simpleString` gives them ("bigint", "decimal(15,2)", "struct<a:int>"). Names are compared
+without case, as Spark does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+from airflow_refresh_provider.core.text.stored import Stored
+from airflow_refresh_provider.errors import Invalid, Refused
+
+VNODE = "_vnode"
+ROW_HASH = "_row_hash"
+OP = "_op"
+HIDDEN = (VNODE, ROW_HASH)
+RESERVED = frozenset({VNODE, ROW_HASH, OP})
+
+DOUBTFUL = "?"
+"""In a change set, beside I, U and D: a key without a value, or one of which a window leaves more than one row."""
+
+_QUOTED = re.compile(r"`(?:[^`]|``)*`")
+_UNFIT = re.compile(r"\b(?:map|variant)\b")
+"""Types whose values do not compare."""
+_PADDED = re.compile(r"\bchar\(", re.IGNORECASE)
+
+
+class Column(Stored):
+    """One column: its name as written and its Spark type."""
+
+    name: str
+    type: str
+
+
+Columns = tuple[Column, ...]
+
+
+class SchemaChange(Stored):
+    """How the query's result differs from the target: columns only in the result, only in the target, retyped."""
+
+    added: Columns = ()
+    dropped: Columns = ()
+    retyped: tuple[tuple[Column, Column], ...] = ()
+
+    @property
+    def empty(self) -> bool:
+        """Whether result and target have the same columns."""
+        return not (self.added or self.dropped or self.retyped)
+
+
+def visible(columns: Columns) -> Columns:
+    """The columns a reader of a target is meant to see."""
+    return tuple(c for c in columns if c.name.lower() not in RESERVED)
+
+
+def schema_change(target: Columns, result: Columns) -> SchemaChange:
+    """What has to happen to `target` before it can hold `result`."""
+    old = {c.name.lower(): c for c in visible(target)}
+    new = {c.name.lower(): c for c in result}
+    return SchemaChange(
+        added=tuple(c for k, c in new.items() if k not in old),
+        dropped=tuple(c for k, c in old.items() if k not in new),
+        retyped=tuple((old[k], new[k]) for k in old if k in new and old[k].type != new[k].type),
+    )
+
+
+def check_result(result: Columns, keys: tuple[str, ...]) -> None:
+    """Refuse results that cannot be refreshed: reserved or repeated names, keys missing or unfit. Raises Invalid."""
+    names = [c.name.lower() for c in result]
+    if taken := [c.name for c in result if c.name.lower() in RESERVED]:
+        raise Invalid(
+            "reserved_column",
+            f"the query's result has the reserved column {taken[0]}",
+            next="Give the column another name in the query (AS ...).",
+        )
+    if repeated := sorted({n for n in names if names.count(n) > 1}):
+        raise Invalid(
+            "duplicate_column",
+            f"the query's result has more than one column named {', '.join(repeated)}",
+            next="Give each column of the result its own name (AS ...).",
+        )
+    if missing := [k for k in keys if k.lower() not in names]:
+        raise Invalid(
+            "key_not_in_result",
+            f"keys {', '.join(missing)} are not columns of the query's result ({', '.join(c.name for c in result)})",
+            next="Select the key columns in the query, or correct `keys`.",
+        )
+    wanted = {k.lower() for k in keys}
+    if unfit := [c for c in result if c.name.lower() in wanted and _UNFIT.search(_QUOTED.sub("", c.type))]:
+        column = unfit[0]
+        raise Invalid(
+            "key_type",
+            f"the key {column.name} has the type {column.type}, by which rows cannot be told apart",
+            next="Cast it in the query, such as CAST(... AS STRING), or take other keys.",
+        )
+
+
+def check_partitions(result: Columns, partition_by: tuple[str, ...]) -> None:
+    """Refuse to part a table by bytes: the names of folders are text, and change them. Raises Invalid."""
+    parted = {name.lower() for name in partition_by}
+    if unfit := [c.name for c in result if c.name.lower() in parted and c.type.lower() == "binary"]:
+        raise Invalid(
+            "partition_type",
+            f"the column {unfit[0]}, which the target is partitioned by, is binary",
+            next="Turn it into text in the query, such as with hex(...), or partition by another column.",
+        )
+
+
+def check_named(result: tuple[str, ...] | None, fields: Mapping[str, Iterable[str]]) -> None:
+    """Refuse fields of a definition that name columns which a result of these names does not have. Raises Invalid."""
+    if result is None:
+        return
+    known = {name.lower() for name in result}
+    wrong = [(field, name) for field, names in fields.items() for name in names if name.lower() not in known]
+    if wrong:
+        columns = ", ".join(result)
+        raise Invalid(
+            "key_not_in_result" if wrong[0][0] == "keys" else "definition_invalid",
+            "\n".join(f"{field}: {name} is not a column of the query's result ({columns})" for field, name in wrong),
+            next="Select these columns in the query, or correct the fields.",
+        )
+
+
+def padded(kind: str) -> bool:
+    """Whether a type is or holds text that Spark fills up with blanks when it reads it: CHAR, and not VARCHAR."""
+    return _PADDED.search(_QUOTED.sub("", kind)) is not None
+
+
+def check_padding(columns: tuple[str, ...], target: str) -> None:
+    """Refuse a target some of whose columns are padded: what is read never equals what was written. Raises Refused."""
+    if columns:
+        raise Refused(
+            "padded_column",
+            f"the target {target} has CHAR columns ({', '.join(columns)}), whose values Spark pads when it reads them, "
+            "so that they never equal those of the query",
+            next="Make them text of any length, such as "
+            f"`ALTER TABLE delta.`{target}` ALTER COLUMN {columns[0]} TYPE STRING` in Spark.",
+        )
+
+
+def check_change(change: SchemaChange, target: str, *, add: bool) -> None:
+    """Refuse a schema change that could lose data, or that the definition does not allow. Raises Refused."""
+    parts = [f"column {c.name} ({c.type}) is in the target and no longer in the result" for c in change.dropped]
+    parts += [f"column {old.name} was {old.type} and would become {new.type}" for old, new in change.retyped]
+    if not add:
+        parts += [f"column {c.name} ({c.type}) is new in the result" for c in change.added]
+    if parts:
+        raise Refused(
+            "schema_change",
+            f"the result no longer fits the target {target}: {'; '.join(parts)}",
+            next="Change the query so that it gives the target's columns (CAST, AS), allow new columns with "
+            "on_schema_change, or drop the definition with --delete-target and register it again.",
+        )

@@ -1,0 +1,371 @@
+"""Definitions: what to keep fresh, as a user wrote it and as it is stored.
+
+A definition is complete in itself: it names its places absolutely and holds the text of its query. `build` is how one
+is made from what a user gave; it checks the query too. Loading a stored one checks the fields only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from enum import StrEnum
+from typing import Annotated, Literal, Self
+
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    StrictBool,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+    model_serializer,
+    model_validator,
+)
+
+from airflow_refresh_provider.core.definition.columns import check_named
+from airflow_refresh_provider.core.definition.inputs import Input
+from airflow_refresh_provider.core.definition.locations import TargetLocation
+from airflow_refresh_provider.core.definition.mode import Mode, check_mode, obstacle
+from airflow_refresh_provider.core.definition.names import (
+    ClusterColumnNames,
+    ColumnName,
+    ColumnNames,
+    DefinitionName,
+    InputName,
+    SomeColumnNames,
+    ViewName,
+    backticked,
+    repeated,
+)
+from airflow_refresh_provider.core.definition.problems import invalid, problems
+from airflow_refresh_provider.core.definition.schedule import Schedule, from_text
+from airflow_refresh_provider.core.text.stored import Stored
+from airflow_refresh_provider.errors import Invalid
+
+MAX_VNODES = 1024
+
+
+class Layout(StrEnum):
+    """How a target is laid out."""
+
+    PLAIN = "plain"
+    VNODE = "vnode"
+
+
+class Visibility(StrEnum):
+    """What readers of the target see while it is refreshed."""
+
+    WHOLE = "whole"
+    LIVE = "live"
+
+
+class Deletes(StrEnum):
+    """What happens to rows that are no longer in the query's result."""
+
+    APPLY = "apply"
+    IGNORE = "ignore"
+
+
+class OnDuplicate(StrEnum):
+    """What happens when a key occurs more than once in the query's result."""
+
+    ERROR = "error"
+    LATEST = "latest"
+
+
+class OnAdded(StrEnum):
+    """What happens when the query's result has a new column."""
+
+    ADD = "add"
+    REFUSE = "refuse"
+
+
+class OnSchemaChange(Stored):
+    """What a refresh does when the columns of the query's result are no longer those of the target."""
+
+    added: OnAdded = Field(default=OnAdded.ADD, description="A new column: `add` it to the target, or `refuse`.")
+    dropped: Literal["refuse"] = Field(default="refuse", description="A column gone from the result: `refuse`.")
+    retyped: Literal["refuse"] = Field(default="refuse", description="A column of another type: `refuse`.")
+
+
+Count = Annotated[int, Field(strict=True, ge=1)]
+
+
+class Chunking(Stored):
+    """How large commits are, in changed rows."""
+
+    one_commit_up_to: Count = Field(
+        default=5_000_000,
+        description="Up to this many changed rows are one commit, if visibility is `whole`; "
+        "of the rows that fill an empty table four times as many.",
+    )
+    chunk_rows: Count = Field(default=1_000_000, description="About how many changed rows a chunk has otherwise.")
+
+
+class ColumnChoice(Stored):
+    """Which columns of the one input are taken: the named ones, or all but the named ones."""
+
+    include: SomeColumnNames | None = Field(default=None, description="Only these columns, in this order.")
+    exclude: SomeColumnNames | None = Field(default=None, description="All columns but these.")
+
+    @model_validator(mode="after")
+    def _one_of_them(self) -> Self:
+        if (self.include is None) == (self.exclude is None):
+            raise ValueError("must have either include or exclude")
+        return self
+
+
+def _vnodes(value: object, handler: ValidatorFunctionWrapHandler) -> object:
+    try:
+        return handler(value)
+    except ValidationError:
+        raise ValueError(f"must be auto or a whole number from 1 to {MAX_VNODES}") from None
+
+
+def _inputs(inputs: dict[str, Input]) -> dict[str, Input]:
+    if again := repeated(inputs):
+        raise ValueError(f"names {', '.join(again)} more than once (case does not count): rename one")
+    return inputs
+
+
+def _query(query: str) -> str:
+    if not query.strip():
+        raise ValueError("must not be empty: write a SELECT over the inputs")
+    return query.rstrip()
+
+
+class Definition(Stored):
+    """One target to keep fresh."""
+
+    model_config = ConfigDict(validate_by_name=True, validate_by_alias=True, serialize_by_alias=True)
+
+    name: DefinitionName = Field(description="What it is called: lower-case words joined by dots.")
+    target: TargetLocation = Field(description="Where the Delta table is kept: an absolute path or a URI.")
+    query: Annotated[str, AfterValidator(_query)] | None = Field(
+        default=None, description="One Spark SQL SELECT over the names of the inputs."
+    )
+    from_: InputName | None = Field(
+        default=None, alias="from", description="Instead of a query: the one input to copy."
+    )
+    columns: ColumnChoice | None = Field(default=None, description="With `from`: which columns are taken, default all.")
+    inputs: Annotated[dict[InputName, Input], Field(min_length=1), AfterValidator(_inputs)] = Field(
+        description="What the query reads, by name."
+    )
+    keys: SomeColumnNames = Field(description="Columns of the result that identify a row: never NULL, unique together.")
+    mode: Mode = Field(
+        default=Mode.FULL,
+        description="`full`: each refresh evaluates the whole query. `incremental`: it reads only what has changed in "
+        "the input; for a query that takes each row of one input by itself. `auto`: incremental where possible.",
+    )
+    refresh: Annotated[Schedule, BeforeValidator(from_text, json_schema_input_type=Literal["manual"] | Schedule)] = (
+        Field(default=Schedule(), description="When it is refreshed by itself; `manual`, the default, means never.")
+    )
+    layout: Layout = Field(
+        default=Layout.PLAIN,
+        description="`plain`: exactly the columns of the query. `vnode`: for very large tables; partitioned by a "
+        "hidden `_vnode`, units commit side by side.",
+    )
+    vnodes: Annotated[
+        Literal["auto"] | Annotated[int, Field(strict=True, ge=1, le=MAX_VNODES)], WrapValidator(_vnodes)
+    ] = Field(
+        default="auto",
+        description=f"How finely work is cut, 1 to {MAX_VNODES}; with layout `vnode` fixed for the table's life.",
+    )
+    partition_by: ColumnNames = Field(
+        default=(),
+        description="Partition columns, none of them binary; layout `plain` only. Empty text in one is NULL.",
+    )
+    cluster_by: ClusterColumnNames = Field(
+        default=(), description="Clustering columns, at most four; layout `plain` only."
+    )
+    visibility: Visibility = Field(
+        default=Visibility.WHOLE,
+        description="`whole`: readers see whole refreshes (the target itself if the change fits one commit, else the "
+        "published version). `live`: chunks show as they land.",
+    )
+    view: ViewName | None = Field(
+        default=None,
+        description="A catalog view that always reads the published version. Those of the embedded server, whose "
+        "catalog lives as long as it does, are made again by the next refresh that has something to do.",
+    )
+    chunking: Chunking = Field(default=Chunking(), description="How large commits are, in changed rows.")
+    deletes: Deletes = Field(
+        default=Deletes.APPLY, description="Rows that left the result: `apply` deletes them, `ignore` keeps them."
+    )
+    on_duplicate: OnDuplicate = Field(
+        default=OnDuplicate.ERROR, description="A key that occurs twice: `error`, or `latest` keeps its newest row."
+    )
+    latest_by: ColumnName | None = Field(
+        default=None, description="With `on_duplicate: latest`: the column that says which row is newest."
+    )
+    on_schema_change: OnSchemaChange = Field(
+        default=OnSchemaChange(), description="What to do when the columns of the result change."
+    )
+    max_delete_ratio: Annotated[float, Field(strict=True, ge=0, le=1)] = Field(
+        default=0.5, description="Share of a non-empty target that a run may delete without `--force`, 0 to 1."
+    )
+    adopt: StrictBool = Field(default=False, description="Take over an existing table that was not made here.")
+    deletion_vectors: StrictBool = Field(
+        default=True,
+        description="`false` for readers that know no deletion vectors. An adopted table keeps its own setting unless "
+        "this is given.",
+    )
+    single_writer: StrictBool = Field(
+        default=False,
+        description="Declares that one Spark driver only ever writes the target; needed on plain S3, where commits of "
+        "two drivers can overwrite each other.",
+    )
+    owner: str | None = Field(default=None, description="Whom to ask.")
+    description: str | None = Field(default=None, description="What it is for.")
+    tags: tuple[str, ...] = Field(default=(), description="Words to find it by.")
+
+    @classmethod
+    def build(cls, **fields: object) -> Definition:
+        """A definition from what a user gave, its query checked. Raises Invalid with everything that is wrong."""
+        definition = cls.unchecked(**fields)
+        definition.check_query()
+        return definition
+
+    @classmethod
+    def unchecked(cls, **fields: object) -> Definition:
+        """As `build`, but that the query is only looked at when something else is wrong."""
+        try:
+            return cls.model_validate(fields)
+        except ValidationError as error:
+            raise invalid([*problems(error, _known_fields()), *_wrong_query(error, fields)]) from None
+
+    def check_query(self) -> None:
+        """Refuse a query that cannot be refreshed, or not so. Raises Invalid with the position of what is wrong."""
+        # The SQL parser takes a third of a second to import; loading stored definitions does without it.
+        from airflow_refresh_provider.core.query.query import analyse
+
+        query = analyse(self.query_text, tuple(self.inputs))
+        check_named(query.columns, self.result_columns)
+        check_mode(self.mode, obstacle(query, self.latest_by))
+
+    @property
+    def query_text(self) -> str:
+        """The query, or the one that `from` stands for."""
+        if self.query is not None:
+            return self.query
+        assert self.from_ is not None
+        return f"SELECT {_selection(self.columns)} FROM {backticked(self.from_)}"
+
+    @property
+    def result_columns(self) -> dict[str, tuple[str, ...]]:
+        """The columns of the result that fields name, by field."""
+        latest = (self.latest_by,) if self.latest_by else ()
+        return {
+            "keys": self.keys,
+            "latest_by": latest,
+            "partition_by": self.partition_by,
+            "cluster_by": self.cluster_by,
+        }
+
+    @property
+    def hash(self) -> str:
+        """A hash over exactly what decides the result or its layout; a run is only resumed under the same one."""
+        facts = {
+            "target": self.target,
+            "query": self.query_text,
+            "inputs": {name: given.model_dump(mode="json", exclude=_NOT_READ) for name, given in self.inputs.items()},
+            **{field: getattr(self, field) for field in _HASHED},
+        }
+        canonical = json.dumps(facts, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        return "sha256:" + hashlib.sha256(canonical.encode()).hexdigest()
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        found = [*_query_problems(self), *_layout_problems(self), *_row_problems(self)]
+        if found:
+            raise ValueError("\n".join(found))
+        return self
+
+    @model_serializer(mode="wrap")
+    def _as_given(self, handler: SerializerFunctionWrapHandler) -> dict[str, object]:
+        """Adoption asks whether `deletion_vectors` was given; writing its default down would answer yes for ever."""
+        dumped: dict[str, object] = handler(self)
+        if "deletion_vectors" not in self.model_fields_set:
+            dumped.pop("deletion_vectors", None)
+        return dumped
+
+
+_NOT_READ = {"trigger", "ignore_changes"}
+"""What decides when an input is looked at, not what is read of it."""
+
+_HASHED = ("keys", "layout", "vnodes", "partition_by", "cluster_by", "deletes", "on_duplicate", "latest_by")
+
+
+def parts() -> dict[str, type[Stored]]:
+    """The models a definition is made of, by the field they stand under; the definition itself under ''."""
+    return {
+        "": Definition,
+        "inputs": Input,
+        "columns": ColumnChoice,
+        "refresh": Schedule,
+        "chunking": Chunking,
+        "on_schema_change": OnSchemaChange,
+    }
+
+
+def _wrong_query(error: ValidationError, fields: dict[str, object]) -> list[str]:
+    """What is wrong with a query beside other fields, as far as that can be told, so that all is told at once."""
+    from airflow_refresh_provider.core.query.query import analyse
+
+    query, inputs = fields.get("query"), fields.get("inputs")
+    faulty = {str(details["loc"][0]) for details in error.errors() if details["loc"]}
+    if faulty & {"query", "inputs"} or not isinstance(query, str) or not isinstance(inputs, dict):
+        return []
+    try:
+        analyse(query, tuple(inputs))
+    except Invalid as found:
+        return [found.message]
+    return []
+
+
+def _known_fields() -> dict[str, tuple[str, ...]]:
+    known = {place: tuple(f.alias or n for n, f in model.model_fields.items()) for place, model in parts().items()}
+    return known | {"": (*known[""], "query_file")}
+
+
+def _selection(columns: ColumnChoice | None) -> str:
+    if columns is None:
+        return "*"
+    named = ", ".join(backticked(c) for c in columns.include or columns.exclude or ())
+    return named if columns.include else f"* EXCEPT ({named})"
+
+
+def _query_problems(d: Definition) -> list[str]:
+    found = []
+    if (d.query is None) == (d.from_ is None):
+        found.append("give exactly one of query, query_file and from")
+    if d.columns is not None and d.from_ is None:
+        found.append("columns goes with from: select the columns in the query instead")
+    if d.from_ is not None and d.from_.lower() not in (name.lower() for name in d.inputs):
+        found.append(f"from: {d.from_} is not among the inputs {', '.join(d.inputs)}")
+    reading_itself = [name for name, given in d.inputs.items() if given.path == d.target]
+    if reading_itself:
+        found.append(f"inputs.{reading_itself[0]}: is the target itself, so its content would never settle")
+    if d.refresh.on_change and not any(i.trigger and not i.ignore_changes for i in d.inputs.values()):
+        found.append("refresh.on_change: needs an input whose changes may begin a refresh (trigger: true)")
+    return found
+
+
+def _layout_problems(d: Definition) -> list[str]:
+    found = []
+    if d.partition_by and d.cluster_by:
+        found.append("give partition_by or cluster_by, a table cannot have both")
+    if d.layout is Layout.VNODE and (d.partition_by or d.cluster_by):
+        found.append("partition_by and cluster_by need layout plain: layout vnode has its own partitions")
+    return found
+
+
+def _row_problems(d: Definition) -> list[str]:
+    if d.on_duplicate is OnDuplicate.LATEST and d.latest_by is None:
+        return ["on_duplicate: latest needs latest_by, the column that says which row is newest"]
+    if d.on_duplicate is OnDuplicate.ERROR and d.latest_by is not None:
+        return ["latest_by needs on_duplicate: latest"]
+    return []

@@ -1,0 +1,126 @@
+"""Inputs: the tables and files a query reads, and the variables in their places.
+
+`${NAME}` stands for a value of the environment of whoever runs the refresh. It is kept as written in everything that is
+stored, and only filled in at the moment of use, so its value is never stored.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from enum import StrEnum
+
+from pydantic import Field, StrictBool, field_validator
+from pydantic_core import PydanticCustomError
+
+from airflow_refresh_provider.core.definition.locations import InputLocation, normalised
+from airflow_refresh_provider.core.text.stored import Stored
+from airflow_refresh_provider.errors import Invalid
+
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_BROKEN_VARIABLE = re.compile(r"\$\{(?![A-Za-z_][A-Za-z0-9_]*\})")
+_SECRET = re.compile(
+    r"password|passwd|secret|token|credential|access_?key|account_?key|api_?key|private_?key|(^|_)sas(_|$)"
+)
+
+_PINNED = frozenset(
+    {
+        "path", "paths", "versionasof", "timestampasof", "readchangefeed", "readchangedata", "pathglobfilter",
+        "recursivefilelookup", "modifiedbefore", "modifiedafter", "ignorecorruptfiles", "ignoremissingfiles",
+    }
+)  # fmt: skip
+
+
+class Format(StrEnum):
+    """How an input is stored."""
+
+    DELTA = "delta"
+    PARQUET = "parquet"
+
+
+class Input(Stored):
+    """One input. A Delta table is pinned by its version, parquet files by their list."""
+
+    path: InputLocation = Field(
+        description="Where it is: a Delta table, or a parquet file or a folder of them. May have `${NAME}` in it."
+    )
+    format: Format = Field(default=Format.DELTA, description="`delta` or `parquet`.")
+    options: dict[str, str] = Field(
+        default={},
+        description="Options of Spark's reader, but none that decides which rows are read; a secret only as `${NAME}`.",
+        json_schema_extra={"additionalProperties": {"type": ["string", "boolean", "number"]}},
+    )
+
+    trigger: StrictBool = Field(default=True, description="Whether changes of it may begin a refresh.")
+    ignore_changes: StrictBool = Field(
+        default=False, description="Whether changes of it are not looked for at all; they come with the next refresh."
+    )
+
+    @field_validator("path")
+    @classmethod
+    def _well_formed(cls, path: str) -> str:
+        return _check_variables(path)
+
+    @field_validator("options", mode="before")
+    @classmethod
+    def _as_text(cls, options: object) -> object:
+        """YAML reads `true` and `10` as they look; Spark's options are text."""
+        if not isinstance(options, dict):
+            return options
+        return {k: _option_text(v) for k, v in options.items()}
+
+    @field_validator("options")
+    @classmethod
+    def _harmless(cls, options: dict[str, str]) -> dict[str, str]:
+        for key, value in options.items():
+            plain = re.sub(r"[.-]", "_", key.lower())
+            if plain in _PINNED:
+                raise PydanticCustomError(
+                    "pinned", "{key} would change which rows are read: leave it out, pins decide", {"key": key}
+                )
+            if _SECRET.search(plain) and not _VARIABLE.fullmatch(value):
+                raise PydanticCustomError(
+                    "credentials",
+                    "{key} must not hold a secret: write ${NAME} and set NAME where it runs",
+                    {"key": key},
+                )
+            _check_variables(value)
+        return options
+
+    def expanded(self, environment: Mapping[str, str]) -> Input:
+        """The input with its variables filled in, for use and never for storage. Raises Invalid."""
+        path = expand(self.path, environment)
+        try:
+            place = normalised(path)
+        except ValueError as error:
+            raise Invalid(
+                "input_place",
+                f"the input path {self.path} with its variables filled in {error}",
+                next="Correct the environment variables it names.",
+            ) from None
+        options = {k: expand(v, environment) for k, v in self.options.items()}
+        return self.model_copy(update={"path": place, "options": options})
+
+
+def expand(text: str, environment: Mapping[str, str]) -> str:
+    """Fill in `${NAME}`. Values are not searched for further variables. Raises Invalid for a name that is not set."""
+    missing = sorted({name for name in _VARIABLE.findall(text) if name not in environment})
+    if missing:
+        raise Invalid(
+            "variable_missing",
+            f"{text} needs the environment variable {', '.join(missing)}, which is not set",
+            next=f"Set {', '.join(missing)} where the refresh runs.",
+        )
+    return _VARIABLE.sub(lambda found: environment[found[1]], text)
+
+
+def _check_variables(text: str) -> str:
+    if _BROKEN_VARIABLE.search(text):
+        raise ValueError("has a malformed variable: write ${NAME} with letters, digits and underscores")
+    return text
+
+
+def _option_text(value: object) -> object:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if isinstance(value, int | float) else value

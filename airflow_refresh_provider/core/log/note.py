@@ -1,0 +1,88 @@
+"""Notes: what each commit of ours says about itself, in the userMetadata of the target's log.
+
+Notes are for people and for rebuilding indexes; whether a chunk is in is decided by markers alone. The note of a seal,
+or of a chunk that seals its run, is the exception: it has what a crash between seal and bookkeeping must not lose.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import StrEnum
+
+from pydantic import ValidationError
+
+from airflow_refresh_provider.core.changes.history import Windows
+from airflow_refresh_provider.core.changes.pins import Digests
+from airflow_refresh_provider.core.plan.plan import ChangeCounts
+from airflow_refresh_provider.core.text.stored import Stored
+
+FORMAT = 1
+
+
+class NoteKind(StrEnum):
+    """What a commit of ours is for."""
+
+    CHUNK = "chunk"
+    FENCE = "fence"
+    SEAL = "seal"
+
+
+class Sealing(Stored):
+    """What the only chunk of a round says so that it seals its run; `seal` has the rule.
+
+    `base` is the version that the round was compared with, `growth` by how many rows the table is to grow.
+    """
+
+    base: int
+    growth: int | None = None
+
+
+class Cursor(Stored):
+    """What has to be known of a refresh, beside its input versions, for the next one to go on from it.
+
+    `tables`: Delta input -> the id of the table that was read. `clocked`: the query reads the clock. `at`: when the
+    refresh was complete.
+    """
+
+    definition_hash: str
+    tables: dict[str, str]
+    clocked: bool
+    at: datetime
+
+
+class Note(Stored):
+    """The note of one commit.
+
+    `published_version` stands in seals only, `unit` and `chunk` not in seals, `cursor` in what seals a run; `by_vnode`
+    has the planned rows of a chunk, `hash_high` where it ends inside a vnode, `windows` what an incremental run reads.
+    """
+
+    format: int = FORMAT
+    kind: NoteKind
+    definition: str
+    run: str
+    generation: int
+    unit: int | None = None
+    chunk: int | None = None
+    way: str | None = None
+    by_vnode: dict[int, ChangeCounts] = {}
+    hash_high: int | None = None
+    inputs: Digests = {}
+    windows: Windows = {}
+    published_version: int | None = None
+    seals: Sealing | None = None
+    cursor: Cursor | None = None
+
+    def text(self) -> str:
+        """The JSON that goes into the commit."""
+        return self.model_dump_json(exclude_none=True, exclude_defaults=False)
+
+
+def read_note(text: str | None) -> Note | None:
+    """The note in a commit's userMetadata, None when there is none of ours."""
+    if not text:
+        return None
+    try:
+        return Note.model_validate_json(text)
+    except ValidationError:
+        return None

@@ -1,0 +1,70 @@
+"""How a load goes about it: straight into an empty target, from rows staged in splits, or compared at once.
+
+A first load has nothing to compare with, so it may skip staging: the whole query as one commit when it is small
+enough, else one commit per split of the input's files. A comparison reads the query directly, unless the one input
+is so large that losing the job would hurt more than staging its rows first.
+"""
+
+from __future__ import annotations
+
+from airflow_refresh_provider.core.definition.definition import Chunking, Layout, Visibility
+from airflow_refresh_provider.core.plan.chunking import Limits, split_files
+from airflow_refresh_provider.core.plan.plan import MAX_SLOTS, Split
+from airflow_refresh_provider.core.plan.ways import LITERAL_KEYS, REWRITE_TABLE_SHARE
+from airflow_refresh_provider.core.text.stored import Stored
+
+STAGE_ROWS_BEYOND = 20
+"""Rows are staged in splits when an input has more than this many times the rows of one commit."""
+
+_DIRECT = 4
+"""A first load only adds rows: it brings about so many of them in while a merge brings in one."""
+
+Files = tuple[tuple[str, int], ...]
+
+
+class Splittable(Stored):
+    """The one input of a row-wise query: its plain files and about how many rows it has."""
+
+    files: Files
+    rows: int
+
+
+def limits(chunking: Chunking, visibility: Visibility, layout: Layout) -> Limits:
+    """What one commit may change, how large chunks are, and how many units may run side by side."""
+    whole = visibility is Visibility.WHOLE
+    return Limits(
+        one_commit=chunking.one_commit_up_to if whole else chunking.chunk_rows,
+        chunk_rows=chunking.chunk_rows,
+        units=MAX_SLOTS if layout is Layout.VNODE else 1,
+    )
+
+
+def direct_splits(
+    rows: int, chunking: Chunking, visibility: Visibility, input: Splittable | None
+) -> tuple[Split | None, ...] | None:
+    """The commits of a first load straight from the query: (None,) is the whole query in one, None is not possible."""
+    if rows == 0:
+        return ()
+    whole = visibility is Visibility.WHOLE
+    if rows <= (_DIRECT * chunking.one_commit_up_to if whole else chunking.chunk_rows):
+        return (None,)
+    if input is None or len(input.files) < 2:
+        return None
+    return split_files(input.files, -(-rows // chunking.chunk_rows))
+
+
+def rewritten_from(rows: int | None, allowed: Limits) -> int | None:
+    """How many rows have to differ for a table of so many to be written anew from its query; None = it never is.
+
+    A large table is not: such a commit has no parts that survive a crash.
+    """
+    if not rows or rows > STAGE_ROWS_BEYOND * allowed.one_commit:
+        return None
+    return max(LITERAL_KEYS + 1, round(REWRITE_TABLE_SHARE * rows))
+
+
+def row_splits(allowed: Limits, input: Splittable | None) -> tuple[Split, ...]:
+    """The splits in which rows are staged before they are compared; none when they are compared at once."""
+    if input is None or len(input.files) < 2 or input.rows <= STAGE_ROWS_BEYOND * allowed.one_commit:
+        return ()
+    return split_files(input.files, -(-input.rows // allowed.one_commit))

@@ -1,0 +1,191 @@
+"""Plans: everything a run fixes before the first side effect that needs it.
+
+A `Plan` is stored when a run starts, and completed once the target is known to exist. `Frozen` is stored when staging
+is complete; its rounds list every chunk. Nothing here is ever taken back inside a run: a round can be
+added, and a mass delete accepted.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import StrEnum
+
+from airflow_refresh_provider.core.changes.history import Windows
+from airflow_refresh_provider.core.changes.pins import VersionVector
+from airflow_refresh_provider.core.definition.columns import Columns
+from airflow_refresh_provider.core.text.stored import Stored
+
+MAX_SLOTS = 32
+"""Slots a target ever uses; few, because Delta keeps at most 100 appIds in its quick checksum."""
+
+
+class Way(StrEnum):
+    """How the rows of one chunk get into the target; `ways` has the rule that picks one."""
+
+    APPEND = "append"  # into a table that was empty when compared
+    KEYED_REPLACE = "keyed_replace"  # overwrite exactly the changed keys, named as literals
+    REPLACE_ON = "replace_on"  # overwrite the rows whose keys match; no deletes
+    MERGE = "merge"
+    REPLACE_VNODES = "replace_vnodes"  # overwrite whole vnodes
+    REPLACE_TABLE = "replace_table"  # overwrite the whole table with what it has and what has changed
+    REWRITE = "rewrite"  # overwrite the whole table with the query's result
+
+
+class Target(Stored):
+    """The target as it is known after it was made ready: its identity never changes inside a run.
+
+    `columns` are all columns in table order, hidden ones included; `vnodes` is the granularity of this run (of the
+    table's life in layout vnode). `partition_by` are the columns that its folders stand for.
+    """
+
+    location: str
+    table_id: str
+    columns: Columns
+    vnodes: int
+    deletion_vectors: bool
+    partition_by: tuple[str, ...] = ()
+
+
+class Split(Stored):
+    """A part of a row-wise load: some files of the one input, by their full paths. Numbers count from 1."""
+
+    number: int
+    files: tuple[str, ...]
+
+
+class Plan(Stored):
+    """What a run was started with. `moment` is what clock functions of the query give, `query` has it bound.
+
+    `force`: a mass delete is accepted, by whoever started the run or took it over before it was frozen.
+    `windows` are what an incremental run reads of its inputs, none when it reads everything; `scope` says why.
+    """
+
+    pins: VersionVector
+    moment: datetime
+    query: str
+    staging: str
+    force: bool = False
+    windows: Windows = {}
+    scope: str | None = None
+    target: Target | None = None
+    row_splits: tuple[Split, ...] = ()
+
+
+class ChangeCounts(Stored):
+    """Rows by what happens to them."""
+
+    inserted: int = 0
+    updated: int = 0
+    deleted: int = 0
+
+    @property
+    def total(self) -> int:
+        """Rows that change."""
+        return self.inserted + self.updated + self.deleted
+
+    @property
+    def net(self) -> int:
+        """By how many rows the target grows."""
+        return self.inserted - self.deleted
+
+    def __add__(self, other: ChangeCounts) -> ChangeCounts:
+        return ChangeCounts(
+            inserted=self.inserted + other.inserted,
+            updated=self.updated + other.updated,
+            deleted=self.deleted + other.deleted,
+        )
+
+
+class HashRange(Stored):
+    """Keys whose 64-bit hash lies in [low, high], both signed and included."""
+
+    low: int
+    high: int
+
+
+class Chunk(Stored):
+    """What one commit covers: some vnodes, or a hash range of one, or one split of a direct load.
+
+    Numbers grow within a slot over all rounds of a run. `by_vnode` comes from the frozen change set; it is empty for
+    a direct load, whose rows are counted in the commit.
+    """
+
+    number: int
+    way: Way
+    by_vnode: dict[int, ChangeCounts] = {}
+    keys: HashRange | None = None
+    split: Split | None = None
+
+    @property
+    def vnodes(self) -> tuple[int, ...]:
+        """The vnodes covered, in order."""
+        return tuple(sorted(self.by_vnode))
+
+    @property
+    def counts(self) -> ChangeCounts:
+        """Rows that change, all vnodes together."""
+        return sum(self.by_vnode.values(), ChangeCounts())
+
+
+class Unit(Stored):
+    """Chunks that follow each other; its index is its slot."""
+
+    slot: int
+    chunks: tuple[Chunk, ...]
+
+
+class StagedTable(Stored):
+    """A staged Delta table at the version that holds all of it."""
+
+    location: str
+    version: int
+
+
+class Round(Stored):
+    """One comparison with the target at version `base`, and the chunks that follow from it.
+
+    `changes` is the staged change set, None for a direct load of the query. `compared`: it was found by looking at the
+    target, so its counts are exact; a window only tells what has happened to the input.
+    """
+
+    base: int
+    changes: StagedTable | None
+    compared: bool = True
+    units: tuple[Unit, ...]
+
+    @property
+    def reads_inputs(self) -> bool:
+        """Whether its chunks run the query, instead of taking staged changes."""
+        return self.changes is None or any(c.way is Way.REWRITE for u in self.units for c in u.chunks)
+
+
+class Frozen(Stored):
+    """What will be merged. `source_rows` are the rows of the query's result, `unchanged` those already right.
+
+    `fell_back`: why a run that was to read windows has compared everything instead.
+    """
+
+    rounds: tuple[Round, ...]
+    source_rows: int
+    unchanged: int
+    fell_back: str | None = None
+
+    @property
+    def first_base(self) -> int:
+        """The target's version before anything of this run was applied."""
+        return self.rounds[0].base
+
+    @property
+    def current(self) -> Round:
+        """The newest round."""
+        return self.rounds[-1]
+
+    @property
+    def slots(self) -> tuple[int, ...]:
+        """Every slot the run may have written with, in order."""
+        return tuple(sorted({u.slot for r in self.rounds for u in r.units}))
+
+    def counts(self) -> ChangeCounts:
+        """Rows of all planned chunks, direct loads left out."""
+        chunks = (c for r in self.rounds for u in r.units for c in u.chunks)
+        return sum((c.counts for c in chunks), ChangeCounts())

@@ -1,0 +1,75 @@
+"""Policies on the data of a refresh: keys that do not identify rows, and deletes beyond what was allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from airflow_refresh_provider.core.text.wording import counted
+from airflow_refresh_provider.errors import Failed, Refused
+
+KEY_ERRORS = frozenset({"null_key", "duplicate_key"})
+"""Codes of what is wrong with the keys of a result, whatever the target holds."""
+HOPELESS = frozenset({"input_missing", "input_unreadable", "bad_value", "target_changed"})
+"""Codes of what cannot be read any more, not be computed, or no longer fits: a run will never come to its end."""
+SURROUNDINGS = frozenset({"disk_full", "storage_denied"})
+"""Codes of what is wrong around a run, which goes on as it is once that is mended."""
+TARGET_ERRORS = frozenset({"duplicate_target_key", "null_target_key", "misplaced_target_rows"})
+"""Codes of what no refresh publishes."""
+
+
+def check_keys(
+    rows_with_null: int,
+    duplicates: int,
+    null_examples: tuple[str, ...],
+    examples: tuple[str, ...],
+    left: str = "The target was not changed.",
+) -> None:
+    """Refuse a result whose keys are NULL or not unique. Raises Failed with counts and examples."""
+    if rows_with_null:
+        raise Failed(
+            "null_key",
+            f"the query's result has {counted(rows_with_null, 'row')} with NULL in the key{_such_as(null_examples)}",
+            left=left,
+            next="Filter such rows out in the query, or choose keys that are never NULL.",
+        )
+    if duplicates:
+        raise Failed(
+            "duplicate_key",
+            f"the query's result has more than one row for {counted(duplicates, 'key')}{_such_as(examples)}",
+            left=left,
+            next="Make the keys unique in the query, add key columns, or set on_duplicate: latest with latest_by.",
+        )
+
+
+def by_others(error: Failed, location: str, published: int, versions: Sequence[int]) -> Failed:
+    """An error about rows that no refresh has published, with who has, and the other way to be rid of them."""
+    return Failed(
+        error.code,
+        f"{error.message}; somebody else has written the target since version {published} was published: "
+        f"{versions_told(versions)}",
+        left=error.left,
+        next=f"{error.next} Or take back all that others have written: "
+        f"`RESTORE TABLE delta.`{location}` TO VERSION AS OF {published}` in Spark.",
+    )
+
+
+def versions_told(versions: Sequence[int]) -> str:
+    """Versions of a table for people, however many there are."""
+    return f"version {versions[0]}" if len(versions) == 1 else f"versions {versions[0]} to {versions[-1]}"
+
+
+def check_deletes(deleted: int, target_rows: int, allowed: float, *, force: bool) -> None:
+    """Refuse a change set that deletes too much of a target that has rows. Raises Refused."""
+    if force or not target_rows or deleted <= allowed * target_rows:
+        return
+    raise Refused(
+        "mass_delete",
+        f"the refresh would delete {deleted} of {target_rows} rows ({deleted / target_rows:.0%}), "
+        f"more than max_delete_ratio {allowed:g} allows",
+        left="The target was not changed.",
+        next="Check the inputs. If the deletes are meant, run again with `force` or raise max_delete_ratio.",
+    )
+
+
+def _such_as(examples: tuple[str, ...]) -> str:
+    return f", such as {'; '.join(examples)}" if examples else ""

@@ -1,0 +1,1 @@
+"""A query as text: parsed once, and what is known about it as data."""

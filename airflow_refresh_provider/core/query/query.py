@@ -1,0 +1,74 @@
+"""A query as text: what is known about it, and its clock functions bound to one moment.
+
+The text is never written anew. Binding replaces exactly the characters of each clock function by a typed literal;
+strings, comments, quoted names and everything else stay as they were. So every place of the bound query has one in the
+query as it was written.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from datetime import UTC, datetime
+
+from airflow_refresh_provider.core.query.facts import CLOCK_CALLS, QueryFacts
+from airflow_refresh_provider.core.text.wording import offset_of, place_of
+
+_CLOCK = re.compile(rf"\b({'|'.join(sorted(CLOCK_CALLS))})\b", re.IGNORECASE)
+
+
+def analyse(query: str, input_names: Collection[str]) -> QueryFacts:
+    """Check that a query is one repeatable SELECT over exactly these inputs. Raises Invalid with the position."""
+    # The SQL parser takes a third of a second to import, and most commands never look into a query.
+    from airflow_refresh_provider.core.query.analysis import facts_of
+
+    return facts_of(query, input_names)
+
+
+def may_read_clock(query: str) -> bool:
+    """False when the query certainly reads no clock; found without parsing it."""
+    return _CLOCK.search(query) is not None
+
+
+def bind_clock(query: str, facts: QueryFacts, moment: datetime) -> str:
+    """The query with each clock function replaced by what it gives at `moment`, which has a time zone."""
+    utc = moment.astimezone(UTC)
+    bound: list[str] = []
+    done = 0
+    for span in facts.clock_spans:
+        bound += (query[done : span.start], _literal(span.function, utc))
+        done = span.end
+    return "".join((*bound, query[done:]))
+
+
+def written_place(query: str, facts: QueryFacts, moment: datetime, place: tuple[int, int]) -> tuple[int, int]:
+    """Where line and column of the query that `bind_clock` gives are in the query itself.
+
+    What lies within a literal is where the clock function begins.
+    """
+    offset = offset_of(bind_clock(query, facts, moment), place)
+    utc = moment.astimezone(UTC)
+    for span in facts.clock_spans:
+        # Everything before this span has been taken back: up to here both texts are the same.
+        size = len(_literal(span.function, utc))
+        if offset < span.start + size:
+            return place_of(query, min(offset, span.start))
+        offset += span.end - span.start - size
+    return place_of(query, offset)
+
+
+def _literal(function: str, moment: datetime) -> str:
+    wall = moment.strftime("%H:%M:%S.%f")
+    match function:
+        case "current_date" | "curdate":
+            return f"DATE'{moment:%Y-%m-%d}'"
+        case "current_timestamp" | "now":
+            return f"TIMESTAMP'{moment:%Y-%m-%d} {wall}+00:00'"
+        case "localtimestamp":
+            return f"TIMESTAMP_NTZ'{moment:%Y-%m-%d} {wall}'"
+        case "current_time":
+            return f"TIME'{wall}'"
+        case "unix_timestamp":
+            return f"{int(moment.timestamp())}L"
+        case _:
+            raise AssertionError(f"no literal for {function}")

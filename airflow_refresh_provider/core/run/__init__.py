@@ -1,0 +1,1 @@
+"""Runs: the stored record, its states, owners, requests and results."""

@@ -1,0 +1,141 @@
+"""The stored record of a definition: its state, its counter, the run in progress, and what is published.
+
+One record is one row of the state table; every transition writes the whole of it. Who may write is decided by
+generations: one counter per definition, drawn anew by every start, take-over, adoption and unit claim. A generation
+belongs to one run only.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from airflow_refresh_provider.core.changes.history import Windows
+from airflow_refresh_provider.core.changes.pins import VersionVector
+from airflow_refresh_provider.core.definition.definition import Definition
+from airflow_refresh_provider.core.plan.plan import ChangeCounts, Frozen, Plan
+from airflow_refresh_provider.core.run.lifecycle import Event, State, advance
+from airflow_refresh_provider.core.run.owner import PARKED_FOR, Owner
+from airflow_refresh_provider.core.text.stored import Stored
+
+
+class Claim(Stored):
+    """One unit in the hands of one owner. `session` is the Spark session it may use, recorded before it is opened."""
+
+    generation: int
+    owner: Owner
+    session: str
+
+
+class Lease(Stored):
+    """Who holds the run as a whole. Without an owner it is free, with a deadline it is parked for its own tasks."""
+
+    generation: int
+    owner: Owner | None
+    session: str | None
+    taken_at: datetime
+    parked_until: datetime | None = None
+
+    def parked(self, now: datetime) -> Lease:
+        """The lease in nobody's hands, kept for the run's own tasks."""
+        return self.model_copy(update={"owner": None, "session": None, "parked_until": now + PARKED_FOR})
+
+    def parked_longer(self, now: datetime) -> Lease:
+        """The lease, parked anew if it is parked."""
+        return self.parked(now) if self.parked_until else self
+
+
+class Published(Stored):
+    """The newest complete refresh: readers of whole refreshes read `version` of the target.
+
+    `origin` is that of its run, `begun_at` when the run began; neither is in the target's log.
+    """
+
+    run_id: str
+    target_id: str
+    version: int
+    seal_version: int
+    pins: VersionVector
+    definition_hash: str
+    clocked: bool
+    at: datetime
+    origin: str | None = None
+    begun_at: datetime | None = None
+
+
+class Run(Stored):
+    """One refresh in progress: `generations` are all numbers drawn for it, `attempts` how often it was taken up.
+
+    `definition` is the one it was started with; a newer one may have been registered since. `origin` names what the
+    run is made for, such as a DAG run whose tasks carry it on one after the other. `scheduled`: nobody stands by.
+    `failed_in`: the generation in which it last counted as failed; all units of a generation count once.
+    `hopeless`: why what the run reads cannot bring it to its end, once that has been found out.
+    `left_over`: sessions of those whom a drop has shut out, until it is known that they are ended.
+    """
+
+    run_id: str
+    definition: Definition
+    started_at: datetime
+    lease: Lease
+    generations: tuple[int, ...]
+    plan: Plan
+    origin: str | None = None
+    scheduled: bool = False
+    attempts: int = 1
+    claims: dict[int, Claim] = {}
+    frozen: Frozen | None = None
+    counts: ChangeCounts = ChangeCounts()
+    published: bool = False
+    failed_in: int | None = None
+    hopeless: str | None = None
+    left_over: tuple[str, ...] = ()
+
+    @property
+    def generation(self) -> int:
+        """The generation of whoever holds the run as a whole."""
+        return self.lease.generation
+
+    @property
+    def holder(self) -> str:
+        """Who holds the run, in words: its owner, or the tasks that it is kept for."""
+        if self.lease.owner:
+            return self.lease.owner.label
+        return f"the tasks of {self.origin.strip()}" if self.origin else "its own next task"
+
+    def kept_until(self, now: datetime) -> datetime | None:
+        """Until when nobody but the run's own tasks may take it; None when it is not kept for them."""
+        until = self.lease.parked_until
+        return until if until and now < until else None
+
+    @property
+    def clocked(self) -> bool:
+        """Whether the query reads the clock, so that its result moves without its inputs."""
+        return self.plan.query != self.definition.query_text
+
+    @property
+    def windows(self) -> Windows:
+        """What the run reads of its inputs; none when it looks at everything."""
+        return {} if self.frozen and self.frozen.fell_back else self.plan.windows
+
+
+class Record(Stored):
+    """Everything stored about one definition. `generation` is the counter: the highest number ever drawn."""
+
+    name: str
+    definition: Definition
+    state: State = State.IDLE
+    generation: int = 0
+    suspended: str | None = None
+    failures: int = 0  # of scheduled runs, since the last success
+    paused: bool = False
+    dropped: bool = False
+    run: Run | None = None
+    published: Published | None = None
+
+    def after(self, event: Event, **changes: object) -> Record:
+        """The record a transition leads to. Raises Defect when the lifecycle has no such transition."""
+        return self.model_copy(update={"state": advance(self.state, event), **changes})
+
+    def with_run(self, event: Event, **changes: object) -> Record:
+        """As `after`, changing fields of the run in progress."""
+        assert self.run is not None
+        return self.after(event, run=self.run.model_copy(update=changes))

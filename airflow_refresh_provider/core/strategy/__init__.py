@@ -1,0 +1,1 @@
+"""Which inputs a refresh reads as changes, and which it reads whole."""

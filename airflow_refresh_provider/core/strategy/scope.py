@@ -1,0 +1,118 @@
+"""The scope of a refresh: only the windows of its inputs that have not been applied, or everything.
+
+An incremental refresh adds what a window changed to what the last refresh has left, so it is only as right as that:
+whatever casts doubt on the one or the other makes the next refresh compare everything, and says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from airflow_refresh_provider.core.changes.history import InputHistory, Window, Windows
+from airflow_refresh_provider.core.changes.pins import FilesPin, Pin, VersionVector, follows, same_versions
+from airflow_refresh_provider.core.definition.mode import Mode
+from airflow_refresh_provider.core.run.record import Published
+from airflow_refresh_provider.core.text.stored import Stored
+
+UNCHANGED = "no input has changed a row since the last refresh"
+
+
+class Scope(Stored):
+    """What a refresh reads: the windows, or everything when there are none. `reason` says why, for people."""
+
+    windows: Windows = {}
+    reason: str
+
+
+@dataclass(frozen=True)
+class ScopeFacts:
+    """What the decision rests on. `histories`: input -> its history since `published`, None when it no longer tells it.
+
+    `obstacle`: why the query cannot be maintained from changes alone, with the position; None when it can. `doubt`: why
+    the target may have other rows than the last refresh has left. `insist`: the caller wants everything compared
+    although nothing seems to have changed.
+    """
+
+    mode: Mode
+    definition_hash: str
+    published: Published | None
+    pins: VersionVector
+    histories: Mapping[str, InputHistory | None]
+    obstacle: str | None
+    now: datetime
+    insist: bool = False
+    doubt: str | None = None
+
+
+def scope(facts: ScopeFacts) -> Scope:
+    """Decide it."""
+    windows = _windows(facts)
+    if isinstance(windows, str):
+        return Scope(reason=windows)
+    histories = [(name, facts.histories[name]) for name in windows]
+    known = [(name, history) for name, history in histories if history is not None]
+    moved = any(history.moved for _, history in known)
+    if facts.insist and not moved:
+        return Scope(reason="it was asked for")
+    if facts.mode is Mode.FULL and moved:
+        return Scope(reason="its mode is full")
+    if facts.doubt:
+        return Scope(reason=facts.doubt)
+    if not moved:
+        return Scope(windows=windows, reason=UNCHANGED)
+    if facts.obstacle:
+        return Scope(reason=facts.obstacle)
+    for name, history in known:
+        if reason := _unusable(name, history, windows[name], facts):
+            return Scope(reason=reason)
+    return Scope(windows=windows, reason=f"changes of {', '.join(f'{n} in {w.told}' for n, w in windows.items())}")
+
+
+def _windows(facts: ScopeFacts) -> Windows | str:
+    """The versions of each input that have not been applied, or why they cannot be told."""
+    if facts.published is None:
+        return "it is the first refresh"
+    if facts.published.definition_hash != facts.definition_hash:
+        return "the definition has changed since the last refresh"
+    if facts.published.clocked:
+        return "the query reads the clock"
+    windows = {}
+    for name, pin in facts.pins.items():
+        applied = facts.published.pins.get(name)
+        if isinstance(pin, FilesPin) and applied is not None and same_versions({name: pin}, {name: applied}):
+            continue
+        found = _window(name, applied, pin, facts)
+        if isinstance(found, str):
+            return found
+        windows[name] = found
+    return windows
+
+
+def _window(name: str, applied: Pin | None, pin: Pin, facts: ScopeFacts) -> Window | str:
+    if applied is None or not follows(pin, applied):
+        return f"the input {name} is another table than at the last refresh"
+    if facts.histories.get(name) is None:
+        if isinstance(applied, FilesPin):
+            return f"files of the input {name} that were read before have changed or gone, and their rows with them"
+        return f"the log of the input {name} no longer holds every version after {applied.version}"
+    return Window(after=applied.digest, upto=pin.digest)
+
+
+def _unusable(name: str, history: InputHistory, window: Window, facts: ScopeFacts) -> str | None:
+    """Why the changes in a window cannot be read, or should not be."""
+    if history.reshaped:
+        return f"the columns of the input {name} have changed since version {window.after}"
+    if not history.tellings:
+        return f"the log of the input {name} does not tell which rows have changed since version {window.after}"
+    telling = history.telling(facts.now)
+    if telling is None:
+        until = history.readable_until
+        return (
+            f"the input {name} has kept its changes since version {window.after} only until {until:%Y-%m-%d %H:%M} UTC"
+        )
+    pin = facts.pins[name]
+    if facts.mode is Mode.AUTO and pin.bytes is not None and telling.bytes > pin.bytes:
+        return f"the changes of the input {name} are larger than the input"
+    return None

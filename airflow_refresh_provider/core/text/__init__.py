@@ -1,0 +1,1 @@
+"""Text and stored values: what every other room of core writes and reads with."""

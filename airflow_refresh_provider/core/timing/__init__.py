@@ -1,0 +1,1 @@
+"""When a refresh is due, and in which order definitions refresh."""

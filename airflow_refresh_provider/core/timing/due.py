@@ -1,0 +1,147 @@
+"""Whether a refresh is due, and how far behind its inputs a target is.
+
+Both follow from the same facts: for each input, the commits that changed rows since the version that was applied. Time
+is that of commits, not of runs, so that one refresh brings in everything however long nobody looked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from airflow_refresh_provider.core.definition.schedule import Schedule, next_tick
+from airflow_refresh_provider.core.text.stored import Stored
+
+_JUST_NOW = timedelta.resolution
+
+
+class Cause(StrEnum):
+    """Why a refresh is due, or why not."""
+
+    FIRST = "first"  # it has never been refreshed
+    REDEFINED = "redefined"
+    OVERWRITTEN = "overwritten"  # somebody else has written the target
+    INTERRUPTED = "interrupted"  # a run was left unfinished
+    INTERVAL = "interval"
+    CRON = "cron"
+    CHANGED = "changed"
+    NOTHING_NEW = "nothing_new"
+    FEEDING = "feeding"  # an input is being refreshed, and not seen before it is whole
+    NOT_YET = "not_yet"
+    MANUAL = "manual"
+    RUNNING = "running"
+    PAUSED = "paused"
+    SUSPENDED = "suspended"
+
+    @property
+    def due(self) -> bool:
+        """Whether a refresh is to begin now."""
+        return self in _DUE
+
+
+_DUE = {Cause.FIRST, Cause.REDEFINED, Cause.OVERWRITTEN, Cause.INTERRUPTED, Cause.INTERVAL, Cause.CRON, Cause.CHANGED}
+
+
+class Behind(Stored):
+    """An input with changes that have not been applied: since when, and when the newest was made.
+
+    `applied_at` is when the applied version was committed. `triggers`: these changes may begin a refresh.
+    """
+
+    name: str
+    applied_at: datetime
+    oldest: datetime
+    newest: datetime
+    triggers: bool = True
+
+
+@dataclass(frozen=True)
+class DueFacts:
+    """What the decision rests on. `resting` is why nothing may begin, if so; `ready` why it should whatever moved."""
+
+    now: datetime
+    schedule: Schedule
+    refreshed_at: datetime | None
+    behind: tuple[Behind, ...]
+    resting: Cause | None = None
+    ready: Cause | None = None
+
+
+@dataclass(frozen=True)
+class DueDecision:
+    """Why a refresh is due or not, and when it will be if nothing else happens (None = not by itself)."""
+
+    cause: Cause
+    next_at: datetime | None = None
+
+
+def due(facts: DueFacts) -> DueDecision:
+    """Decide it."""
+    if facts.resting:
+        return DueDecision(facts.resting)
+    if facts.schedule.by_hand:
+        return DueDecision(Cause.MANUAL)
+    if facts.ready or facts.refreshed_at is None:
+        return DueDecision(facts.ready or Cause.FIRST)
+    waiting = [b for b in facts.behind if b.triggers]
+    if not waiting:
+        return DueDecision(Cause.NOTHING_NEW)
+    cause, at = _moment(facts, facts.refreshed_at, waiting)
+    return DueDecision(cause) if at <= facts.now else DueDecision(Cause.NOT_YET, at)
+
+
+def lag(now: datetime, behind: Iterable[Behind]) -> timedelta:
+    """How far a target is behind: the age of the oldest change that was not applied, zero only if none waits.
+
+    A change that a clock ahead of this one has dated counts as made just now.
+    """
+    return max((max(now - b.oldest, _JUST_NOW) for b in behind), default=timedelta(0))
+
+
+def is_late(schedule: Schedule, seconds: float | None) -> bool:
+    """Whether a target so far behind is further behind than it may be; one that was never refreshed is (None)."""
+    allowed = schedule.target_lag
+    return allowed is not None and (seconds is None or seconds > allowed.total_seconds())
+
+
+def told(cause: Cause, behind: Iterable[Behind], suspended: str | None = None, ready: Cause | None = None) -> str:
+    """The cause in words, with the changes that wait, or why it is suspended.
+
+    `ready` is what would make it due if it were not refreshed by hand only.
+    """
+    waiting = ", ".join(f"{b.name} since {b.oldest:%Y-%m-%d %H:%M:%S} UTC" for b in behind)
+    match cause:
+        case Cause.FIRST:
+            return "it has never been refreshed"
+        case Cause.REDEFINED:
+            return "its definition has changed since the last refresh"
+        case Cause.OVERWRITTEN:
+            return "the target is gone, or somebody else has written it since the last refresh"
+        case Cause.INTERRUPTED:
+            return "a refresh was left unfinished"
+        case Cause.NOTHING_NEW:
+            return "no input has changed a row since the last refresh"
+        case Cause.MANUAL:
+            why = told(ready, ()) if ready else f"changes wait: {waiting}" if waiting else ""
+            return f"it is refreshed by hand only; {why}" if why else "it is refreshed by hand only"
+        case Cause.RUNNING:
+            return "it is being refreshed"
+        case Cause.PAUSED:
+            return "it is paused"
+        case Cause.SUSPENDED:
+            return f"it is suspended: {suspended}"
+        case _:
+            return f"changes wait: {waiting}" if waiting else "the query reads the clock"
+
+
+def _moment(facts: DueFacts, refreshed_at: datetime, waiting: list[Behind]) -> tuple[Cause, datetime]:
+    """When the changes that wait are to be applied."""
+    schedule = facts.schedule
+    if schedule.cron:
+        return Cause.CRON, next_tick(schedule.cron, refreshed_at)
+    if pause := schedule.interval:
+        at_once = any(b.newest - b.applied_at >= pause for b in waiting)
+        return Cause.INTERVAL, facts.now if at_once else min(b.oldest for b in waiting) + pause
+    return Cause.CHANGED, refreshed_at + schedule.at_most_every if schedule.at_most_every else facts.now

@@ -1,0 +1,136 @@
+"""One control table: rows appended in commits of their own, read by SQL, kept small.
+
+Every COMPACT_EVERY commits the writer merges the small files. That is bookkeeping: when it meets another writer it
+leaves it for next time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from deltalake import CommitProperties, DeltaTable, QueryBuilder, Transaction, write_deltalake
+from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
+
+from airflow_refresh_provider.delta.control.stored_columns import (
+    CONTROL_TABLES,
+    Kind,
+    StoredColumn,
+    schema_of,
+    table_of,
+)
+from airflow_refresh_provider.delta.storage.object_stores import UntypedErrors, check_room, storage
+from airflow_refresh_provider.errors import RefreshError
+
+COMPACT_EVERY = 64
+
+Row = dict[str, object]
+
+_RETRIES = 100  # of a commit that met one it does not conflict with
+_VACUUM_AFTER_HOURS = 7 * 24
+_PROPERTIES: dict[str, str | None] = {
+    "delta.checkpointInterval": "50",
+    "delta.logRetentionDuration": "interval 7 days",
+}
+
+
+@dataclass(frozen=True)
+class ControlTable:
+    """A table of a control root, by name."""
+
+    root: str
+    name: str
+
+    @property
+    def location(self) -> str:
+        """Where it is."""
+        return f"{self.root}/{self.name}"
+
+    @property
+    def columns(self) -> tuple[StoredColumn, ...]:
+        """What it holds."""
+        return CONTROL_TABLES[self.name]
+
+    def open(self) -> DeltaTable | None:
+        """A fresh view, None when nothing was ever written."""
+        with storage(f"reading the control table {self.name}", self.location):
+            try:
+                return DeltaTable(self.location)
+            except TableNotFoundError:
+                return None
+
+    def open_or_create(self) -> DeltaTable:
+        """A fresh view of the table, created when it is not there."""
+        found = self.open()
+        if found is not None:
+            return found
+        check_room(f"creating the control table {self.name}", self.location)
+        with storage(f"creating the control table {self.name}", self.location):
+            skipping = ",".join(c.name for c in self.columns if c.kind is not Kind.TEXT or c.name in ("name", "run_id"))
+            properties = {**_PROPERTIES, "delta.dataSkippingStatsColumns": skipping}
+            try:
+                return DeltaTable.create(
+                    self.location, schema=schema_of(self.columns), mode="ignore", configuration=properties
+                )
+            except DeltaError:
+                created = self.open()  # somebody else was first
+                if created is None:
+                    raise
+                return created
+
+    def append(self, view: DeltaTable, rows: list[Row], transaction: Transaction | None = None) -> None:
+        """Append through exactly this view; raises what delta-rs raises.
+
+        Commits of others are stepped over, but for one with the same appId as `transaction`.
+        """
+        write_deltalake(
+            view,
+            table_of(self.columns, rows),
+            mode="append",
+            commit_properties=CommitProperties(
+                app_transactions=[transaction] if transaction else None, max_commit_retries=_RETRIES
+            ),
+        )
+
+    def select(self, view: DeltaTable, sql: str) -> list[Row]:
+        """Rows of a query over the table, which goes by its name."""
+        doing = f"reading the control table {self.name}"
+        with storage(doing, self.location), UntypedErrors(doing, self.location):
+            found = QueryBuilder().register(self.name, view).execute(sql).read_all()
+        values = [found[name].to_pylist() for name in found.column_names]
+        return [dict(zip(found.column_names, row, strict=True)) for row in zip(*values, strict=True)]
+
+    def forget(self, view: DeltaTable, kept: timedelta, also: str = "true") -> None:
+        """Remove rows that are so much older than the newest and fulfil a condition. Yields to other writers.
+
+        A row added since the view was opened is in a file that is not touched, so it cannot be lost.
+        """
+        (last,) = self.select(view, f"SELECT max(at) AS at FROM {self.name}")
+        if not isinstance(newest := last["at"], datetime):
+            return
+        before = quoted((newest - kept).isoformat())
+        with storage(f"compacting the control table {self.name}", self.location), suppress(CommitFailedError):
+            view.delete(f"at < {before} AND {also}")
+
+    def compact(self) -> None:
+        """Merge small files and remove those replaced a week ago. Yields to other writers."""
+        view = self.open()
+        if view is None:
+            return
+        with storage(f"compacting the control table {self.name}", self.location), suppress(CommitFailedError):
+            view.optimize.compact()
+            view.vacuum(_VACUUM_AFTER_HOURS, dry_run=False)
+
+
+def upkeep(view: DeltaTable, compact: Callable[[], None]) -> None:
+    """Compact after every COMPACT_EVERY-th commit. The commit itself is in, so a failure here is nobody's concern."""
+    if view.version() % COMPACT_EVERY == 0:
+        with suppress(RefreshError):
+            compact()
+
+
+def quoted(text: str) -> str:
+    """A text as a literal of SQL."""
+    return "'" + text.replace("'", "''") + "'"

@@ -1,0 +1,132 @@
+"""The control store on delta-rs: state by compare-and-set, progress and events as append-only indexes, beats beside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from datetime import datetime, timedelta
+
+from airflow_refresh_provider.core.definition.names import is_definition_name
+from airflow_refresh_provider.core.run.lifecycle import Event
+from airflow_refresh_provider.core.run.owner import Beat
+from airflow_refresh_provider.core.run.record import Record
+from airflow_refresh_provider.core.text.stored import Stored
+from airflow_refresh_provider.delta.control.beats import Beats
+from airflow_refresh_provider.delta.control.control_table import ControlTable, Row, quoted, upkeep
+from airflow_refresh_provider.delta.control.root import Mark, check_place, make_mark, read_mark
+from airflow_refresh_provider.delta.control.state import StateTable, StateView
+from airflow_refresh_provider.delta.storage.object_stores import check_room, storage
+from airflow_refresh_provider.ports.control import EventRow, ProgressRow, Snapshot
+
+PROGRESS_KEPT = timedelta(days=30)
+
+
+class DeltaControlStore:
+    """The control tables of one root, an absolute path or a URI, each made by `table`. Reading creates nothing."""
+
+    def __init__(self, root: str, table: Callable[[str, str], ControlTable] = ControlTable) -> None:
+        check_place(root)
+        self._root = root
+        self._mark: Mark | None = None
+        self._state = StateTable(table(root, "state"))
+        self._progress = table(root, "progress")
+        self._events = table(root, "events")
+        self._beats = Beats(root)
+
+    @property
+    def control_id(self) -> str:
+        """Identity of this root. Asking for it makes it, because targets may carry only an identity that is stored."""
+        return self._made().control_id
+
+    @property
+    def root(self) -> str:
+        """Where it is."""
+        return self._root
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is such a root yet. Raises Invalid when its format is newer."""
+        self._mark = self._mark or read_mark(self._root)
+        return self._mark is not None
+
+    def read(self, name: str) -> Snapshot:
+        """One definition through a fresh view. What can be no name is not looked for: it may be no text of delta-rs."""
+        if self.exists and is_definition_name(name):
+            return self._state.read(name)
+        return StateView(name, None, 0, None)
+
+    def commit(self, snapshot: Snapshot, record: Record, event: Event, at: datetime) -> Snapshot:
+        """Store the next record through the view that was read. Raises StaleSnapshot."""
+        assert isinstance(snapshot, StateView)
+        self._made()
+        return self._state.write(snapshot, record, event, at)
+
+    def records(self) -> list[Record]:
+        """The newest record of every definition, dropped ones left out, by name."""
+        return [r for r in self._state.records() if not r.dropped] if self.exists else []
+
+    def beat(self, name: str, run_id: str, unit: int | None, beat: Beat) -> None:
+        """A sign of life."""
+        self._beats.put(name, run_id, unit, beat)
+
+    def beats(self, name: str, run_id: str) -> tuple[Beat, ...]:
+        """The last signs of life of a run and its units."""
+        return self._beats.of(name, run_id)
+
+    def clear_beats(self, name: str, run_id: str) -> None:
+        """Remove the beats of a run."""
+        self._beats.clear(name, run_id)
+
+    def add_progress(self, rows: Iterable[ProgressRow]) -> None:
+        """Append rows, all in one commit."""
+        self._append(self._progress, rows, self._compact_progress)
+
+    def progress(self, name: str, run_id: str) -> list[ProgressRow]:
+        """The latest row of every vnode of a run, by vnode."""
+        rows = self._select(self._progress, f"name = {quoted(name)} AND run_id = {quoted(run_id)}")
+        found = sorted((ProgressRow.model_validate(r) for r in rows), key=lambda r: (r.at, r.generation, r.chunk))
+        latest = {row.vnode: row for row in found}
+        return [latest[vnode] for vnode in sorted(latest)]
+
+    def add_event(self, row: EventRow) -> None:
+        """Append one event."""
+        self._append(self._events, [row], self._events.compact)
+
+    def events(self, name: str) -> list[EventRow]:
+        """Oldest first."""
+        rows = self._select(self._events, f"name = {quoted(name)}")
+        return sorted((EventRow.model_validate(r) for r in rows), key=lambda r: r.at)
+
+    def compact(self) -> None:
+        """Merge small files, drop superseded state and old progress; safe beside any reader and writer."""
+        if self.exists:
+            self._state.compact()
+            self._events.compact()
+            self._compact_progress()
+
+    def _compact_progress(self) -> None:
+        """The log of a target has what is forgotten here: `rebuild-progress` restores that of its last run."""
+        if view := self._progress.open():
+            self._progress.forget(view, PROGRESS_KEPT)
+            self._progress.compact()
+
+    def _append(self, table: ControlTable, rows: Iterable[Stored], compact: Callable[[], None]) -> None:
+        stored: list[Row] = [row.model_dump() for row in rows]
+        if not stored:
+            return
+        self._made()
+        doing = f"writing the control table {table.name}"
+        check_room(doing, self._root)
+        with storage(doing, table.location):
+            view = table.open_or_create()
+            table.append(view, stored)
+        upkeep(view, compact)
+
+    def _select(self, table: ControlTable, condition: str) -> list[Row]:
+        view = table.open() if self.exists else None
+        if view is None:
+            return []
+        return table.select(view, f"SELECT * FROM {table.name} WHERE {condition}")
+
+    def _made(self) -> Mark:
+        self._mark = self._mark or read_mark(self._root) or make_mark(self._root)
+        return self._mark

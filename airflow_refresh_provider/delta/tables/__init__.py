@@ -1,0 +1,1 @@
+"""Targets, inputs and staging: their Delta logs and files, read without Spark."""

@@ -1,0 +1,85 @@
+"""The data files that came to a Delta table and those that went, summed up over commits.
+
+No file is ever written again, so what a file holds is known by its path and its deletion vector. A commit changes the
+rows of a table by those of the files it adds less those of the files it removes; of a file that one commit adds and
+another removes nothing is left. Files that were only moved together (`dataChange` false) change no row.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from airflow_refresh_provider.delta.tables.actions import ByKind, changing
+
+File = dict[str, Any]
+"""What a log says about a file."""
+
+Key = tuple[str, str, int | None]
+"""Path, and the place of the deletion vector."""
+
+
+@dataclass(frozen=True)
+class ChangedFiles:
+    """The files whose rows have gone, and those whose rows have come.
+
+    `told` is false where the log does not say enough to read them. `removed_at`: when the first of them was taken out
+    of the table, from when on its removal from storage draws near; None while all are in the table.
+    """
+
+    went: tuple[File, ...]
+    came: tuple[File, ...]
+    told: bool
+    removed_at: datetime | None
+
+    @property
+    def bytes(self) -> int:
+        """What has to be read for all of them."""
+        return sum(int(f.get("size") or 0) for f in (*self.went, *self.came))
+
+
+@dataclass
+class FileSum:
+    """Adds up commits, oldest first."""
+
+    _net: Counter[Key] = field(default_factory=Counter)
+    _files: dict[Key, File] = field(default_factory=dict)
+    _removed: dict[Key, datetime] = field(default_factory=dict)
+
+    def add(self, by_kind: ByKind, at: datetime) -> None:
+        """One commit."""
+        self._count(changing(by_kind, "add"), 1)
+        self._count(changing(by_kind, "remove"), -1)
+        for file in by_kind.get("remove", ()):
+            self._removed.setdefault(_key(file), at)
+
+    def total(self) -> ChangedFiles:
+        """What is left of all of them."""
+        left = {key: net for key, net in self._net.items() if net}
+        went = tuple(self._files[key] for key, net in left.items() if net < 0)
+        came = tuple(self._files[key] for key, net in left.items() if net > 0)
+        gone = [self._removed[key] for key in left if key in self._removed]
+        return ChangedFiles(
+            went=went,
+            came=came,
+            told=all(abs(net) == 1 for net in left.values()) and all(map(_described, (*went, *came))),
+            removed_at=min(gone, default=None),
+        )
+
+    def _count(self, files: Iterable[File], by: int) -> None:
+        for file in files:
+            self._net[_key(file)] += by
+            self._files[_key(file)] = file
+
+
+def _key(file: File) -> Key:
+    vector = file.get("deletionVector") or {}
+    return file["path"], str(vector.get("pathOrInlineDv", "")), vector.get("offset")
+
+
+def _described(file: File) -> bool:
+    """Writers may leave out of a removal what was said when the file was added."""
+    return file.get("size") is not None and file.get("partitionValues") is not None

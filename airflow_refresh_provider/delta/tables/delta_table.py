@@ -1,0 +1,107 @@
+"""Delta tables as delta-rs opens them, and how many rows and bytes a version holds."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError, TableNotFoundError
+
+from airflow_refresh_provider.core.definition.columns import padded
+from airflow_refresh_provider.delta.storage.log_files import list_log
+from airflow_refresh_provider.delta.storage.object_stores import is_local, storage
+from airflow_refresh_provider.delta.tables.parquet_files import hidden
+
+DELETION_VECTORS = "deletionVectors"
+
+_PLAIN_PATH = re.compile(r"[A-Za-z0-9._/-]+")
+"""The log escapes other characters and names files elsewhere by URI; Spark makes columns of folders with a `=`."""
+_OF_WRITERS = frozenset({
+    "allowColumnDefaults",
+    "appendOnly",
+    "changeDataFeed",
+    "checkConstraints",
+    "checkpointProtection",
+    "clustering",
+    "columnMapping",
+    "deletionVectors",
+    "domainMetadata",
+    "generatedColumns",
+    "identityColumns",
+    "inCommitTimestamp",
+    "invariants",
+    "rowTracking",
+    "timestampNtz",
+    "v2Checkpoint",
+    "vacuumProtocolCheck",
+})  # fmt: skip
+"""Features that leave rows as the files have them; mapped columns and deletion vectors are looked at where in use."""
+_BOUNDED = "__CHAR_VARCHAR_TYPE_STRING"
+"""Says of a column of text which CHAR or VARCHAR it is or holds."""
+
+
+def open_table(location: str, version: int | None = None) -> DeltaTable | None:
+    """A table at a version (None = newest); None when there is no table."""
+    with storage("opening the Delta table", location):
+        if is_local(location) and not Path(location).is_dir():
+            return None
+        try:
+            return DeltaTable(location, version=version)
+        except TableNotFoundError:
+            return None
+
+
+def features(table: DeltaTable) -> frozenset[str]:
+    """Every table feature that a reader or a writer must know."""
+    protocol = table.protocol()
+    return frozenset([*(protocol.reader_features or ()), *(protocol.writer_features or ())])
+
+
+def padded_columns(table: DeltaTable) -> tuple[str, ...]:
+    """The columns whose values Spark fills up when it reads the table."""
+    return tuple(f.name for f in table.schema().fields if padded(str(f.metadata.get(_BOUNDED, ""))))
+
+
+def plain_files(location: str, version: int) -> tuple[tuple[str, int], ...] | None:
+    """(path, size) of the plain files that make up exactly a version's rows, None when no such list exists."""
+    table = open_table(location, version)
+    if table is None or table.metadata().partition_columns or _told_by_table(table):
+        return None
+    if hidden_rows(table, location) != 0:
+        return None
+    listed = table.get_add_actions(flatten=True)
+    paths, sizes = listed["path"].to_pylist(), listed["size_bytes"].to_pylist()
+    if any(path.startswith("/") or not _PLAIN_PATH.fullmatch(path) or hidden(path) for path in paths):
+        return None
+    return tuple(sorted((f"{location}/{path}", size) for path, size in zip(paths, sizes, strict=True)))
+
+
+def _told_by_table(table: DeltaTable) -> bool:
+    """Whether Spark would read the table's files otherwise than the table."""
+    renamed = table.metadata().configuration.get("delta.columnMapping.mode", "none") != "none"
+    return renamed or not features(table) <= _OF_WRITERS or _BOUNDED in str(table.schema().to_json())
+
+
+def size_of(table: DeltaTable, location: str) -> tuple[int | None, int]:
+    """(rows, bytes) of the version opened; rows None when the log does not say."""
+    files = table.get_add_actions(flatten=True)
+    counts = list(files["num_records"].to_pylist()) if "num_records" in files.column_names else []
+    known = [int(count) for count in counts if count is not None]
+    hidden = hidden_rows(table, location) if len(known) == files.num_rows else None
+    return (None if hidden is None else sum(known) - hidden), sum(files["size_bytes"].to_pylist())
+
+
+def hidden_rows(table: DeltaTable, location: str) -> int | None:
+    """Rows that deletion vectors hide; None when it cannot be found out."""
+    if DELETION_VECTORS not in features(table):
+        return 0
+    log = list_log(location)
+    sums = log.checksum(table.version()) if log else None
+    if sums and isinstance(sums.get("numDeletedRecordsOpt"), int):
+        return int(sums["numDeletedRecordsOpt"])
+    try:
+        batches = table.deletion_vectors()
+        return sum(int(kept.count(False)) for batch in batches for kept in batch["selection_vector"].to_pylist())
+    except DeltaError:
+        return None  # a table feature of readers that delta-rs does not know

@@ -1,0 +1,148 @@
+"""The history of a Delta input, from the files of its log: what each commit did, and how its rows can still be told."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from deltalake import DeltaTable
+
+from airflow_refresh_provider.core.changes.history import InputCommit, InputHistory
+from airflow_refresh_provider.core.changes.pins import DeltaPin
+from airflow_refresh_provider.core.changes.sources import Means, Telling
+from airflow_refresh_provider.delta.storage.log_files import LogFiles, list_log
+from airflow_refresh_provider.delta.tables.actions import ByKind, changing, grouped, info_of
+from airflow_refresh_provider.delta.tables.changed_files import ChangedFiles, FileSum
+from airflow_refresh_provider.delta.tables.delta_table import open_table
+from airflow_refresh_provider.ports.table_log import LogGap
+
+_FEED = "delta.enableChangeDataFeed"
+_KEPT = {"delta.deletedFileRetentionDuration": timedelta(days=7), "delta.logRetentionDuration": timedelta(days=30)}
+"""How long a table keeps removed files, and its log, by default."""
+
+_UNITS = {
+    "microsecond": timedelta(microseconds=1),
+    "millisecond": timedelta(milliseconds=1),
+    "second": timedelta(seconds=1),
+    "minute": timedelta(minutes=1),
+    "hour": timedelta(hours=1),
+    "day": timedelta(days=1),
+    "week": timedelta(weeks=1),
+}
+_PART = re.compile(r"(\d+)\s+([a-z]+?)s?\b")
+
+
+def history(applied: DeltaPin, newest: DeltaPin) -> InputHistory | None:
+    """What happened after one version up to another; None when the log no longer tells all of it."""
+    log = list_log(newest.location)
+    now = open_table(newest.location, newest.version)
+    if log is None or now is None:
+        return None
+    shapes = [_Shape.of(now)]
+    commits = []
+    feed_bytes = 0
+    files = FileSum()
+    try:
+        for version, actions in log.between(applied.version, newest.version):
+            by_kind = grouped(actions)
+            commits.append(_commit(log, version, by_kind))
+            feed_bytes += sum(int(f.get("size") or 0) for f in by_kind.get("cdc") or _moved(by_kind))
+            files.add(by_kind, commits[-1].at)
+            shapes += (_Shape.written(metadata) for metadata in by_kind.get("metaData", ()))
+        applied_at = _applied_at(log, applied.version)
+    except LogGap:
+        return None
+    if len(shapes) > 1:
+        before = open_table(applied.location, applied.version)
+        if before is None:
+            return None
+        shapes.append(_Shape.of(before))
+    return InputHistory(
+        commits=tuple(commits),
+        tellings=tuple(_tellings(commits, shapes, feed_bytes, files.total())),
+        reshaped=any(shape.columns != shapes[0].columns for shape in shapes),
+        applied_at=applied_at,
+    )
+
+
+def changed_files(applied: DeltaPin, newest: DeltaPin) -> ChangedFiles:
+    """The files that came and went after one version up to another. Raises LogGap."""
+    log = list_log(newest.location)
+    if log is None:
+        raise LogGap(newest.location)
+    files = FileSum()
+    for version, actions in log.between(applied.version, newest.version):
+        by_kind = grouped(actions)
+        files.add(by_kind, _commit(log, version, by_kind).at)
+    return files.total()
+
+
+class _Shape:
+    """What a table's metadata says about columns, feed and retention."""
+
+    def __init__(self, properties: Mapping[str, str], schema: Any, partitioned_by: Iterable[str]) -> None:
+        self.feed = str(properties.get(_FEED, "false")).lower() == "true"
+        self.files_kept, self.log_kept = (_duration(properties.get(name), default) for name, default in _KEPT.items())
+        self.columns = (schema["fields"], list(partitioned_by))
+
+    @staticmethod
+    def of(table: DeltaTable) -> _Shape:
+        """That of a table as it was opened."""
+        about = table.metadata()
+        return _Shape(about.configuration, json.loads(table.schema().to_json()), about.partition_columns)
+
+    @staticmethod
+    def written(metadata: Mapping[str, Any]) -> _Shape:
+        """That which a commit gave to a table."""
+        partitioned_by = metadata.get("partitionColumns") or ()
+        return _Shape(metadata.get("configuration") or {}, json.loads(metadata["schemaString"]), partitioned_by)
+
+
+def _tellings(
+    commits: Sequence[InputCommit], shapes: Sequence[_Shape], feed_bytes: int, files: ChangedFiles
+) -> Iterator[Telling]:
+    """The feed is read first: it has only the rows that changed. Files have all rows that lie beside them.
+
+    The feed can be read while no file that was removed in its window may be gone. Files that came and are still in the
+    table stay; then only the log runs out.
+    """
+    files_kept, log_kept = min(s.files_kept for s in shapes), min(s.log_kept for s in shapes)
+    changed_at = next((c.at for c in commits if c.data_change), None)
+    if all(shape.feed for shape in shapes):
+        until = changed_at + min(files_kept, log_kept) if changed_at else None
+        yield Telling(means=Means.FEED, bytes=feed_bytes, until=until)
+    if files.told:
+        ends = [commits[0].at + log_kept] if commits else []
+        ends += [files.removed_at + files_kept] if files.removed_at else []
+        yield Telling(means=Means.FILES, bytes=files.bytes, until=min(ends, default=None))
+
+
+def _applied_at(log: LogFiles, version: int) -> datetime | None:
+    return _commit(log, version, grouped(log.actions(version))).at if version in log.commits else None
+
+
+def _commit(log: LogFiles, version: int, by_kind: ByKind) -> InputCommit:
+    info = info_of(by_kind)
+    stamp = info.get("inCommitTimestamp") or info.get("timestamp")
+    return InputCommit(
+        version=version,
+        at=datetime.fromtimestamp(stamp / 1000, UTC) if isinstance(stamp, int) else log.commits[version],
+        operation=str(info.get("operation", "UNKNOWN")),
+        data_change=bool(_moved(by_kind) or by_kind.get("cdc")),
+    )
+
+
+def _moved(by_kind: ByKind) -> list[Any]:
+    """The files that came and those that went."""
+    return [*changing(by_kind, "add"), *changing(by_kind, "remove")]
+
+
+def _duration(text: str | None, default: timedelta) -> timedelta:
+    """`interval 7 days` and the like; a text that cannot be read counts as nothing kept."""
+    if text is None:
+        return default
+    parts = _PART.findall(text.lower().removeprefix("interval"))
+    return sum((int(count) * _UNITS.get(unit, timedelta(0)) for count, unit in parts), timedelta(0))

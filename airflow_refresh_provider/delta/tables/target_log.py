@@ -1,0 +1,124 @@
+"""The table log port: identity and shape of a table through delta-rs, commits and markers from the log's own files."""
+
+from __future__ import annotations
+
+import obstore
+
+from airflow_refresh_provider.core.log.commits import Commit
+from airflow_refresh_provider.core.log.marker import app_ids
+from airflow_refresh_provider.delta.storage.log_files import LogFiles, list_log
+from airflow_refresh_provider.delta.storage.object_stores import file_in_the_way, open_store, storage
+from airflow_refresh_provider.delta.tables.actions import commit_of, txns_of
+from airflow_refresh_provider.delta.tables.delta_table import features, open_table, padded_columns, size_of
+from airflow_refresh_provider.errors import Failed
+from airflow_refresh_provider.ports.table_log import LogGap, TableFacts
+
+
+class DeltaTableLog:
+    """Logs of tables wherever they are; nothing is kept between calls."""
+
+    def facts(self, location: str) -> TableFacts | None:
+        """A table at its newest version, None when there is none. Raises Failed when something else is there."""
+        table = open_table(location)
+        if table is None:
+            _check_vacant(location)
+            return None
+        about = table.metadata()
+        rows, size = size_of(table, location)
+        return TableFacts(
+            location=location,
+            table_id=str(about.id),
+            version=table.version(),
+            properties=dict(about.configuration),
+            partitioned_by=tuple(about.partition_columns),
+            clustered="clustering" in features(table),
+            columns=tuple(field.name for field in table.schema().fields),
+            padded=padded_columns(table),
+            rows=rows,
+            bytes=size,
+        )
+
+    def table_id(self, location: str) -> str | None:
+        """Which table it is, None when there is none. Raises Failed when something else is there."""
+        table = open_table(location)
+        if table is None:
+            _check_vacant(location)
+            return None
+        return str(table.metadata().id)
+
+    def newest(self, location: str) -> int:
+        """The newest version. Raises Failed when there is no table."""
+        return _log(location).newest
+
+    def oldest(self, location: str) -> int:
+        """The oldest version whose commit file is still there without a gap up to the newest."""
+        return _log(location).oldest
+
+    def markers(self, location: str) -> dict[str, int]:
+        """appId -> newest txnVersion.
+
+        Read back from the newest commit to the first checksum that lists them all, or to the table's beginning. When
+        the log has been cleaned before either is reached, only the appIds that targets use are looked up.
+        """
+        log = _log(location)
+        found: dict[str, int] = {}
+        for version in range(log.newest, -1, -1):
+            stored = (log.checksum(version) or {}).get("setTransactions")
+            if stored is not None:
+                return {**txns_of(stored), **found}
+            try:
+                commit = commit_of(version, log.actions(version))
+            except LogGap:
+                return {**_known_markers(location), **found}
+            found = {**commit.txns, **found}
+        return found
+
+    def commits(self, location: str, after: int, upto: int | None = None) -> tuple[Commit, ...]:
+        """The commits of (after, upto], oldest first; upto None = newest. Raises LogGap."""
+        log = _log(location)
+        last = log.newest if upto is None else upto
+        return tuple(commit_of(version, actions) for version, actions in log.between(after, last))
+
+
+def _log(location: str) -> LogFiles:
+    found = list_log(location)
+    if found is None:
+        raise Failed(
+            "table_missing",
+            f"there is no Delta table at {location} any more",
+            left="Nothing was changed.",
+            next="Find out who removed or moved it; the next run starts from what is there.",
+        )
+    return found
+
+
+def _known_markers(location: str) -> dict[str, int]:
+    table = open_table(location)
+    if table is None:
+        return {}
+    ours = {app_id: table.transaction_version(app_id) for app_id in app_ids(str(table.metadata().id))}
+    return {app_id: version for app_id, version in ours.items() if version is not None}
+
+
+def _check_vacant(location: str) -> None:
+    """A folder that is empty, or has a log without a commit (a table whose making was cut short), is no table."""
+    with storage("looking at", location):
+        store = open_store(location)
+        if store is None:
+            if why := file_in_the_way(location):
+                raise _occupied(location, why)
+            return
+        listed = obstore.list_with_delimiter(store)
+    folders = {str(path).rstrip("/").rpartition("/")[2] for path in listed["common_prefixes"]}
+    files = [o for o in listed["objects"] if o["size"]]  # far away a folder may be an empty object
+    if "_delta_log" not in folders and (folders or files):
+        raise _occupied(location, "holds files that are not a Delta table")
+
+
+def _occupied(location: str, why: str) -> Failed:
+    return Failed(
+        "not_a_table",
+        f"{location} {why}",
+        left="Nothing was changed.",
+        next="Give another location, or move away what is there.",
+    )

@@ -1,0 +1,114 @@
+"""The operator that has a whole refresh done by a Spark application, submitted for it through the Spark provider.
+
+Thin like the others: it registers, asks whether there is anything to do, submits, and takes the application's answer
+out of the control root. The application holds the run; what becomes of it does not depend on who started it.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk.exceptions import AirflowException
+
+from airflow_refresh_provider.core.run.answer import Answer
+from airflow_refresh_provider.errors import Retry
+from airflow_refresh_provider.hooks.refresh_hook import RefreshHook
+from airflow_refresh_provider.operators.refresh_operators import RefreshOperator
+from airflow_refresh_provider.operators.submission import DeltaFrom, Submission, arguments
+from airflow_refresh_provider.task_context import binding
+
+if TYPE_CHECKING:
+    from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
+    from airflow.sdk import Context
+
+    from airflow_refresh_provider.core.run.request import Request
+    from airflow_refresh_provider.core.run.results import RunResult
+    from airflow_refresh_provider.ports.bundle import Ports
+
+
+class RefreshSubmitOperator(RefreshOperator):
+    """A whole refresh in one task, done by a Spark application of its own on the cluster of a `spark` connection.
+
+    `submit_options` are arguments of SparkSubmitHook, such as `{"executor_memory": "4g"}`. `application` names the
+    program where the cluster has it, `delta` where Delta's jars come from: `jars`, `packages` or `image`.
+    """
+
+    def __init__(
+        self,
+        *,
+        spark_conn_id: str = "spark_default",
+        application: str | None = None,
+        delta: str | None = None,
+        submit_options: Mapping[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.submission = Submission(
+            spark_conn_id, application, DeltaFrom(delta) if delta else None, dict(submit_options or {})
+        )
+        self._hook: SparkSubmitHook | None = None
+
+    def refresh(self, context: Context, ports: Ports) -> RunResult:
+        """Have it refreshed, unless there is nothing to do."""
+        from airflow_refresh_provider.runner.refreshes import Refreshes
+
+        wanted = binding.request(context)
+        if idle := Refreshes(ports).not_needed(self.definition_name, wanted):
+            raise binding.skip(idle)
+        answer = self._answer(wanted, compare_only=False)
+        assert answer.result is not None
+        return binding.needed(answer.result)
+
+    def show_differences(self, context: Context, ports: Ports) -> None:
+        """Have target and query compared, and log what differs."""
+        answer = self._answer(binding.request(context), compare_only=True)
+        assert answer.differences is not None
+        binding.log_differences(answer.differences, self.log)
+
+    def on_kill(self) -> None:
+        """End the application, then fail the task. The run stays resumable."""
+        try:
+            if self._hook is not None:
+                self._hook.on_kill()
+        finally:
+            super().on_kill()
+
+    def _answer(self, wanted: Request, *, compare_only: bool) -> Answer:
+        """Submit, wait for the end, and take the answer.
+
+        Raises what the application complains of, and Retry when it left no answer.
+        """
+        from airflow_refresh_provider import compose
+
+        places, answer_id = RefreshHook(self.refresh_conn_id).places(), str(uuid.uuid4())
+        words = arguments(self.definition_name, places.control, wanted, answer_id, compare_only=compare_only)
+        self._hook = self.submission.hook(self.definition_name, words)
+        failure, ended = "it ended without one", False
+        try:
+            self._hook.submit(self.submission.program)
+            ended = True
+        except AirflowException as error:
+            # The answer says more than an exit code. Without one the application was killed, or never began.
+            failure, ended = str(error), True
+        finally:
+            if not ended:  # the task's time is over, or it was asked to stop
+                self._hook.on_kill()
+            self._hook = None
+        text = compose.answers(places).take(self.definition_name, answer_id)
+        if text is None:
+            raise _no_answer(self.definition_name, failure)
+        answer = Answer.model_validate_json(text)
+        if answer.complaint:
+            raise answer.complaint.error()
+        return answer
+
+
+def _no_answer(name: str, why: str) -> Retry:
+    return Retry(
+        "no_answer",
+        f"the Spark application left no answer about {name}: {why}",
+        left="Everything committed stays, and the run can be resumed.",
+        next="Clear the task, or let the next DAG run go on.",
+    )

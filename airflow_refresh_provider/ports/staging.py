@@ -1,0 +1,31 @@
+"""Folders of staged data below the staging root."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from airflow_refresh_provider.core.plan.plan import StagedTable
+
+
+class Staging(Protocol):
+    """Folders of staged data."""
+
+    def drop(self, location: str) -> None:
+        """Remove a folder and everything in it; nothing happens when it is not there."""
+        ...
+
+    def changes(self, staged: StagedTable) -> dict[tuple[int, str], int]:
+        """How many rows of a staged change set there are of each (vnode, op)."""
+        ...
+
+    def files(self, staged: StagedTable) -> tuple[str, ...] | None:
+        """The plain parquet files that hold exactly the staged rows, None when no such list exists."""
+        ...
+
+    def span(self, staged: StagedTable, column: str) -> tuple[int, int] | None:
+        """The smallest and the largest value of an integer column, None when the table's statistics do not tell."""
+        ...
+
+    def runs(self, root: str) -> tuple[str, ...]:
+        """The run folders below a staging root, by full location."""
+        ...

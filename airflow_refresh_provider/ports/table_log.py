@@ -1,0 +1,58 @@
+"""Reading Delta logs without Spark: identity, properties, markers and commits of a table."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from airflow_refresh_provider.core.log.commits import Commit
+from airflow_refresh_provider.core.text.stored import Stored
+
+
+class TableFacts(Stored):
+    """A Delta table at its newest version. `rows` and `bytes` are None when its log has no statistics.
+
+    `padded` are the columns whose values Spark fills up when it reads them.
+    """
+
+    location: str
+    table_id: str
+    version: int
+    properties: dict[str, str] = {}
+    partitioned_by: tuple[str, ...] = ()
+    clustered: bool = False
+    columns: tuple[str, ...] = ()
+    padded: tuple[str, ...] = ()
+    rows: int | None = None
+    bytes: int | None = None
+
+
+class LogGap(Exception):
+    """Commits that were asked for have been cleaned out of the log."""
+
+
+class TableLog(Protocol):
+    """The Delta log of a table at a location. Errors of storage are errors.Retry or errors.Failed."""
+
+    def facts(self, location: str) -> TableFacts | None:
+        """None when there is no Delta table there. Raises Failed when something else is there."""
+        ...
+
+    def table_id(self, location: str) -> str | None:
+        """Which table it is, None when there is none; cheaper than all facts. Raises as `facts`."""
+        ...
+
+    def newest(self, location: str) -> int:
+        """The newest version."""
+        ...
+
+    def oldest(self, location: str) -> int:
+        """The oldest version whose commit file is still there without a gap up to the newest."""
+        ...
+
+    def markers(self, location: str) -> dict[str, int]:
+        """appId -> newest txnVersion, of every appId of the table."""
+        ...
+
+    def commits(self, location: str, after: int, upto: int | None = None) -> tuple[Commit, ...]:
+        """The commits of (after, upto], oldest first; upto None = newest. Raises LogGap."""
+        ...

@@ -1,0 +1,1 @@
+"""Administration: registering, pausing, dropping, recovering, and cascades of definitions."""

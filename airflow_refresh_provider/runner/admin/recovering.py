@@ -1,0 +1,84 @@
+"""Recovery: find interrupted runs and finish them or give them up, each with a recorded reason."""
+
+from __future__ import annotations
+
+from airflow_refresh_provider.core.run.lifecycle import State
+from airflow_refresh_provider.core.run.record import Record
+from airflow_refresh_provider.core.run.recovery import Admission, Step, admit
+from airflow_refresh_provider.core.run.request import Request
+from airflow_refresh_provider.core.run.results import Complaint, Recovery
+from airflow_refresh_provider.errors import RefreshError
+from airflow_refresh_provider.ports.bundle import Ports
+from airflow_refresh_provider.runner.facts import staging_paths
+from airflow_refresh_provider.runner.facts.records import owner_liveness, registered
+from airflow_refresh_provider.runner.facts.stopwatch import Stopwatch
+from airflow_refresh_provider.runner.hold.takeover import take_over
+from airflow_refresh_provider.runner.steps.one_process import carry_on
+
+_DONE = {
+    Step.CLEAN_UP: "cleaned_up",
+    Step.PUBLISH: "published",
+    Step.RESUME: "resumed",
+    Step.ABANDON: "abandoned",
+}
+
+
+def recover(ports: Ports, name: str | None) -> list[Recovery]:
+    """One entry for each definition looked at. Of one that is named the error is raised; else it is in its entry."""
+    if name is not None:
+        return [_recover(ports, name)]
+    staging_paths.drop_left_by_dropped(ports)
+    return [_recovered_or_error(ports, record) for record in ports.store.records()]
+
+
+def _recovered_or_error(ports: Ports, record: Record) -> Recovery:
+    try:
+        return _recover(ports, record.name)
+    except RefreshError as error:
+        run_id, complaint = record.run.run_id if record.run else None, Complaint(**error.told)
+        return Recovery(name=record.name, run_id=run_id, action="failed", reason=error.message, error=complaint)
+
+
+def _recover(ports: Ports, name: str) -> Recovery:
+    staging_paths.drop_orphans(ports, name)
+    snapshot = ports.store.read(name)
+    record = registered(ports, name, snapshot.record)
+    run = record.run
+    if record.state is State.RESETTING:
+        reason = f"it is being dropped; if nobody is at it, finish with `airflow-refresh drop {name}`"
+        return Recovery(name=name, run_id=run.run_id if run else None, action="resetting", reason=reason)
+    if run is None:
+        return Recovery(name=record.name, run_id=None, action="clean", reason="no run is in progress")
+    if record.paused:
+        return Recovery(name=record.name, run_id=run.run_id, action="paused", reason="it is paused")
+    judged = owner_liveness(ports, record)
+    if admit(record, judged, ports.clock.now()) is not Admission.TAKE_OVER:
+        reason = "a live owner holds the run" if judged.at_work else "the run is between tasks"
+        return Recovery(name=record.name, run_id=run.run_id, action="live", reason=reason)
+    watch = Stopwatch(ports.clock)
+    taken = take_over(ports, snapshot, record, Request())
+    if taken is None:
+        return _given_up(ports, record, run.run_id)
+    assert taken.decision is not None
+    result = carry_on(taken, Request(), watch, taken.decision.step)
+    return Recovery(
+        name=record.name,
+        run_id=run.run_id,
+        action=_DONE[taken.decision.step],
+        reason=taken.decision.reason,
+        result=result,
+    )
+
+
+def _given_up(ports: Ports, record: Record, run_id: str) -> Recovery:
+    """The run is over, or somebody else took it between the look and the write."""
+    now = ports.store.read(record.name).record
+    if now is not None and now.run is not None and now.run.run_id == run_id:
+        return Recovery(name=record.name, run_id=run_id, action="live", reason="another owner has just taken it over")
+    return Recovery(name=record.name, run_id=run_id, action="abandoned", reason=_reason(ports, record.name, run_id))
+
+
+def _reason(ports: Ports, name: str, run_id: str) -> str:
+    from airflow_refresh_provider.runner.report.reports import history
+
+    return next((e.reason for e in history(ports, name) if e.run_id == run_id and e.reason), "the run is over")

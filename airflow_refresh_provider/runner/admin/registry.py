@@ -1,0 +1,120 @@
+"""Definitions: registered, changed, shown."""
+
+from __future__ import annotations
+
+from airflow_refresh_provider.core.changes.pins import digests
+from airflow_refresh_provider.core.definition.definition import Definition
+from airflow_refresh_provider.core.run.lifecycle import Event, State
+from airflow_refresh_provider.core.run.owner import Liveness
+from airflow_refresh_provider.core.run.ownership import check_storage
+from airflow_refresh_provider.core.run.phase import phase, told
+from airflow_refresh_provider.core.run.record import Published, Record, Run
+from airflow_refresh_provider.core.run.results import DefinitionStatus, Registration, RunStatus
+from airflow_refresh_provider.errors import Failed, Refused, StaleSnapshot
+from airflow_refresh_provider.ports.bundle import Ports
+from airflow_refresh_provider.runner.facts import pinned_inputs, targets
+from airflow_refresh_provider.runner.facts.records import being_dropped, owner_liveness
+from airflow_refresh_provider.runner.hold.tenure import WRITE_TRIES, commit, contended
+from airflow_refresh_provider.runner.report import reports
+
+
+def register(ports: Ports, definition: Definition) -> Registration:
+    """Store a definition, new or changed; a suspended one that has changed is active again. Raises Invalid or Refused.
+
+    One that is stored already was checked then, and a run looks at its inputs and target itself: it costs a look.
+    """
+    if _is_stored(ports.store.read(definition.name).record, definition):
+        return _registration(definition, "unchanged")
+    definition.check_query()
+    check_storage(definition)
+    pinned_inputs.check(ports, definition)
+    for other in ports.store.records():
+        if other.name != definition.name and other.definition.target == definition.target:
+            raise Refused(
+                "target_taken",
+                f"the target {definition.target} already belongs to the definition {other.name}",
+                next=f"Give {definition.name} another target, or drop {other.name} first.",
+            )
+    for _ in range(WRITE_TRIES):
+        snapshot = ports.store.read(definition.name)
+        old = snapshot.record
+        if _is_stored(old, definition):
+            return _registration(definition, "unchanged")
+        base = old or Record(name=definition.name, definition=definition)
+        if old and old.state is State.RESETTING:
+            raise being_dropped(definition.name)
+        fresh = base.after(Event.REGISTER, definition=definition, dropped=False, suspended=None, failures=0)
+        try:
+            commit(ports, snapshot, fresh, Event.REGISTER)
+        except StaleSnapshot:
+            continue
+        return _registration(definition, "changed" if old and not old.dropped else "registered")
+    raise contended(definition.name)
+
+
+def _is_stored(record: Record | None, definition: Definition) -> bool:
+    """Whether registering would change nothing."""
+    return record is not None and record.definition == definition and not record.dropped
+
+
+def status(ports: Ports, record: Record) -> DefinitionStatus:
+    """Where a definition stands."""
+    published = record.published
+    run = _run_status(ports, record, record.run) if record.run else None
+    return DefinitionStatus(
+        name=record.name,
+        target=record.definition.target,
+        state=record.state.value,
+        phase=phase(record).value,
+        phase_text=told(record, run.chunks_done if run else 0),
+        suspended=record.suspended,
+        paused=record.paused,
+        generation=record.generation,
+        run=run,
+        published_version=published.version if published else None,
+        published_at=published.at if published else None,
+        input_versions=digests(published.pins) if published else {},
+        definition_hash=record.definition.hash,
+        definition=record.definition,
+    )
+
+
+def published(ports: Ports, record: Record) -> Published:
+    """The last whole refresh, which stands in the target's place. Raises Failed where there is none."""
+    done = record.published
+    if done is None:
+        raise _not_published(record, f"{record.name} has not been refreshed yet")
+    if why := targets.not_left(ports, done, record.definition.target):
+        raise _not_published(record, why)
+    return done
+
+
+def _run_status(ports: Ports, record: Record, run: Run) -> RunStatus:
+    how_far = reports.report(record, run.run_id, ports.store.progress(record.name, run.run_id))
+    judged = owner_liveness(ports, record)
+    return RunStatus(
+        run_id=run.run_id,
+        stage=how_far.stage,
+        owner=run.lease.owner.label if run.lease.owner else None,
+        live=judged.at_work,
+        origin=run.origin,
+        kept_until=None if judged in (Liveness.LAST, Liveness.OVER) else run.kept_until(ports.clock.now()),
+        started_at=run.started_at,
+        generation=run.generation,
+        attempts=run.attempts,
+        chunks_done=how_far.chunks_done,
+        chunks_total=how_far.chunks_total,
+    )
+
+
+def _not_published(record: Record, why: str) -> Failed:
+    return Failed(
+        "not_published",
+        why,
+        left="There is no version to read.",
+        next=f"Refresh it: `airflow-refresh run {record.name}`.",
+    )
+
+
+def _registration(definition: Definition, action: str) -> Registration:
+    return Registration(name=definition.name, target=definition.target, action=action, definition_hash=definition.hash)

@@ -1,0 +1,1 @@
+"""Facts read through ports: targets, pinned inputs, records. Writes nothing."""

@@ -1,0 +1,181 @@
+"""Inputs of a run: their pins, and the bound source that the engine reads."""
+
+from __future__ import annotations
+
+from airflow_refresh_provider.core.changes.pins import DeltaPin, FilesPin, Pin, VersionVector, same_versions
+from airflow_refresh_provider.core.definition.definition import Definition
+from airflow_refresh_provider.core.definition.inputs import Input
+from airflow_refresh_provider.core.plan.plan import Plan
+from airflow_refresh_provider.core.run.record import Run
+from airflow_refresh_provider.errors import Failed, Invalid, Refused
+from airflow_refresh_provider.ports.bundle import Ports
+from airflow_refresh_provider.ports.engine import Source
+from airflow_refresh_provider.runner.facts import targets
+
+_NOT_PUBLISHED = "input_not_published"
+_FEW_FILES = 16
+"""So many files Spark lists, one after the other, sooner than it works out the state of a table."""
+
+
+def pin(ports: Ports, definition: Definition) -> VersionVector:
+    """What every input is now. Raises Invalid naming the input that is missing or is not what it should be.
+
+    An input that is itself a target of this control root is read at its published version. Raises Refused when it has
+    none yet.
+    """
+    return {name: newest(ports, name, read) for name, read in definition.inputs.items()}
+
+
+def check(ports: Ports, definition: Definition) -> None:
+    """Raises what `pin` raises, but not of inputs that other definitions have yet to make."""
+    for name, read in definition.inputs.items():
+        try:
+            newest(ports, name, read)
+        except Refused as error:
+            if error.code != _NOT_PUBLISHED:
+                raise
+
+
+def newest(ports: Ports, name: str, read: Input) -> Pin:
+    """What one input is now; see `pin`."""
+    place = read.expanded(ports.environment)
+    try:
+        found = ports.inputs.pin(name, place)
+    except Invalid as error:
+        maker = _maker(ports, place) if error.code == "input_missing" else None
+        if maker is None:
+            raise
+        raise _not_published(name, maker, "is not there") from None
+    return _whole(ports, name, found)
+
+
+def as_asked(ports: Ports, pins: VersionVector, asked: VersionVector, applied: VersionVector) -> VersionVector:
+    """The pins, those of asked places as they were asked for; `asked` is by place.
+
+    Nothing goes back in time by itself: where a younger state than the one asked for was applied and is still there, it
+    stays. One that is gone was taken back by somebody, as when files or folders are restored, and that is followed.
+    Raises Failed when what was asked for cannot be read any more.
+    """
+    return {
+        name: _chosen(ports, name, newest, asked.get(newest.location), applied.get(name))
+        for name, newest in pins.items()
+    }
+
+
+def _chosen(ports: Ports, name: str, newest: Pin, wanted: Pin | None, applied: Pin | None) -> Pin:
+    if wanted is None or same_versions({name: wanted}, {name: newest}):
+        return newest
+    if applied is not None and _older(wanted, applied) and ports.inputs.unreadable(applied) is None:
+        return applied
+    if reason := ports.inputs.unreadable(wanted):
+        raise Failed(
+            "pin_unreadable",
+            f"the input {name} was to be read as it was when its cascade began, and cannot be: {reason}",
+            left="Nothing was changed.",
+            next="Begin the cascade again: it takes what is there then.",
+        )
+    return wanted
+
+
+def _older(wanted: Pin, applied: Pin) -> bool:
+    if isinstance(wanted, FilesPin) and isinstance(applied, FilesPin):
+        return _newest_file(wanted) < _newest_file(applied)
+    return (
+        isinstance(wanted, DeltaPin)
+        and isinstance(applied, DeltaPin)
+        and wanted.table_id == applied.table_id
+        and wanted.version < applied.version
+    )
+
+
+def _newest_file(pin: FilesPin) -> int:
+    return max((file.modified for file in pin.files), default=0)
+
+
+def unreadable(ports: Ports, pins: VersionVector) -> str | None:
+    """The first input whose pinned state is gone, and why; None when all can still be read."""
+    for name, pinned in pins.items():
+        if reason := ports.inputs.unreadable(pinned):
+            return f"{name}: {reason}"
+    return None
+
+
+def check_in_place(ports: Ports, run: Run) -> None:
+    """Raise Failed when an input is no longer what was pinned, so that two looks at it may have seen two things.
+
+    Spark would not tell: a table that was made anew has a version of the same number soon, a file the same name.
+    """
+    if reason := unreadable(ports, run.plan.pins):
+        raise Failed(
+            "input_missing",
+            f"an input is no longer what it was when the run began: {reason}",
+            left="Nothing was published. Chunks that were applied, if any, stay in the target.",
+            next="Run again: this run is given up, and a new one takes what is there then.",
+        )
+
+
+def source(ports: Ports, run: Run) -> Source:
+    """The desired content of the target at the run's pins.
+
+    Raises Failed where chunks are about to read inputs again that are not in place any more.
+    """
+    if run.frozen is not None and run.frozen.current.reads_inputs:
+        check_in_place(ports, run)
+    return bound_source(ports, run.definition, run.plan)
+
+
+def bound_source(ports: Ports, definition: Definition, plan: Plan) -> Source:
+    """What a query gives at a plan's pins."""
+    return Source(
+        query=plan.query,
+        written=definition.query_text,
+        moment=plan.moment,
+        pins=plan.pins,
+        options={n: read.expanded(ports.environment).options for n, read in definition.inputs.items() if read.options},
+        keys=definition.keys,
+        latest_by=definition.latest_by,
+    )
+
+
+def by_files(ports: Ports, source: Source) -> Source:
+    """The same, with the files of those Delta inputs that consist of a few plain ones.
+
+    Spark then reads files instead of a table, whose state it would have to work out from the log in jobs of its own.
+    Input options are written for tables, and an input that has any is read as one.
+    """
+    listed = {
+        name: ports.inputs.files(pinned) or ()
+        for name, pinned in source.pins.items()
+        if isinstance(pinned, DeltaPin) and name not in source.options
+    }
+    files = {name: tuple(path for path, _ in found) for name, found in listed.items() if 0 < len(found) <= _FEW_FILES}
+    return source.model_copy(update={"files": files})
+
+
+def expected_rows(ports: Ports, run: Run) -> int:
+    """About how many rows the result may have: as many as the largest input."""
+    return max((ports.inputs.rows(p) or 0 for p in run.plan.pins.values()), default=0)
+
+
+def _whole(ports: Ports, name: str, pinned: Pin) -> Pin:
+    """The pin, moved to the published version where the input is a target: its newest may be half a refresh."""
+    facts = ports.log.facts(pinned.location) if isinstance(pinned, DeltaPin) else None
+    record = targets.owner(ports, facts) if facts else None
+    if facts is None or record is None:
+        return pinned
+    if record.published is None or record.published.target_id != facts.table_id:
+        raise _not_published(name, record.name, "has not been refreshed yet")
+    return pinned.model_copy(update={"version": record.published.version})
+
+
+def _maker(ports: Ports, place: Input) -> str | None:
+    """The definition whose target belongs there."""
+    return next((r.name for r in ports.store.records() if r.definition.target == place.path), None)
+
+
+def _not_published(name: str, maker: str, why: str) -> Refused:
+    return Refused(
+        _NOT_PUBLISHED,
+        f"the input {name}, which is the target of {maker}, {why}",
+        next=f"Refresh it first: `airflow-refresh run {maker}`, or all that feeds this definition with `cascade`.",
+    )

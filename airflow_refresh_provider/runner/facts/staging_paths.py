@@ -1,0 +1,105 @@
+"""Folders below the staging root: what they are called, and which of them nobody needs any more.
+
+A definition has a folder; in it stands one for each run and each comparison. Those of runs are named by control, those
+of comparisons tell by their own name when they were begun.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from airflow_refresh_provider.core.changes.pins import digests
+from airflow_refresh_provider.core.log.marker import Marker
+from airflow_refresh_provider.core.log.note import Note, NoteKind
+from airflow_refresh_provider.core.run.record import Run
+from airflow_refresh_provider.ports.bundle import Ports
+from airflow_refresh_provider.ports.engine import Stamp
+
+COMPARISON_KEPT = timedelta(days=1)
+"""Longer than any comparison takes: what is older was left by one that was killed."""
+
+_COMPARISON = "compare-"
+_STAGED = Marker(1, 1)
+"""The marker of every staged commit: its appId is unique to what it stages, so one number is enough."""
+
+
+def of_run(ports: Ports, name: str, run_id: str) -> str:
+    """The folder of one run."""
+    return f"{_folder(ports, name)}/{run_id}"
+
+
+def of_comparison(ports: Ports, name: str, comparison_id: str) -> str:
+    """The folder of a comparison that begins now."""
+    return f"{_folder(ports, name)}/{_begun(ports.clock.now())}-{comparison_id}"
+
+
+def changes_of(run: Run, generation: int, kind: str = "changes") -> tuple[str, Stamp]:
+    """Where the next change set of a run is staged, and the stamp of its commit.
+
+    Each has a folder of its own, named by generation, so that a late statement of an old owner cannot mix with it; and
+    by its kind, so that a comparison which takes the place of a window does not find the window's.
+    """
+    rounds = len(run.frozen.rounds) if run.frozen else 0
+    name = f"{kind}-{generation}-{rounds}"
+    return f"{run.plan.staging}/{name}", stamp(run, generation, f"{run.run_id}/{name}")
+
+
+def gone(ports: Ports, run: Run) -> str | None:
+    """Why what a run has still to apply may not be there any more; None when it is, or nothing was staged."""
+    current = run.frozen.current if run.frozen else None
+    if current is None or current.changes is None or current.reads_inputs or not any(u.chunks for u in current.units):
+        return None
+    location = current.changes.location
+    return None if ports.log.table_id(location) else f"the changes that were staged at {location} are gone"
+
+
+def stamp(run: Run, generation: int, app_id: str) -> Stamp:
+    """The stamp of a staged commit."""
+    note = Note(
+        kind=NoteKind.CHUNK,
+        definition=run.definition.name,
+        run=run.run_id,
+        generation=generation,
+        inputs=digests(run.plan.pins),
+    )
+    return Stamp(app_id=app_id, marker=_STAGED, note=note)
+
+
+def drop_orphans(ports: Ports, name: str) -> None:
+    """Drop staging that no run names; a late statement of an old owner can make it anew after it was dropped.
+
+    Folders are listed before control is read: what a younger run has staged meanwhile is not among them.
+    """
+    if not (folders := ports.staging.runs(_folder(ports, name))):
+        return
+    record = ports.store.read(name).record
+    kept = record.run.plan.staging if record and record.run else None
+    for folder in folders:
+        if folder != kept and not _may_be_comparing(folder, ports.clock.now()):
+            ports.staging.drop(folder)
+
+
+def drop_left_by_dropped(ports: Ports) -> None:
+    """Drop what late statements have staged for definitions that were dropped meanwhile, and nobody starts again."""
+    for folder in ports.staging.runs(ports.staging_root):
+        name = folder.rpartition("/")[2]
+        record = ports.store.read(name).record
+        if record is not None and record.dropped:
+            drop_orphans(ports, name)
+
+
+def _folder(ports: Ports, name: str) -> str:
+    return f"{ports.staging_root}/{name}"
+
+
+def _may_be_comparing(folder: str, now: datetime) -> bool:
+    """By name alone: names of comparisons sort by the moment they were begun."""
+    name = folder.rpartition("/")[2]
+    return name.startswith(_COMPARISON) and name > _begun(now - COMPARISON_KEPT)
+
+
+def _begun(moment: datetime) -> str:
+    # A tenth of a second to import, which a refresh that has nothing to do does not pay.
+    import pendulum
+
+    return _COMPARISON + pendulum.instance(moment).in_timezone("UTC").format("YYYYMMDD[T]HHmmss")

@@ -1,0 +1,234 @@
+"""Making a target ready: checked against its owner and layout, created or extended, and identified.
+
+All statements here are additive and repeatable; the target exists with all its properties before the first chunk, so
+that it can be fenced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from airflow_refresh_provider.core.definition.columns import (
+    HIDDEN,
+    ROW_HASH,
+    VNODE,
+    Column,
+    Columns,
+    check_change,
+    check_partitions,
+    check_result,
+    schema_change,
+)
+from airflow_refresh_provider.core.definition.definition import Definition, Layout, OnAdded
+from airflow_refresh_provider.core.log.commits import foreign
+from airflow_refresh_provider.core.log.marker import Marker, app_ids
+from airflow_refresh_provider.core.plan.chunking import auto_vnodes
+from airflow_refresh_provider.core.plan.plan import Target
+from airflow_refresh_provider.core.plan.policy import versions_told
+from airflow_refresh_provider.core.run.ownership import (
+    CONTROL,
+    DEFINITION,
+    VNODES,
+    check_layout,
+    check_ownership,
+    wanted_properties,
+)
+from airflow_refresh_provider.core.run.record import Published, Record, Run
+from airflow_refresh_provider.errors import Failed
+from airflow_refresh_provider.ports.bundle import Ports
+from airflow_refresh_provider.ports.engine import EngineSession, TargetSpec
+from airflow_refresh_provider.ports.table_log import LogGap, TableFacts
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A target ready for a run, and its newest version and rows (None = unknown)."""
+
+    target: Target
+    version: int
+    rows: int | None
+
+
+def check(ports: Ports, definition: Definition, facts: TableFacts | None) -> None:
+    """Refuse a target that is not this definition's, or laid out otherwise. Raises Refused."""
+    if facts is None:
+        return
+    check_ownership(definition, _claims(ports, facts), ports.store.control_id)
+    check_layout(definition, facts.properties, facts.partitioned_by)
+
+
+def owner(ports: Ports, facts: TableFacts) -> Record | None:
+    """The definition of this control root whose target a table is, or is until its unfinished run ends.
+
+    The name in the properties is not enough: it stays in a table whose definition was dropped or given another target,
+    and goes with every copy. One table may have several spellings, so a place that reads otherwise is looked at.
+    """
+    if facts.properties.get(CONTROL) != ports.store.control_id:
+        return None
+    record = ports.store.read(facts.properties.get(DEFINITION, "")).record
+    if record is None or record.dropped:
+        return None
+    places = {record.definition.target, record.run.definition.target if record.run else record.definition.target}
+    mine = facts.location in places or any(ports.log.table_id(place) == facts.table_id for place in places)
+    return record if mine else None
+
+
+def _claims(ports: Ports, facts: TableFacts) -> Mapping[str, str]:
+    """The table's properties; those that name a definition whose target it is no longer name nobody."""
+    nobodys = facts.properties.get(CONTROL) == ports.store.control_id and owner(ports, facts) is None
+    return {} if nobodys else facts.properties
+
+
+def highest_generation(ports: Ports, facts: TableFacts) -> int:
+    """The highest generation that a target has seen, 0 for none; other writers have marks of their own in it."""
+    found, ours = ports.log.markers(facts.location), app_ids(facts.table_id)
+    return max((Marker.of(found[app_id]).generation for app_id in ours if app_id in found), default=0)
+
+
+def next_generation(ports: Ports, record: Record) -> int:
+    """Above what the record has drawn, and what its target has seen: control tables may be those of a backup."""
+    location = record.run.definition.target if record.run else record.definition.target
+    facts = ports.log.facts(location)
+    seen = highest_generation(ports, facts) if facts else 0
+    return 1 + max(record.generation, seen)
+
+
+def make_ready(ports: Ports, session: EngineSession, run: Run, result: Columns, rows: int) -> Ready:
+    """Create the target, or bring columns and properties up to the definition. `rows` is about what it will hold."""
+    definition = run.definition
+    check_result(result, definition.keys)
+    found = ports.log.facts(definition.target)
+    check(ports, definition, found)
+    planned = run.plan.target
+    vnodes = planned.vnodes if planned else _vnodes(definition, found, rows)
+    check_partitions(result, found.partitioned_by if found else definition.partition_by)
+    if found is not None:
+        _extend(session, definition, result)
+    session.prepare(
+        _spec(
+            definition,
+            result,
+            wanted_properties(definition, ports.store.control_id, vnodes, created=found is None),
+        )
+    )
+    # Of two definitions that make one table ready at once, the last to write its name into it has it.
+    check(ports, definition, ports.log.facts(definition.target))
+    return read(ports, session, definition.target, vnodes)
+
+
+def read(ports: Ports, session: EngineSession, location: str, vnodes: int) -> Ready:
+    """The target as it is now. Raises Failed when it is not there."""
+    facts = ports.log.facts(location)
+    if facts is None:
+        raise Failed(
+            "target_missing",
+            f"the target {location} is not there",
+            left="Nothing was changed.",
+            next="Check the location; a run creates the target when it is absent.",
+        )
+    target = Target(
+        location=location,
+        table_id=facts.table_id,
+        columns=session.columns(location),
+        vnodes=int(facts.properties.get(VNODES, vnodes)),
+        deletion_vectors=facts.properties.get("delta.enableDeletionVectors", "false").lower() == "true",
+        partition_by=facts.partitioned_by,
+    )
+    return Ready(target, facts.version, facts.rows)
+
+
+def replaced(ports: Ports, target: Target) -> bool:
+    """Whether the target has gone, or another table stands in its place."""
+    return ports.log.table_id(target.location) != target.table_id
+
+
+def check_in_place(ports: Ports, target: Target) -> None:
+    """Refuse to go on with a target that was replaced: Spark would write to whatever stands there, or make it anew."""
+    if replaced(ports, target):
+        raise not_in_place(target)
+
+
+def not_in_place(target: Target) -> Failed:
+    """The error of whoever finds another table in the target's place, or none."""
+    return Failed(
+        "target_replaced",
+        f"the target {target.location} is no longer the table this run began with",
+        left="Nothing was published; what is there now has at most what was being written when it came.",
+        next="Run again: the interrupted run is given up and a new one compares everything.",
+    )
+
+
+def written_by_others(ports: Ports, published: Published | None, ready: Ready) -> bool:
+    """Whether anybody but published refreshes may have written the rows of a target."""
+    return published is None or doubt(ports, published, ready.target, ready.version) is not None
+
+
+def as_published(ports: Ports, published: Published, location: str) -> bool:
+    """Whether a target certainly has the rows that the last refresh has left."""
+    facts = ports.log.facts(location)
+    return facts is not None and doubt(ports, published, facts) is None
+
+
+def not_left(ports: Ports, published: Published, location: str) -> str | None:
+    """Why what stands at a place is not the table that the last refresh has left, for people; None when it is."""
+    found = ports.log.table_id(location)
+    return None if found == published.target_id else _not_left(location, gone=found is None)
+
+
+def doubt(ports: Ports, published: Published, target: Target | TableFacts, upto: int | None = None) -> str | None:
+    """Why a target may have other rows than the last refresh has left, for people; None when it certainly has those."""
+    location = target.location
+    if target.table_id != published.target_id:
+        return _not_left(location)
+    try:
+        found = strangers(ports, published, location, upto=upto)
+    except LogGap:
+        return f"the log of the target {location} no longer tells who has written it since the last refresh"
+    if not found:
+        return None
+    return f"others have written the target {location} since the last refresh, in {versions_told(found)}"
+
+
+def _not_left(location: str, *, gone: bool = False) -> str:
+    return f"the target {location} is not {'there' if gone else 'the table that the last refresh has left'}"
+
+
+def strangers(
+    ports: Ports, published: Published, location: str, generations: tuple[int, ...] = (), upto: int | None = None
+) -> tuple[int, ...]:
+    """The versions after the published one by which others have changed rows of a target. Raises LogGap.
+
+    `generations` are those of a run in progress, which is nobody else.
+    """
+    since = ports.log.commits(location, after=published.version, upto=upto)
+    return foreign(since, published.target_id, generations).versions
+
+
+def _extend(session: EngineSession, definition: Definition, result: Columns) -> None:
+    columns = session.columns(definition.target)
+    change = schema_change(columns, result)
+    check_change(change, definition.target, add=definition.on_schema_change.added is OnAdded.ADD)
+    if change.added:
+        session.add_columns(definition.target, change.added)
+
+
+def _spec(definition: Definition, result: Columns, properties: dict[str, str]) -> TargetSpec:
+    hidden = (Column(name=VNODE, type="int"), Column(name=ROW_HASH, type="bigint"))
+    by_vnode = definition.layout is Layout.VNODE
+    assert tuple(c.name for c in hidden) == HIDDEN
+    return TargetSpec(
+        location=definition.target,
+        columns=(*result, *hidden) if by_vnode else result,
+        partition_by=(VNODE,) if by_vnode else definition.partition_by,
+        cluster_by=definition.cluster_by,
+        properties=properties,
+    )
+
+
+def _vnodes(definition: Definition, found: TableFacts | None, rows: int) -> int:
+    if found is not None and VNODES in found.properties:
+        return int(found.properties[VNODES])
+    if definition.vnodes != "auto":
+        return definition.vnodes
+    return auto_vnodes(max(rows, found.rows or 0 if found else 0), definition.chunking.chunk_rows)

@@ -1,0 +1,1 @@
+"""Reports: progress, history, freshness, comparison."""

@@ -1,0 +1,211 @@
+"""Loading: make the target ready, stage what will be merged, and freeze it as a plan of units and chunks.
+
+A crash in here repeats only what has no marker yet: splits of staged rows carry theirs in the staged table.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from airflow_refresh_provider.core.definition.definition import Definition, Deletes, Layout
+from airflow_refresh_provider.core.plan import chunking, loading
+from airflow_refresh_provider.core.plan.plan import Frozen, Round, Split, StagedTable, Target
+from airflow_refresh_provider.core.plan.policy import TARGET_ERRORS, by_others, check_deletes, check_keys
+from airflow_refresh_provider.core.run.lifecycle import Event
+from airflow_refresh_provider.core.run.record import Published, Run
+from airflow_refresh_provider.errors import Failed
+from airflow_refresh_provider.ports.bundle import Ports
+from airflow_refresh_provider.ports.engine import CompareTask, Comparison, EngineSession, Source
+from airflow_refresh_provider.ports.table_log import LogGap
+from airflow_refresh_provider.runner.facts import pinned_inputs, queries, staging_paths, targets
+from airflow_refresh_provider.runner.hold.tenure import Tenure
+from airflow_refresh_provider.runner.windows import change_windows, rounds
+
+_UNTOUCHED = "The target was not changed."
+_BEGUN = "The chunks applied so far are in the target; nothing was published, and the version published before stays."
+
+
+def load(tenure: Tenure, session: EngineSession) -> Run:
+    """Fill and freeze staging. Raises Invalid, Refused or Failed when the data or the target forbid a refresh."""
+    run = tenure.run()
+    ports = tenure.ports
+    ports.watch.stage("prepare")
+    source = pinned_inputs.source(ports, run)
+    result = session.describe(source)
+    large = _splittable(ports, run)
+    ready = targets.make_ready(ports, session, run, result, pinned_inputs.expected_rows(ports, run))
+    run = tenure.write(Event.PREPARE, plan=run.plan.model_copy(update={"target": ready.target}))
+    fell_back = None
+    if run.plan.windows:
+        frozen, fell_back = change_windows.load(tenure, session, source, ready)
+    elif ready.rows == 0:
+        frozen = _first_load(tenure, session, source, ready, large)
+    else:
+        frozen = None
+    if frozen is None:
+        frozen = _compared(tenure, session, source, ready, large)
+    pinned_inputs.check_in_place(ports, run)
+    return tenure.write(Event.FREEZE, frozen=frozen.model_copy(update={"fell_back": fell_back}))
+
+
+def compare(
+    tenure: Tenure,
+    session: EngineSession,
+    base: int,
+    vnodes: tuple[int, ...] | None = None,
+    *,
+    stored_hashes: bool,
+    target_rows: int | None = None,
+) -> Comparison:
+    """Stage the differences between the pinned query and the target at `base`, of some vnodes or of all.
+
+    `stored_hashes`: whether the hashes in the target may be believed, because nobody else has written these rows.
+    `target_rows`: the rows of the whole target as its log has them.
+    """
+    run = tenure.run()
+    assert run.plan.target is not None
+    rows = _staged_rows(tenure.ports, run)
+    location, stamp = staging_paths.changes_of(run, tenure.generation)
+    task = CompareTask(
+        source=pinned_inputs.by_files(tenure.ports, pinned_inputs.source(tenure.ports, run)),
+        rows=rows,
+        target=run.plan.target,
+        base=base,
+        location=location,
+        stamp=stamp,
+        deletes=run.definition.deletes is Deletes.APPLY,
+        vnodes=vnodes,
+        one_chunk=rounds.one_chunk(run),
+        stored_hashes=stored_hashes,
+        row_wise=queries.row_wise(run.definition),
+        target_rows=target_rows if stored_hashes or target_rows == 0 else None,
+        expected_rows=max(pinned_inputs.expected_rows(tenure.ports, run), target_rows or 0),
+        rewrite_from=_rewritten_from(run.definition, target_rows) if rows is None else None,
+    )
+    try:
+        compared = session.compare(task)
+    except Failed as error:
+        raise _explained(tenure, error) from error
+    keys = compared.keys
+    left = _BEGUN if run.frozen else _UNTOUCHED
+    check_keys(keys.null_keys, keys.duplicate_keys, keys.null_examples, keys.duplicate_examples, left)
+    return compared
+
+
+def _explained(tenure: Tenure, error: Failed) -> Failed:
+    """The error; where it is about what no refresh writes into a target, with the versions of those who did."""
+    record = tenure.record()
+    run, published = record.run, record.published
+    assert run is not None
+    assert run.plan.target is not None
+    if error.code not in TARGET_ERRORS or published is None or published.target_id != run.plan.target.table_id:
+        return error
+    location = run.plan.target.location
+    with suppress(LogGap):
+        if versions := targets.strangers(tenure.ports, published, location, run.generations):
+            return by_others(error, location, published.version, versions)
+    return error
+
+
+def _first_load(
+    tenure: Tenure,
+    session: EngineSession,
+    source: Source,
+    ready: targets.Ready,
+    large: loading.Splittable | None,
+) -> Frozen | None:
+    """A load straight into the empty target, None when it has to be staged."""
+    tenure.ports.watch.stage("check", rows=pinned_inputs.expected_rows(tenure.ports, tenure.run()))
+    keys = session.check_keys(pinned_inputs.by_files(tenure.ports, source), ready.target)
+    left = "The target is there, without rows."
+    check_keys(keys.null_keys, keys.duplicate_keys, keys.null_examples, keys.duplicate_examples, left)
+    definition = tenure.run().definition
+    splits = loading.direct_splits(keys.rows, definition.chunking, definition.visibility, large)
+    if splits is None:
+        return None
+    first = Round(base=ready.version, changes=None, units=chunking.direct(splits))
+    return Frozen(rounds=(first,), source_rows=keys.rows, unchanged=0)
+
+
+def _compared(
+    tenure: Tenure,
+    session: EngineSession,
+    source: Source,
+    ready: targets.Ready,
+    large: loading.Splittable | None,
+) -> Frozen:
+    record = tenure.record()
+    run = record.run
+    assert run is not None
+    definition = run.definition
+    allowed = loading.limits(definition.chunking, definition.visibility, definition.layout)
+    run = _plan_splits(tenure, run, loading.row_splits(allowed, large))
+    _stage_rows(tenure, session, source, run, ready.target)
+    tenure.ports.watch.stage("compare", rows=max(pinned_inputs.expected_rows(tenure.ports, run), ready.rows or 0))
+    believed = _as_left(tenure.ports, record.published, run, ready)
+    compared = compare(tenure, session, ready.version, stored_hashes=believed, target_rows=ready.rows)
+    total = compared.total
+    check_deletes(total.deleted, compared.target_rows, definition.max_delete_ratio, force=run.plan.force)
+    first = rounds.round_of(run, ready.version, compared)
+    unchanged = compared.source_rows - total.inserted - total.updated
+    return Frozen(rounds=(first,), source_rows=compared.source_rows, unchanged=unchanged)
+
+
+def _as_left(ports: Ports, published: Published | None, run: Run, ready: targets.Ready) -> bool:
+    """Whether the target's rows are those of a refresh by this very definition: another may have had other keys."""
+    same = published is not None and published.definition_hash == run.definition.hash
+    return same and not targets.written_by_others(ports, published, ready)
+
+
+def _plan_splits(tenure: Tenure, run: Run, splits: tuple[Split, ...]) -> Run:
+    """Store the splits before the first of them is staged; those of an interrupted load are kept."""
+    if run.plan.row_splits or not splits:
+        return run
+    return tenure.write(Event.PREPARE, plan=run.plan.model_copy(update={"row_splits": splits}))
+
+
+def _stage_rows(tenure: Tenure, session: EngineSession, source: Source, run: Run, target: Target) -> None:
+    """Stage every split that has no marker yet."""
+    location = _rows_location(run)
+    if not run.plan.row_splits:
+        return
+    tenure.ports.watch.stage("load", chunks=len(run.plan.row_splits))
+    done = tenure.ports.log.markers(location) if tenure.ports.log.facts(location) else {}
+    splits = {f"{run.run_id}/rows-{split.number}": split for split in run.plan.row_splits}
+    if before := len(splits.keys() & done.keys()):
+        tenure.ports.watch.skip(0, before)
+    for app_id, split in splits.items():
+        if app_id not in done:
+            tenure.run()
+            session.stage_rows(source, target, split, location, staging_paths.stamp(run, tenure.generation, app_id))
+            tenure.ports.watch.advance(0)
+
+
+def _staged_rows(ports: Ports, run: Run) -> StagedTable | None:
+    if not run.plan.row_splits:
+        return None
+    location = _rows_location(run)
+    return StagedTable(location=location, version=ports.log.newest(location))
+
+
+def _rows_location(run: Run) -> str:
+    return f"{run.plan.staging}/rows"
+
+
+def _splittable(ports: Ports, run: Run) -> loading.Splittable | None:
+    """The one input of a row-wise query as a list of files, None when it cannot be read file by file."""
+    if not queries.row_wise(run.definition):
+        return None
+    (pinned,) = run.plan.pins.values()
+    files = ports.inputs.files(pinned)
+    rows = ports.inputs.rows(pinned)
+    if files is None or rows is None:
+        return None
+    return loading.Splittable(files=files, rows=rows)
+
+
+def _rewritten_from(definition: Definition, rows: int | None) -> int | None:
+    """From how many differences on the target is written anew; None where that would lose rows, or parts of it."""
+    if definition.layout is Layout.VNODE or definition.deletes is not Deletes.APPLY:
+        return None
+    return loading.rewritten_from(rows, loading.limits(definition.chunking, definition.visibility, definition.layout))

@@ -1,0 +1,197 @@
+"""Windows: what an incremental run reads of its inputs, decided when it starts and staged when it loads.
+
+The change set of a window is only right on top of what the last refresh has left. So it is not used when anybody else
+has written the target since, nor when an input turns out not to tell all of its changes: then everything is compared
+after all, and the run says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from airflow_refresh_provider.core.changes.history import InputHistory
+from airflow_refresh_provider.core.changes.pins import DeltaPin, Pin, VersionVector, follows
+from airflow_refresh_provider.core.changes.sources import Telling
+from airflow_refresh_provider.core.definition.columns import DOUBTFUL
+from airflow_refresh_provider.core.definition.definition import Deletes
+from airflow_refresh_provider.core.definition.mode import Mode
+from airflow_refresh_provider.core.plan.plan import ChangeCounts, Frozen, Round, StagedTable
+from airflow_refresh_provider.core.plan.policy import SURROUNDINGS, check_deletes
+from airflow_refresh_provider.core.run.record import Published, Record, Run
+from airflow_refresh_provider.core.run.request import Request
+from airflow_refresh_provider.core.strategy.scope import Scope, ScopeFacts, scope
+from airflow_refresh_provider.errors import Failed, Invalid
+from airflow_refresh_provider.ports.bundle import Ports
+from airflow_refresh_provider.ports.engine import Comparison, EngineSession, KeyReport, Source, WindowTask
+from airflow_refresh_provider.runner.facts import queries, staging_paths, targets
+from airflow_refresh_provider.runner.facts.targets import Ready
+from airflow_refresh_provider.runner.hold.tenure import Tenure
+from airflow_refresh_provider.runner.windows import rounds
+
+_COUNTED = {"I": "inserted", "U": "updated", "D": "deleted"}
+
+Loaded = tuple[Frozen | None, str | None]
+"""What was frozen from windows; or nothing, and why not."""
+
+
+@dataclass(frozen=True)
+class _Told:
+    """By what an input tells what has changed between two of its states."""
+
+    applied: Pin
+    newest: Pin
+    by: Telling
+
+    @property
+    def rows(self) -> int:
+        """About how many rows that is, as far as sizes tell."""
+        return round((self.newest.rows or 0) * self.by.bytes / self.newest.bytes) if self.newest.bytes else 0
+
+
+def scope_of(ports: Ports, record: Record, pins: VersionVector, request: Request, doubt: str | None) -> Scope:
+    """What a run that starts now reads. Raises Invalid when the mode it is to have does not go with its query.
+
+    `doubt`: why the target may have other rows than the last refresh has left.
+    """
+    definition, published = record.definition, record.published
+    mode = request.mode or definition.mode
+    return scope(
+        ScopeFacts(
+            mode=mode,
+            definition_hash=definition.hash,
+            published=published,
+            pins=pins,
+            histories=histories(ports, published.pins if published else {}, pins),
+            obstacle=None if mode is Mode.FULL else queries.obstacle(definition, mode),
+            now=ports.clock.now(),
+            insist=request.force or request.mode is Mode.FULL,
+            doubt=doubt,
+        )
+    )
+
+
+def histories(ports: Ports, applied: VersionVector, pins: VersionVector) -> dict[str, InputHistory | None]:
+    """What happened to each input since it was applied, where it still is the same one."""
+    return {
+        name: ports.inputs.history(applied[name], newest)
+        for name, newest in pins.items()
+        if name in applied and follows(newest, applied[name])
+    }
+
+
+def load(tenure: Tenure, session: EngineSession, source: Source, ready: Ready) -> Loaded:
+    """Stage and freeze what the run's windows change in the target."""
+    record = tenure.record()
+    run, published = record.run, record.published
+    assert run is not None
+    if published is None:
+        return None, "the last refresh is not known"
+    if doubt := targets.doubt(tenure.ports, published, ready.target, ready.version):
+        return None, doubt
+    if ready.rows is None:
+        return None, f"the log of the target {ready.target.location} does not tell how many rows it has"
+    known = _known(tenure.ports, run, published)
+    if known is None:
+        return None, "an input no longer tells what has changed in its window"
+    if not any(history.moved for history in known.values()):
+        nothing = Round(base=ready.version, changes=None, units=())
+        return Frozen(rounds=(nothing,), source_rows=ready.rows, unchanged=ready.rows), None
+    by_input = _told(tenure.ports, run, published, known)
+    if by_input is None:
+        return None, "an input has not kept the changes in its window"
+    tenure.ports.watch.stage("changes", rows=sum(told.rows for told in by_input.values()))
+    staged_table, unread = _staged(session, _task(tenure, run, source, ready, by_input))
+    if staged_table is None:
+        return None, unread
+    # Spark passes over a first commit that is cleaned out while it reads.
+    if _known(tenure.ports, run, published) is None:
+        return None, "the log of an input was cleaned out while its window was read"
+    rows = tenure.ports.staging.changes(staged_table)
+    if any(op == DOUBTFUL for _, op in rows):
+        return None, "a key has no value, or more than one row, after the changes of the inputs"
+    return _frozen(run, ready, told(staged_table, rows, ready.rows)), None
+
+
+def _staged(session: EngineSession, task: WindowTask) -> tuple[StagedTable | None, str | None]:
+    """The staged changes, or why they cannot be read. A full disk is no reason: comparing would need more of it."""
+    try:
+        return session.read_windows(task), None
+    except (Failed, Invalid) as error:
+        if error.code in SURROUNDINGS:
+            raise
+        return None, f"the changes of the inputs cannot be read: {error.message}"
+
+
+def told(changes: StagedTable, rows: Mapping[tuple[int, str], int], target_rows: int) -> Comparison:
+    """What a comparison would have found, told by the inputs."""
+    counts: dict[int, ChangeCounts] = {}
+    for (vnode, op), count in rows.items():
+        counts[vnode] = counts.get(vnode, ChangeCounts()) + ChangeCounts(**{_COUNTED[op]: count})
+    grown = sum(c.net for c in counts.values())
+    source_rows = target_rows + grown
+    return Comparison(
+        changes=changes,
+        counts=counts,
+        source_rows=source_rows,
+        target_rows=target_rows,
+        keys=KeyReport(rows=source_rows),
+        exact=False,
+    )
+
+
+def _frozen(run: Run, ready: Ready, read: Comparison) -> Frozen:
+    total = read.total
+    check_deletes(total.deleted, read.target_rows, run.definition.max_delete_ratio, force=run.plan.force)
+    return Frozen(
+        rounds=(rounds.round_of(run, ready.version, read),),
+        source_rows=read.source_rows,
+        unchanged=read.target_rows - total.updated - total.deleted,
+    )
+
+
+def _task(tenure: Tenure, run: Run, source: Source, ready: Ready, told: dict[str, _Told]) -> WindowTask:
+    location, stamp = staging_paths.changes_of(run, tenure.generation, "window")
+    inputs = tenure.ports.inputs
+    return WindowTask(
+        source=source,
+        changes={n: inputs.changes(t.applied, t.newest, t.by.means, f"{location}-{n}") for n, t in told.items()},
+        target=ready.target,
+        location=location,
+        stamp=stamp,
+        deletes=run.definition.deletes is Deletes.APPLY,
+        partitioned=sum(t.rows for t in told.values()) > rounds.one_chunk(run),
+        bytes=sum(t.by.bytes for t in told.values()),
+    )
+
+
+def _known(ports: Ports, run: Run, published: Published) -> dict[str, InputHistory] | None:
+    """The histories of the plan's windows, None when one of them can no longer be told."""
+    found = {}
+    for name in run.plan.windows:
+        history = ports.inputs.history(_applied(run, published, name), run.plan.pins[name])
+        if history is None:
+            return None
+        found[name] = history
+    return found
+
+
+def _told(ports: Ports, run: Run, published: Published, known: dict[str, InputHistory]) -> dict[str, _Told] | None:
+    """By what each input tells its changes, None when one of them may have forgotten them meanwhile."""
+    found = {}
+    for name, history in known.items():
+        by = history.telling(ports.clock.now())
+        if by is None:
+            return None
+        applied = _applied(run, published, name)
+        if isinstance(applied, DeltaPin) and history.moved:
+            # What was before the first change need not be kept by anybody.
+            applied = applied.model_copy(update={"version": history.changes[0].version - 1})
+        found[name] = _Told(applied, run.plan.pins[name], by)
+    return found
+
+
+def _applied(run: Run, published: Published, name: str) -> Pin:
+    """The state at which the plan's window of an input begins."""
+    pin = published.pins[name]
+    return pin.model_copy(update={"version": run.plan.windows[name].after}) if isinstance(pin, DeltaPin) else pin

@@ -1,0 +1,1 @@
+"""The acts on data: one statement or a few, each in a session that the caller gives."""

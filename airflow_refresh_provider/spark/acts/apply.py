@@ -1,0 +1,163 @@
+"""The ways of bringing a chunk into the target, each in one commit that carries the chunk's stamp."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
+
+from airflow_refresh_provider.core.definition.columns import HIDDEN, OP, VNODE, Columns
+from airflow_refresh_provider.core.plan.plan import Way
+from airflow_refresh_provider.ports.engine import ApplyTask
+from airflow_refresh_provider.spark.acts import content, sql, stamped_writes
+
+_PARTITION_ROWS = 250_000
+_FEWEST_PARTITIONS = 2
+_SENT_ROWS = 250_000
+"""So many changes Spark sends to every task that looks for the rows which they replace."""
+_KEEPS_SOURCE = "spark.databricks.delta.insertReplaceOnOrUsing.materializeSource"
+"""Delta keeps a copy of a source of which it does not know that it stays the same; staged files do."""
+
+
+def apply(spark: SparkSession, task: ApplyTask) -> None:
+    """Apply one chunk in its way. Without changes it is its stamp alone."""
+    if task.changes is not None and not task.chunk.by_vnode:
+        stamped_writes.mark(spark, task.target.location, task.stamp)
+        return
+    with stamped_writes.vectors(spark, task.target.columns):
+        match task.chunk.way:
+            case Way.APPEND:
+                _append(spark, task)
+            case Way.MERGE:
+                _merge(spark, task)
+            case Way.KEYED_REPLACE:
+                _keyed_replace(spark, task)
+            case Way.REPLACE_ON:
+                _replace_on(spark, task)
+            case Way.REPLACE_VNODES:
+                _replace_vnodes(spark, task)
+            case Way.REPLACE_TABLE:
+                _overwrite(_whole(spark, task), task).save(task.target.location)
+            case Way.REWRITE:
+                _overwrite(content.desired(spark, task.source, task.target), task).save(task.target.location)
+            case _:
+                assert_never(task.chunk.way)
+
+
+def _append(spark: SparkSession, task: ApplyTask) -> None:
+    if task.changes is None:
+        rows = content.desired(spark, task.source, task.target, split=task.chunk.split)
+        rows = content.with_hidden(rows, task.source, task.target) if _by_vnode(task) else rows
+    else:
+        rows = _upserts(spark, task)
+    rows = rows.repartition(VNODE) if _by_vnode(task) else rows
+    stamped_writes.stamped(rows.write, task.stamp).mode("append").save(task.target.location)
+
+
+def _merge(spark: SparkSession, task: ApplyTask) -> None:
+    """The target's vnodes are named as literals, so that merges of other vnodes do not conflict."""
+    keys = sql.key_columns(task.target.columns, task.source.keys)
+    changes = f"SELECT * FROM {_changes_at(task)} s WHERE {_of_chunk(task, 's')}"
+    columns = [c.name for c in task.target.columns]
+    pairs = ", ".join(f"{sql.name(c, 't')} = {sql.name(c, 's')}" for c in columns)
+    vnodes = f"t.{VNODE} IN ({_vnodes(task)}) AND " if _by_vnode(task) else ""
+    on = f"{vnodes}{_same_keys(task, keys)}"
+    statement = (
+        f"MERGE INTO {sql.table(task.target.location)} t USING ({changes}) s ON {on} "
+        f"WHEN MATCHED AND s.{OP} = 'D' THEN DELETE WHEN MATCHED THEN UPDATE SET {pairs} "
+        f"WHEN NOT MATCHED AND s.{OP} <> 'D' THEN INSERT ({sql.names(columns)}) VALUES ({sql.names(columns, 's')})"
+    )
+    with stamped_writes.stamping(spark, task.stamp):
+        spark.sql(statement).collect()
+
+
+def _keyed_replace(spark: SparkSession, task: ApplyTask) -> None:
+    """Names every changed key. The hash is the quick filter; the exact keys make equal hashes harmless."""
+    keys = sql.key_columns(task.target.columns, task.source.keys)
+    plain = len(keys) == 1 and keys[0].type in sql.LITERALS
+    exact = sql.name(keys[0].name) if plain else sql.joined_keys(keys)
+    found = _chunk(spark, task).selectExpr(f"{sql.key_hash(keys)} AS h", f"CAST({exact} AS STRING) AS k").collect()
+    if not found:
+        stamped_writes.mark(spark, task.target.location, task.stamp)
+        return
+    if plain:
+        condition = f"{exact} IN ({', '.join(sql.literal(r.k, keys[0].type) for r in found)})"
+    else:
+        hashes = ", ".join(sql.long(r.h) for r in found)
+        condition = f"{sql.key_hash(keys)} IN ({hashes}) AND {exact} IN ({', '.join(sql.text(r.k) for r in found)})"
+    if _by_vnode(task):
+        condition = f"{VNODE} IN ({_vnodes(task)}) AND {condition}"
+    _overwrite(_upserts(spark, task), task).option("replaceWhere", condition).save(task.target.location)
+
+
+def _replace_on(spark: SparkSession, task: ApplyTask) -> None:
+    keys = sql.key_columns(task.target.columns, task.source.keys)
+    writer = _overwrite(_upserts(spark, task).alias("s"), task)
+    writer = writer.option("replaceOn", _same_keys(task, keys)).option("targetAlias", "t")
+    # What is shuffled are the changes and the places of the rows that they replace.
+    partitions = max(_FEWEST_PARTITIONS, task.chunk.counts.total // _PARTITION_ROWS)
+    confs = {"spark.sql.shuffle.partitions": str(partitions), _KEEPS_SOURCE: "none"}
+    with stamped_writes.setting(spark, confs):
+        writer.save(task.target.location)
+
+
+def _replace_vnodes(spark: SparkSession, task: ApplyTask) -> None:
+    rows = _whole(spark, task).repartition(VNODE)
+    _overwrite(rows, task).option("replaceWhere", f"{VNODE} IN ({_vnodes(task)})").save(task.target.location)
+
+
+def _whole(spark: SparkSession, task: ApplyTask) -> DataFrame:
+    """All rows of the chunk's vnodes as they are to be: those that do not change, and those that do."""
+    before = content.at_version(spark, task.target.location, task.base)
+    if _by_vnode(task):
+        before = before.where(f"{VNODE} IN ({_vnodes(task)})")
+    keys = task.source.keys
+    kept = before.join(_chunk(spark, task).selectExpr(*map(sql.name, keys)), list(keys), "left_anti")
+    return kept.selectExpr(*_columns(task)).unionByName(_upserts(spark, task))
+
+
+def _overwrite(rows: DataFrame, task: ApplyTask) -> DataFrameWriter:
+    return stamped_writes.stamped(rows.write, task.stamp).mode("overwrite")
+
+
+def _upserts(spark: SparkSession, task: ApplyTask) -> DataFrame:
+    return _chunk(spark, task).where(f"{OP} <> 'D'").selectExpr(*_columns(task))
+
+
+def _chunk(spark: SparkSession, task: ApplyTask) -> DataFrame:
+    assert task.changes is not None
+    rows = content.staged_files(spark, task.files, task.target) if task.files else content.staged(spark, task.changes)
+    return rows.alias("s").where(_of_chunk(task, "s"))
+
+
+def _of_chunk(task: ApplyTask, prefix: str) -> str:
+    keys = sql.key_columns(task.target.columns, task.source.keys)
+    return sql.within(f"{prefix}.{VNODE}", task.chunk.vnodes, task.chunk.keys, keys, prefix)
+
+
+def _same_keys(task: ApplyTask, keys: Columns) -> str:
+    """The join of target t and changes s on the key. Delta passes over files by literals, not by what a join finds."""
+    # Delta joins a second time by what a MERGE is given, and there few rows are not sent anywhere.
+    few = task.chunk.way is Way.REPLACE_ON and task.chunk.counts.total <= _SENT_ROWS
+    same = (sql.same_keys_by_hash if few else sql.same_keys)(keys, "t", "s")
+    if task.span is None:
+        return same
+    low, high = (sql.literal(str(value), keys[0].type) for value in task.span)
+    return f"{sql.name(keys[0].name, 't')} BETWEEN {low} AND {high} AND {same}"
+
+
+def _changes_at(task: ApplyTask) -> str:
+    assert task.changes is not None
+    return f"{sql.table(task.changes.location)} VERSION AS OF {task.changes.version}"
+
+
+def _columns(task: ApplyTask) -> list[str]:
+    return [sql.name(c.name) for c in task.target.columns]
+
+
+def _vnodes(task: ApplyTask) -> str:
+    return ", ".join(map(str, task.chunk.vnodes))
+
+
+def _by_vnode(task: ApplyTask) -> bool:
+    return any(c.name == HIDDEN[0] for c in task.target.columns)

@@ -1,0 +1,174 @@
+"""The comparison: finds every difference between desired content and target, stages it and counts it.
+
+Repeated keys show without another look at the data: each row of either side that has a partner must have exactly one.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import functions as F
+
+from airflow_refresh_provider.core.definition.columns import OP, VNODE, visible
+from airflow_refresh_provider.core.plan.plan import ChangeCounts, StagedTable, Target
+from airflow_refresh_provider.core.text.wording import counted
+from airflow_refresh_provider.errors import Failed
+from airflow_refresh_provider.ports.engine import CompareTask, Comparison, KeyReport, Sample
+from airflow_refresh_provider.spark.acts import content, differences, key_check, sql, stamped_writes, value_text
+from airflow_refresh_provider.spark.connect.faults import SPARK_ERRORS, fault_of
+
+_PARTITION_ROWS = 750_000
+_FEWEST_PARTITIONS = 4
+_SENT_KEYS = 1_000_000
+"""So many keys that differ are sent to every task that looks their rows up."""
+_NOTHING_TO_TELL = "assertion failed"
+
+
+def compare(spark: SparkSession, task: CompareTask) -> Comparison:
+    """Stage the differences and count them."""
+    counted = differences.Counted(sides=task.target_rows is None)
+    partitions = max(_FEWEST_PARTITIONS, -(-task.expected_rows // _PARTITION_ROWS))
+    with stamped_writes.setting(spark, {"spark.sql.shuffle.partitions": str(partitions)}):
+        return (_by_keys if task.row_wise else _at_once)(spark, task, counted)
+
+
+def _at_once(spark: SparkSession, task: CompareTask, counted: differences.Counted) -> Comparison:
+    # How many rows will differ is not known before they are staged.
+    changes = stamped_writes.stage(
+        differences.whole(spark, task, counted), task, by_vnode=_chunked(task, task.expected_rows)
+    )
+    return _checked(spark, task, counted, content.staged(spark, changes))
+
+
+def _by_keys(spark: SparkSession, task: CompareTask, counted: differences.Counted) -> Comparison:
+    keys = differences.of_keys(spark, task, counted)
+    place = f"{task.location}-keys"
+    keys.write.mode("overwrite").parquet(place)
+    differing = spark.read.schema(keys.schema).parquet(content.literally(place))
+    compared = _checked(spark, task, counted, differing)
+    total = compared.total.total
+    if not total or compared.keys.null_keys or compared.keys.duplicate_keys:
+        return compared
+    if task.rewrite_from is not None and total >= task.rewrite_from:
+        return compared.model_copy(update={"rewrite": True})
+    rows = differences.widened(spark, task, differing, few=total <= _SENT_KEYS)
+    stamped_writes.stage(rows, task, by_vnode=_chunked(task, total))
+    return compared
+
+
+def _chunked(task: CompareTask, at_most: int) -> bool:
+    """Whether so many differences may be applied in several chunks."""
+    return task.one_chunk is not None and at_most > task.one_chunk
+
+
+def _changes(task: CompareTask) -> StagedTable:
+    return StagedTable(location=task.location, version=0)
+
+
+def _checked(spark: SparkSession, task: CompareTask, counted: differences.Counted, found: DataFrame) -> Comparison:
+    """Counts of what was found, and whether the keys of both sides are sound."""
+    counts, keys = _summary(task, found)
+    joined = _seen(counted.joined)
+    pairs, new, gone = joined.get("pairs", 0), joined.get("new", 0), joined.get("gone", 0)
+    source_rows, target_rows = pairs + new, task.target_rows
+    if target_rows is None:
+        _check_places(task, counted.target)
+        source_rows, target_rows = _rows(counted.source), _rows(counted.target)
+    doubtful = bool(keys.duplicate_keys or keys.null_keys)
+    if doubtful or pairs != target_rows - gone:
+        keys = key_check.check(content.desired(spark, task.source, task.target, task.rows), task.source.keys)
+    if not (keys.duplicate_keys or keys.null_keys) and (doubtful or pairs != source_rows - new):
+        _check_target(spark, task)
+    return Comparison(
+        changes=_changes(task), counts=counts, source_rows=source_rows, target_rows=target_rows, keys=keys
+    )
+
+
+def _rows(side: Observation) -> int:
+    return _seen(side).get("rows", 0)
+
+
+def _seen(observed: Observation) -> dict[str, int]:
+    """What was counted: nothing where Spark knew that no row would pass, which a classic session cannot tell."""
+    try:
+        return observed.get
+    except SPARK_ERRORS as error:
+        if fault_of(error).first_line != _NOTHING_TO_TELL:
+            raise
+        return {}
+
+
+def _check_target(spark: SparkSession, task: CompareTask) -> None:
+    """Refuse a target with keys that repeat or are NULL: no chunk could name the rows to keep or to remove."""
+    report = key_check.check(content.at_version(spark, task.target.location, task.base), task.source.keys)
+    if report.duplicate_keys:
+        raise _bad_target(
+            "duplicate_target_key",
+            f"the target {task.target.location} has more than one row for {counted(report.duplicate_keys, 'key')}, "
+            f"such as {'; '.join(report.duplicate_examples)}",
+        )
+    if report.null_keys:
+        raise _bad_target(
+            "null_target_key",
+            f"the target {task.target.location} has {counted(report.null_keys, 'row')} with NULL in the key, "
+            f"such as {'; '.join(report.null_examples)}",
+        )
+
+
+def _bad_target(code: str, message: str) -> Failed:
+    return Failed(
+        code,
+        message,
+        left="The target was not changed by the comparison.",
+        next="Remove these rows from the target, which no refresh has published: somebody else has written them, or a "
+        "load that was given up. Then run again.",
+    )
+
+
+def _check_places(task: CompareTask, target: Observation) -> None:
+    """Refuse rows that lie in another vnode than their key's: no chunk would find them there."""
+    if misplaced := _seen(target).get("misplaced", 0):
+        table = sql.table(task.target.location)
+        raise Failed(
+            "misplaced_target_rows",
+            f"the target {task.target.location} has {counted(misplaced, 'row')} whose {VNODE} is not that of the key",
+            left="The target was not changed by the comparison.",
+            next="They were not written by a refresh, which fills the hidden columns. Remove them, then run again: "
+            f"DELETE FROM {table} WHERE NOT ({VNODE} <=> {differences.vnode_of(task)})",
+        )
+
+
+def _summary(task: CompareTask, found: DataFrame) -> tuple[dict[int, ChangeCounts], KeyReport]:
+    """Counts by vnode, and whether keys that differ are NULL or repeat."""
+    no_key = " OR ".join(f"{sql.name(k)} IS NULL" for k in task.source.keys)
+    of_key = F.expr(
+        f"struct(count_if({OP} = 'I') AS i, count_if({OP} = 'U') AS u, count_if({OP} = 'D') AS d, "
+        f"count_if({no_key}) AS no_key, IF(count(*) > 1, 1, 0) AS again)"
+    ).alias(OP)
+    by_key = found.groupBy(VNODE, *(F.col(sql.name(k)) for k in task.source.keys)).agg(of_key)
+    sums = (F.sum(f"{OP}.{name}").alias(name) for name in ("i", "u", "d", "no_key", "again"))
+    rows = by_key.groupBy(VNODE).agg(*sums).collect()
+    counts = {r[VNODE]: ChangeCounts(inserted=r.i, updated=r.u, deleted=r.d) for r in rows}
+    report = KeyReport(rows=0, null_keys=sum(r.no_key for r in rows), duplicate_keys=sum(r.again for r in rows))
+    return counts, report
+
+
+def samples(
+    spark: SparkSession, changes: StagedTable, target: Target, keys: tuple[str, ...], base: int, limit: int
+) -> tuple[Sample, ...]:
+    """Some staged differences beside the rows that the target has for their keys."""
+    shown = [c.name for c in visible(target.columns)]
+    same = sql.same_keys(sql.key_columns(target.columns, keys), "s", "t")
+    differing = content.staged(spark, changes).limit(limit).alias("s")
+    pairs = differing.join(content.at_version(spark, target.location, base).alias("t"), F.expr(same), "left")
+    both = pairs.selectExpr(
+        f"s.{OP} AS op", f"struct({sql.names(shown, 's')}) AS desired", f"struct({sql.names(shown, 't')}) AS found"
+    )
+    rows = both.selectExpr(*(f"{value_text.value(f.name, f.dataType)} AS {f.name}" for f in both.schema)).collect()
+    return tuple(
+        Sample(
+            op=row.op,
+            desired=None if row.op == "D" else row.desired.asDict(recursive=True),
+            found=None if row.op == "I" else row.found.asDict(recursive=True),
+        )
+        for row in rows
+    )

@@ -1,0 +1,145 @@
+"""Desired content: the bound query as a DataFrame, with the columns and types of the target.
+
+Each input becomes a temporary view at its pin; the query is run as written. Nothing is read here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from urllib.parse import unquote
+
+from pyspark.sql import DataFrame, DataFrameReader, SparkSession
+from pyspark.sql import functions as F
+
+from airflow_refresh_provider.core.changes.pins import DeltaPin, FilesPin, Pin
+from airflow_refresh_provider.core.definition.columns import HIDDEN, OP, ROW_HASH, VNODE, Column, visible
+from airflow_refresh_provider.core.plan.plan import Split, StagedTable, Target
+from airflow_refresh_provider.core.query import query
+from airflow_refresh_provider.errors import Failed
+from airflow_refresh_provider.ports.engine import Source
+from airflow_refresh_provider.spark.acts import ddl, sql
+
+_RANK = OP  # any reserved name will do: no column of a query can have it
+_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+"""The name of a folder whose rows have NULL in the column that it stands for."""
+_TEXT = re.compile(r"(string|varchar|char)\b", re.IGNORECASE)
+_PATTERN = re.compile(r"[\[\]{}*?\\]")
+
+
+def result(spark: SparkSession, source: Source, split: Split | None = None) -> DataFrame:
+    """The query's result as the query gives it; of one split of its only input if that is given."""
+    reads = {}
+    for name, pin in source.pins.items():
+        options = source.options.get(name, {})
+        files = split.files if split else source.files.get(name)
+        reads[name] = part(spark, files, pin, options) if files else pinned(spark, pin, options)
+    return over(spark, source, reads)
+
+
+def over(spark: SparkSession, source: Source, reads: Mapping[str, DataFrame]) -> DataFrame:
+    """The query's result over these inputs, their hidden columns left out."""
+    for name, read in reads.items():
+        read.drop(*HIDDEN).createOrReplaceTempView(name)
+    return spark.sql(source.query)
+
+
+def shaped(rows: DataFrame, target: Target) -> DataFrame:
+    """The visible columns of the target, by name and in its types."""
+    columns = visible(target.columns)
+    return rows.selectExpr(*(f"{_stored(c, target)} AS {sql.name(c.name)}" for c in columns))
+
+
+def _stored(column: Column, target: Target) -> str:
+    """A value as the target gives it back. The name of a folder cannot hold some texts: they are stored as NULL."""
+    value = f"CAST({sql.name(column.name)} AS {column.type})"
+    if column.name not in target.partition_by or not _TEXT.match(column.type):
+        return value
+    return f"nullif(nullif({value}, ''), '{_NO_VALUE}')"
+
+
+def desired(
+    spark: SparkSession, source: Source, target: Target, rows: StagedTable | None = None, split: Split | None = None
+) -> DataFrame:
+    """The visible columns of the target as they are to be, newest row of each key only if the source says so."""
+    found = result(spark, source, split) if rows is None else staged(spark, rows)
+    return newest(shaped(found, target), source)
+
+
+def newest(rows: DataFrame, source: Source) -> DataFrame:
+    """Only the newest row of each key, if the source asks for it; among equally new ones always the same."""
+    if source.latest_by is None:
+        return rows
+    order = f"{sql.name(source.latest_by)} DESC NULLS LAST, {sql.row_hash(ddl.columns_of(rows.schema))}"
+    ranked = f"row_number() OVER (PARTITION BY {sql.names(source.keys)} ORDER BY {order}) AS {_RANK}"
+    return rows.selectExpr("*", ranked).where(F.col(_RANK) == 1).drop(_RANK)
+
+
+def with_hidden(rows: DataFrame, source: Source, target: Target) -> DataFrame:
+    """The rows with vnode and row hash added."""
+    keys = sql.key_columns(target.columns, source.keys)
+    return rows.selectExpr(
+        "*",
+        f"{sql.vnode(keys, target.vnodes)} AS {VNODE}",
+        f"{sql.row_hash(target.columns)} AS {ROW_HASH}",
+    )
+
+
+def staged(spark: SparkSession, table: StagedTable) -> DataFrame:
+    """A staged table at the version that was frozen."""
+    return at_version(spark, table.location, table.version)
+
+
+def staged_files(spark: SparkSession, files: tuple[str, ...], target: Target) -> DataFrame:
+    """The rows of a staged change set, read from its files alone."""
+    columns = ", ".join(f"{sql.name(c.name)} {c.type}" for c in visible(target.columns))
+    schema = f"{columns}, {ROW_HASH} BIGINT, {OP} STRING, {VNODE} INT"
+    return spark.read.schema(schema).parquet(*map(literally, files))
+
+
+def at_version(spark: SparkSession, location: str, version: int) -> DataFrame:
+    """A Delta table at one version."""
+    return spark.read.format("delta").option("versionAsOf", version).load(location)
+
+
+def blamed(error: Failed, source: Source) -> Failed:
+    """The error with the input that it is about, if its message tells."""
+    told = unquote(error.message)
+    places = {pin.location: name for name, pin in source.pins.items() if pin.location in told}
+    if not places:
+        return error
+    name = places[max(places, key=len)]
+    return Failed(error.code, f"the input {name}: {error.message}", left=error.left, next=error.next)
+
+
+def written_place(source: Source | None, place: tuple[int, int]) -> tuple[int, int]:
+    """Where the author of the query finds what Spark has found at a line and column of it."""
+    if source is None or source.written in (None, source.query) or source.moment is None:
+        return place
+    facts = query.analyse(source.written, tuple(source.pins))
+    return query.written_place(source.written, facts, source.moment, place)
+
+
+def pinned(spark: SparkSession, pin: Pin, options: dict[str, str]) -> DataFrame:
+    """An input as it was pinned."""
+    if isinstance(pin, DeltaPin):
+        return spark.read.format("delta").options(**options).option("versionAsOf", pin.version).load(pin.location)
+    return _parquet(spark, pin, options).parquet(*(literally(f.path) for f in pin.files))
+
+
+def part(spark: SparkSession, files: tuple[str, ...], pin: Pin, options: dict[str, str]) -> DataFrame:
+    """Some of the pinned files, or all, with the schema of all of them."""
+    schema = pinned(spark, pin, options).schema
+    return _parquet(spark, pin, options).schema(schema).parquet(*map(literally, files))
+
+
+def _parquet(spark: SparkSession, pin: Pin, options: dict[str, str]) -> DataFrameReader:
+    """A reader that knows where the folder begins, whose subfolders may stand for columns (`day=1/`)."""
+    reader = spark.read.options(**options)
+    one_file = isinstance(pin, FilesPin) and [f.path for f in pin.files] == [pin.location]
+    return reader if one_file else reader.option("basePath", pin.location)
+
+
+def literally(path: str) -> str:
+    """A path in which no character is a pattern."""
+    return _PATTERN.sub(r"\\\g<0>", path)

@@ -1,0 +1,104 @@
+"""Targets: created, extended, described. Every statement is additive and repeatable."""
+
+from __future__ import annotations
+
+import re
+
+from pyspark.sql import SparkSession
+from pyspark.sql.types import ArrayType, DataType, MapType, NullType, StructType
+
+from airflow_refresh_provider.core.definition.columns import HIDDEN, Column, Columns
+from airflow_refresh_provider.errors import Invalid
+from airflow_refresh_provider.ports.engine import TargetSpec
+from airflow_refresh_provider.spark.acts import sql
+
+_AWKWARD = re.compile(r"[ ,;{}()\n\t=]")
+_NESTED_NAME = re.compile(r"`((?:[^`]|``)*)`")
+
+
+def columns_of(schema: StructType) -> Columns:
+    """Names and types of a schema. Raises Invalid for a column without a type."""
+    for field in schema.fields:
+        if _untyped(field.dataType):
+            raise Invalid(
+                "untyped_column",
+                f"the query's result has the column {field.name}, which is or holds a NULL without a type",
+                next=f"Give it one in the query, such as CAST(NULL AS STRING) AS {field.name}.",
+            )
+    return tuple(Column(name=f.name, type=type_text(f.dataType)) for f in schema.fields)
+
+
+def _untyped(kind: DataType) -> bool:
+    match kind:
+        case StructType():
+            return any(_untyped(f.dataType) for f in kind.fields)
+        case ArrayType():
+            return _untyped(kind.elementType)
+        case MapType():
+            return _untyped(kind.keyType) or _untyped(kind.valueType)
+        case _:
+            return isinstance(kind, NullType)
+
+
+def type_text(kind: DataType) -> str:
+    """A type as SQL reads it, names of nested fields quoted."""
+    match kind:
+        case StructType():
+            return f"struct<{','.join(f'{sql.name(f.name)}:{type_text(f.dataType)}' for f in kind.fields)}>"
+        case ArrayType():
+            return f"array<{type_text(kind.elementType)}>"
+        case MapType():
+            return f"map<{type_text(kind.keyType)},{type_text(kind.valueType)}>"
+        case _:
+            return str(kind.simpleString())
+
+
+def prepare(spark: SparkSession, spec: TargetSpec) -> None:
+    """Create the target if it is absent, and set those of its properties that differ."""
+    columns = ", ".join(f"{sql.name(c.name)} {c.type}" for c in spec.columns)
+    layout = f" PARTITIONED BY ({sql.names(spec.partition_by)})" if spec.partition_by else ""
+    layout += f" CLUSTER BY ({sql.names(spec.cluster_by)})" if spec.cluster_by else ""
+    properties = _listed(naming(spec.columns) | spec.properties)
+    spark.sql(
+        f"CREATE TABLE IF NOT EXISTS {sql.table(spec.location)} ({columns}) USING delta{layout} "
+        f"TBLPROPERTIES ({properties})"
+    ).collect()
+    _set(spark, spec.location, spec.properties)
+
+
+def add_columns(spark: SparkSession, location: str, columns: tuple[Column, ...]) -> None:
+    """Add those columns that are not there yet."""
+    present = {f.name.lower() for f in spark.read.format("delta").load(location).schema.fields}
+    if missing := [c for c in columns if c.name.lower() not in present]:
+        listed = ", ".join(f"{sql.name(c.name)} {c.type}" for c in missing)
+        _set(spark, location, naming(columns))
+        spark.sql(f"ALTER TABLE {sql.table(location)} ADD COLUMNS ({listed})").collect()
+
+
+def naming(columns: Columns) -> dict[str, str]:
+    """The table properties that these columns need: Delta stores some names only under others of its own."""
+    names = (name for c in columns for name in (c.name, *_NESTED_NAME.findall(c.type)))
+    return {"delta.columnMapping.mode": "name"} if any(_AWKWARD.search(name) for name in names) else {}
+
+
+def show_version(spark: SparkSession, view: str, location: str, version: int, columns: Columns) -> None:
+    """Point a catalog view at one version."""
+    shown = sql.names(c.name for c in columns if c.name not in HIDDEN)
+    name = ".".join(sql.name(part) for part in view.split("."))
+    spark.sql(
+        f"CREATE OR REPLACE VIEW {name} AS SELECT {shown} FROM {sql.table(location)} VERSION AS OF {version}"
+    ).collect()
+
+
+def _set(spark: SparkSession, location: str, properties: dict[str, str]) -> None:
+    """Set those properties that differ."""
+    if not properties:
+        return
+    table = sql.table(location)
+    present = {row.key: row.value for row in spark.sql(f"SHOW TBLPROPERTIES {table}").collect()}
+    if wanting := {k: v for k, v in properties.items() if present.get(k) != v}:
+        spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ({_listed(wanting)})").collect()
+
+
+def _listed(properties: dict[str, str]) -> str:
+    return ", ".join(f"{sql.text(k)} = {sql.text(v)}" for k, v in sorted(properties.items()))

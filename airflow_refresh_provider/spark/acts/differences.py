@@ -1,0 +1,124 @@
+"""Differences between desired content and target, as DataFrames: nothing is run here.
+
+A full outer join on the key, the target's side narrowed to key and hash. A row hash is never NULL, so one that is
+tells that its side has no row. The rows of both sides are counted while they pass.
+
+Content that costs little to read twice is compared by key and hash alone, which spares the wide rows the shuffle; the
+few that differ are then looked up. Any other query runs once, its rows taken along.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import functions as F
+
+from airflow_refresh_provider.core.definition.columns import OP, ROW_HASH, VNODE, Columns, visible
+from airflow_refresh_provider.ports.engine import CompareTask
+from airflow_refresh_provider.spark.acts import content, sql
+
+_IN_PLACE = OP  # a reserved name, so that no column of a target can have it
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What is counted while rows pass: pairs and singles always, the rows of each side only when `sides` asks for it.
+
+    Counting makes Spark leave its compiled path, which costs a tenth of the comparison for each side.
+    """
+
+    sides: bool
+    source: Observation = field(default_factory=lambda: Observation("source"))
+    target: Observation = field(default_factory=lambda: Observation("target"))
+    joined: Observation = field(default_factory=lambda: Observation("joined"))
+
+
+def whole(spark: SparkSession, task: CompareTask, counted: Counted) -> DataFrame:
+    """The rows that differ: visible columns, hash, op, vnode. Those to be deleted have their key only."""
+    # The target's keys make the smaller table to look rows up in; sorting the wide side would cost more.
+    return _joined(spark, task, counted, visible(task.target.columns), "shuffle_hash")
+
+
+def of_keys(spark: SparkSession, task: CompareTask, counted: Counted) -> DataFrame:
+    """Only the keys that differ, with hash, op and vnode."""
+    return _joined(spark, task, counted, _keys(task), "merge")
+
+
+def widened(spark: SparkSession, task: CompareTask, differing: DataFrame, *, few: bool) -> DataFrame:
+    """The rows behind keys that differ, as `whole` would give them; `few` keys are sent to where the rows are."""
+    keys = {k.name.lower() for k in _keys(task)}
+    columns = visible(task.target.columns)
+    extra = (ROW_HASH, OP, VNODE)
+    kept = differing.where(f"{OP} <> 'D'").alias("d")
+    found = content.desired(spark, task.source, task.target, task.rows).alias("s")
+    kept = F.broadcast(kept) if few else kept
+    same = (sql.same_keys_by_hash if few else sql.same_keys)(_keys(task), "s", "d")
+    rows = found.join(kept, F.expr(same))
+    upserts = rows.selectExpr(*(sql.name(c.name, "s") for c in columns), *(sql.name(n, "d") for n in extra))
+    nulls = (
+        sql.name(c.name) if c.name.lower() in keys else f"CAST(NULL AS {c.type}) AS {sql.name(c.name)}" for c in columns
+    )
+    deletes = differing.where(f"{OP} = 'D'").selectExpr(*nulls, *extra)
+    return upserts.unionAll(deletes)
+
+
+def vnode_of(task: CompareTask) -> str:
+    """The vnode of a row of either side, as an expression over its keys."""
+    return sql.vnode(_keys(task), task.target.vnodes)
+
+
+def _joined(spark: SparkSession, task: CompareTask, counted: Counted, columns: Columns, hint: str) -> DataFrame:
+    desired = _desired(spark, task, counted, columns).alias("s")
+    found = _found(spark, task, counted).alias("t").hint(hint)
+    joined = desired.join(found, F.expr(sql.same_keys(_keys(task), "s", "t")), "full_outer").observe(
+        counted.joined,
+        F.expr(f"count_if(s.{ROW_HASH} IS NOT NULL AND t.{ROW_HASH} IS NOT NULL)").alias("pairs"),
+        F.expr(f"count_if(s.{ROW_HASH} IS NULL)").alias("gone"),
+        F.expr(f"count_if(t.{ROW_HASH} IS NULL)").alias("new"),
+    )
+    gone = "'D'" if task.deletes else "NULL"
+    op = (
+        f"CASE WHEN s.{ROW_HASH} IS NULL THEN {gone} WHEN t.{ROW_HASH} IS NULL THEN 'I' "
+        f"WHEN s.{ROW_HASH} <> t.{ROW_HASH} THEN 'U' END"
+    )
+    key_names = {k.name.lower() for k in _keys(task)}
+    values = (
+        f"coalesce({sql.name(c.name, 's')}, {sql.name(c.name, 't')}) AS {sql.name(c.name)}"
+        if c.name.lower() in key_names
+        else f"{sql.name(c.name, 's')} AS {sql.name(c.name)}"
+        for c in columns
+    )
+    changed = joined.selectExpr(*values, f"s.{ROW_HASH} AS {ROW_HASH}", f"{op} AS {OP}").where(f"{OP} IS NOT NULL")
+    return changed.selectExpr("*", f"{vnode_of(task)} AS {VNODE}")
+
+
+def _desired(spark: SparkSession, task: CompareTask, counted: Counted, columns: Columns) -> DataFrame:
+    rows = content.desired(spark, task.source, task.target, task.rows)
+    rows = rows.where(_in_vnodes(task)) if task.vnodes is not None else rows
+    rows = rows.selectExpr(*(sql.name(c.name) for c in columns), f"{sql.row_hash(task.target.columns)} AS {ROW_HASH}")
+    return rows.observe(counted.source, F.count(F.lit(1)).alias("rows")) if counted.sides else rows
+
+
+def _found(spark: SparkSession, task: CompareTask, counted: Counted) -> DataFrame:
+    rows = content.at_version(spark, task.target.location, task.base)
+    by_vnode = any(c.name == ROW_HASH for c in task.target.columns)
+    if task.vnodes is not None:
+        literals = ", ".join(map(str, task.vnodes))
+        rows = rows.where(f"{VNODE} IN ({literals})" if by_vnode else _in_vnodes(task))
+    believed = by_vnode and task.stored_hashes
+    hashed = f"coalesce({ROW_HASH}, 0L)" if believed else sql.row_hash(task.target.columns)
+    in_place = f"{VNODE} <=> {vnode_of(task)}" if by_vnode and not believed else "true"
+    rows = rows.selectExpr(*map(sql.name, task.source.keys), f"{hashed} AS {ROW_HASH}", f"{in_place} AS {_IN_PLACE}")
+    if not counted.sides:
+        return rows.drop(_IN_PLACE)
+    misplaced = F.expr(f"count_if(NOT {_IN_PLACE})").alias("misplaced")
+    return rows.observe(counted.target, F.count(F.lit(1)).alias("rows"), misplaced).drop(_IN_PLACE)
+
+
+def _keys(task: CompareTask) -> Columns:
+    return sql.key_columns(task.target.columns, task.source.keys)
+
+
+def _in_vnodes(task: CompareTask) -> str:
+    return f"{vnode_of(task)} IN ({', '.join(map(str, task.vnodes or ()))})"

@@ -1,0 +1,108 @@
+"""Spark SQL as text: names, literals and hashes, quoted in one place.
+
+Nothing here runs anything. Columns are named as a target has them; `prefix` is the alias of the table they belong to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from airflow_refresh_provider.core.definition.columns import Columns, visible
+from airflow_refresh_provider.core.plan.plan import HashRange
+from airflow_refresh_provider.spark.acts.row_hash import hashed
+
+LITERALS = frozenset({"tinyint", "smallint", "int", "bigint", "boolean", "string"})
+"""Types by whose values in a predicate Delta finds the right files: by dates of October 1582 it does not."""
+_BYTES = {"tinyint": 1, "smallint": 2, "int": 4, "bigint": 8}
+"""Types of which Spark itself makes one long, as many as fit into it."""
+_LONG_BYTES = 8
+
+
+def name(text: str, prefix: str | None = None) -> str:
+    """An identifier between backticks, after the alias of its table if it is given."""
+    quoted = f"`{text.replace('`', '``')}`"
+    return f"{prefix}.{quoted}" if prefix else quoted
+
+
+def names(texts: Iterable[str], prefix: str | None = None) -> str:
+    """Identifiers, separated by commas."""
+    return ", ".join(name(text, prefix) for text in texts)
+
+
+def table(location: str) -> str:
+    """A Delta table by its place."""
+    return f"delta.{name(location)}"
+
+
+def text(value: str) -> str:
+    """A string literal that means exactly `value`."""
+    escaped = value.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n").replace("\r", "\\r")
+    return f"'{escaped}'"
+
+
+def key_hash(keys: Columns, prefix: str | None = None) -> str:
+    """The 64-bit hash of the key columns, each as the type it has in the target."""
+    return f"xxhash64({', '.join(f'CAST({name(k.name, prefix)} AS {k.type})' for k in keys)})"
+
+
+def vnode(keys: Columns, vnodes: int, prefix: str | None = None) -> str:
+    """The vnode of a row."""
+    return f"CAST(pmod({key_hash(keys, prefix)}, {vnodes}L) AS INT)"
+
+
+def row_hash(columns: Columns, prefix: str | None = None) -> str:
+    """A 64-bit hash of the visible columns."""
+    return hashed((name(c.name, prefix), c.type) for c in visible(columns))
+
+
+def same_keys(keys: Columns, left: str, right: str) -> str:
+    """The join on the key."""
+    return " AND ".join(f"{name(k.name, left)} = {name(k.name, right)}" for k in keys)
+
+
+def same_keys_by_hash(keys: Columns, left: str, right: str) -> str:
+    """The join on the key for a side so small that it is sent to all of the other.
+
+    Spark looks a long up sooner than several columns or a text. The keys themselves decide, in words that Spark does
+    not take for more columns to look up by. Equal keys have equal hashes: Delta has no type for which that is not so.
+    """
+    if sum(_BYTES.get(k.type, _LONG_BYTES + 1) for k in keys) <= _LONG_BYTES:
+        return same_keys(keys, left, right)
+    pairs = ((name(k.name, left), name(k.name, right)) for k in keys)
+    same = (f"{one} BETWEEN {other} AND {other}" for one, other in pairs)
+    return " AND ".join((f"{key_hash(keys, left)} = {key_hash(keys, right)}", *same))
+
+
+def within(vnode_column: str, vnodes: tuple[int, ...], hashes: HashRange | None, keys: Columns, prefix: str) -> str:
+    """The rows of a chunk among staged rows."""
+    chosen = f"{vnode_column} IN ({', '.join(map(str, vnodes))})" if vnodes else "true"
+    if hashes is None:
+        return chosen
+    return f"{chosen} AND {key_hash(keys, prefix)} BETWEEN {long(hashes.low)} AND {long(hashes.high)}"
+
+
+def key_columns(columns: Columns, keys: tuple[str, ...]) -> Columns:
+    """The key columns as the target has them, in key order."""
+    by_name = {c.name.lower(): c for c in columns}
+    return tuple(by_name[k.lower()] for k in keys)
+
+
+def joined_keys(keys: Columns, prefix: str | None = None) -> str:
+    """The key columns as one text, for a filter that stands beside one on their hash."""
+    return f"concat_ws('\u0001', {', '.join(f'CAST({name(k.name, prefix)} AS STRING)' for k in keys)})"
+
+
+def literal(value: str, type_name: str) -> str:
+    """A key value, as text, of one of LITERALS."""
+    match type_name:
+        case "string":
+            return text(value)
+        case "bigint":
+            return long(int(value))
+        case _:
+            return f"CAST({value} AS {type_name})"
+
+
+def long(value: int) -> str:
+    """A bigint literal."""
+    return "(-9223372036854775807L - 1L)" if value == -(1 << 63) else f"{value}L"

@@ -1,0 +1,99 @@
+"""Commits of ours: the marker and the note, as writer options or as settings of the session.
+
+Delta reads the settings both at the start of a transaction and at its commit, so they are only cleared once the end of
+the statement is known; a session in which that is not known is not used any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
+
+from airflow_refresh_provider.core.definition.columns import VNODE, Columns
+from airflow_refresh_provider.core.plan.plan import StagedTable
+from airflow_refresh_provider.ports.engine import CompareTask, Stamp, WindowTask
+from airflow_refresh_provider.spark.acts import ddl, sql
+from airflow_refresh_provider.spark.connect import sessions
+from airflow_refresh_provider.spark.connect.faults import SPARK_ERRORS, FaultKind, fault_of
+
+_APP_ID = "spark.databricks.delta.write.txnAppId"
+_VERSION = "spark.databricks.delta.write.txnVersion"
+_NOTE = "spark.databricks.delta.commitInfo.userMetadata"
+_MERGE_VECTORS = "spark.databricks.delta.merge.deletionVectors.persistent"
+_DELETE_VECTORS = "spark.databricks.delta.delete.deletionVectors.persistent"
+_CLASHING = frozenset({"filepath", "dvfilepath", "rowindexcol"})
+"""Names of Delta's own columns while it makes deletion vectors; a table that has one of them rewrites files instead."""
+
+_ENDED = frozenset({FaultKind.PARSE, FaultKind.ANALYSIS, FaultKind.CONCURRENCY})
+"""Errors after which the statement is known to do nothing any more."""
+
+
+def stamped(writer: DataFrameWriter, stamp: Stamp) -> DataFrameWriter:
+    """A writer whose one commit carries the stamp."""
+    return (
+        writer.format("delta")
+        .option("txnAppId", stamp.app_id)
+        .option("txnVersion", stamp.marker.version)
+        .option("userMetadata", stamp.note.text())
+    )
+
+
+def stage(rows: DataFrame, task: CompareTask | WindowTask, *, by_vnode: bool) -> StagedTable:
+    """Stage a change set in one commit, which begins the table anew; `by_vnode`: laid out for chunks to find theirs."""
+    rows = rows.repartition(VNODE) if by_vnode else rows
+    writer = stamped(rows.write, task.stamp).mode("overwrite").options(**ddl.naming(task.target.columns))
+    (writer.partitionBy(VNODE) if by_vnode else writer).save(task.location)
+    return StagedTable(location=task.location, version=0)
+
+
+def mark(spark: SparkSession, location: str, stamp: Stamp) -> None:
+    """Commit the stamp and nothing else. By SQL, which does not make a dropped table anew."""
+    schema = spark.read.format("delta").load(location).schema
+    nulls = ", ".join(f"CAST(NULL AS {ddl.type_text(f.dataType)}) AS {sql.name(f.name)}" for f in schema.fields)
+    with stamping(spark, stamp):
+        spark.sql(f"INSERT INTO {sql.table(location)} SELECT {nulls} WHERE false").collect()
+
+
+@contextmanager
+def stamping(spark: SparkSession, stamp: Stamp) -> Iterator[None]:
+    """Inside, the one statement that is run commits with the stamp."""
+    with setting(spark, {_APP_ID: stamp.app_id, _VERSION: str(stamp.marker.version), _NOTE: stamp.note.text()}):
+        yield
+
+
+@contextmanager
+def vectors(spark: SparkSession, columns: Columns) -> Iterator[None]:
+    """Inside, deletion vectors are not made for a table whose column names would confuse the making of them."""
+    clash = any(c.name.lower() in _CLASHING for c in columns)
+    with setting(spark, {_MERGE_VECTORS: "false", _DELETE_VECTORS: "false"} if clash else {}):
+        yield
+
+
+@contextmanager
+def setting(spark: SparkSession, values: dict[str, str]) -> Iterator[None]:
+    """Settings for one statement, put back when its end is known: it succeeded, lost a race, was refused."""
+    if not values:
+        yield
+        return
+    before = {key: spark.conf.get(key, None) for key in values}
+    sessions.configure(spark, values)
+    ended = False
+    try:
+        yield
+        ended = True
+    except SPARK_ERRORS as error:
+        ended = fault_of(error).kind in _ENDED
+        raise
+    finally:
+        if ended:
+            for key, old in before.items():
+                _put_back(spark, key, old)
+
+
+def _put_back(spark: SparkSession, key: str, value: str | None) -> None:
+    if value is None:
+        spark.conf.unset(key)
+    else:
+        spark.conf.set(key, value)

@@ -1,0 +1,1 @@
+"""Spark sessions: opened, configured, released; what Spark's errors mean."""

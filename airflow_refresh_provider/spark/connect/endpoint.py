@@ -1,0 +1,68 @@
+"""Endpoints: where a Spark Connect server is said to be, and whether one answers there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from airflow_refresh_provider.core.text.spark_url import shown
+from airflow_refresh_provider.errors import Retry
+
+if TYPE_CHECKING:
+    from pyspark.sql.connect.client import DefaultChannelBuilder
+
+ANSWER_SECONDS = 5.0
+_UNKNOWN = "/spark.connect.SparkConnectService/IsAnybodyThere"
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """A Spark Connect server: `sc://host:port`, with parameters such as `/;use_ssl=true;token=...` if it needs them."""
+
+    url: str
+
+    @property
+    def shown(self) -> str:
+        """The URL without what may be a secret."""
+        return shown(self.url)
+
+
+def channel_builder(endpoint: Endpoint) -> DefaultChannelBuilder:
+    """pyspark's builder for channels to the endpoint."""
+    from pyspark.sql.connect.client import DefaultChannelBuilder
+
+    return DefaultChannelBuilder(endpoint.url)
+
+
+def answers(endpoint: Endpoint, seconds: float = ANSWER_SECONDS) -> bool:
+    """Whether a living gRPC server answers there: a stopped process accepts connections, yet says nothing.
+
+    It is asked for something that no server has. To watch the channel instead takes five times as long: its states are
+    looked at five times a second.
+    """
+    import grpc
+
+    channel = channel_builder(endpoint).toChannel()
+    try:
+        channel.unary_unary(_UNKNOWN)(b"", timeout=seconds)
+    except grpc.RpcError as error:
+        return error.code() not in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
+    finally:
+        channel.close()
+    return True
+
+
+def must_answer(endpoint: Endpoint) -> None:
+    """Raises Retry within seconds when no server answers."""
+    if not answers(endpoint):
+        raise unreachable(endpoint)
+
+
+def unreachable(endpoint: Endpoint) -> Retry:
+    """The one error for a server that does not answer."""
+    return Retry(
+        "spark_unreachable",
+        f"no Spark Connect server answers at {endpoint.shown}",
+        left="No data was changed; a refresh that is in progress stands where its last commit left it.",
+        next="Check the address and that the server runs, then run again.",
+    )

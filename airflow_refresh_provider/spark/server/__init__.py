@@ -1,0 +1,1 @@
+"""The embedded Spark Connect server: its process, its jars, its log."""

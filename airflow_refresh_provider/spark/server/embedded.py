@@ -1,0 +1,239 @@
+"""The embedded Spark server: one JVM for one folder, started when needed, found again by every later process.
+
+Safety is the lock: a JVM inherits the descriptor of `writer.lock`, so the lock is held for exactly as long as the
+JVM exists, whoever started it and whatever became of him. The record in `server.json` only helps to find it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import threading
+import time
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from airflow_refresh_provider.errors import Failed, Refused, Retry
+from airflow_refresh_provider.spark.connect.endpoint import ANSWER_SECONDS, Endpoint, answers
+from airflow_refresh_provider.spark.server import process as processes
+from airflow_refresh_provider.spark.server.installation import Installation, find
+from airflow_refresh_provider.spark.server.jars import delta_jars
+from airflow_refresh_provider.spark.server.launch import Home, ServerOptions, command, write_log4j2
+from airflow_refresh_provider.spark.server.os_lock import try_lock
+from airflow_refresh_provider.spark.server.process import ServerProcess
+from airflow_refresh_provider.spark.server.startup_log import PORT_TAKEN, failure
+
+__all__ = ["EmbeddedServer", "ServerOptions", "ServerStatus"]
+
+_START_SECONDS = 120.0
+_SILENT_SECONDS = 8.0
+"""How long a server that once answered may be silent before a caller gives up on it."""
+
+_LOOK_EVERY = 0.1
+_PORTS = 3
+"""On so many ports it is tried: a port is free when it is chosen, and taken some seconds later."""
+
+
+@dataclass(frozen=True)
+class ServerStatus:
+    """Whether the server's JVM exists, and where it is."""
+
+    running: bool
+    url: str | None
+    pid: int | None
+    home: Path
+    log: Path
+
+
+class EmbeddedServer:
+    """The server of one folder. Several processes may call anything at once."""
+
+    def __init__(self, home: Path, options: ServerOptions | None = None) -> None:
+        self._home = Home(home.absolute())
+        self._options = options or ServerOptions()
+
+    def ensure(self) -> Endpoint:
+        """The server that runs, else a new one. Raises Refused when one holds the folder and does not answer."""
+        try:
+            self._home.root.mkdir(parents=True, exist_ok=True)
+            return self._found_or_started()
+        except OSError as error:
+            raise _unusable(self._home, error) from error
+
+    def stop(self) -> bool:
+        """End the server. Tells whether there was one. Raises Refused when it belongs to another user."""
+        server = self._recorded()
+        if server is None:
+            return False
+        try:
+            server.end()
+        except psutil.AccessDenied as error:
+            raise _of_another_user(server) from error
+        self._home.state.unlink(missing_ok=True)
+        return True
+
+    def status(self) -> ServerStatus:
+        """What is known without asking the server."""
+        server = self._recorded()
+        return ServerStatus(
+            running=server is not None,
+            url=server.url if server else None,
+            pid=server.pid if server else None,
+            home=self._home.root,
+            log=self._home.log,
+        )
+
+    def _recorded(self) -> ServerProcess | None:
+        server = processes.load(self._home.state)
+        if server and server.alive():
+            return server
+        return processes.search(self._home.log4j2.as_uri())
+
+    def _found_or_started(self) -> Endpoint:
+        begun = time.monotonic()
+        while True:
+            lock = try_lock(self._home.lock)
+            if lock is not None:
+                try:
+                    return self._start(lock)
+                finally:
+                    os.close(lock)
+            server = self._recorded()
+            if server and self._serves(server, seconds=_SILENT_SECONDS if server.ready else _LOOK_EVERY * 10):
+                return self._announced(server)
+            patience = _SILENT_SECONDS if server and server.ready else _START_SECONDS
+            if time.monotonic() - begun > patience:
+                raise _held(self._home, server)
+            time.sleep(_LOOK_EVERY)
+
+    def _start(self, lock: int) -> Endpoint:
+        """Start the JVM, and again where another program was quicker to take its port. The caller holds the lock."""
+        installation = find(os.environ)
+        jars = delta_jars(installation, os.environ)
+        for _ in range(_PORTS - 1):
+            try:
+                return self._started(lock, installation, jars)
+            except Retry as error:
+                if error.code != PORT_TAKEN:
+                    raise
+        return self._started(lock, installation, jars)
+
+    def _started(self, lock: int, installation: Installation, jars: list[Path]) -> Endpoint:
+        self._prepare()
+        port = _free_port()
+        with self._home.log.open("wb") as log:
+            child = subprocess.Popen(
+                command(installation.submit, self._home, port, jars, self._options),
+                cwd=self._home.root,
+                env=installation.environment(os.environ, self._home.conf),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                pass_fds=(lock,),
+                start_new_session=True,
+            )
+        threading.Thread(target=child.wait, name="server-reaper", daemon=True).start()
+        try:
+            server = ServerProcess.of(child.pid, port)
+        except psutil.NoSuchProcess:
+            raise failure(self._home.log) from None
+        processes.save(self._home.state, server)
+        return self._await(server)
+
+    def _prepare(self) -> None:
+        """Fresh scratch folders: what a killed server left there is of no use."""
+        shutil.rmtree(self._home.scratch, ignore_errors=True)
+        self._home.scratch.mkdir()
+        self._home.conf.mkdir(exist_ok=True)
+        write_log4j2(self._home)
+        if self._home.log.exists():
+            self._home.log.replace(self._home.last_log)
+
+    def _await(self, server: ServerProcess) -> Endpoint:
+        end = time.monotonic() + _START_SECONDS
+        while time.monotonic() < end:
+            if not server.alive():
+                raise failure(self._home.log)
+            if self._serves(server):
+                return self._announced(server)
+            time.sleep(_LOOK_EVERY)
+        server.end()
+        raise Retry(
+            "spark_start_slow",
+            f"the embedded Spark server did not answer within {_START_SECONDS:.0f} seconds",
+            left="It was ended; nothing was changed.",
+            next=f"Run again when the machine is less busy. The server's log is {self._home.log}.",
+        )
+
+    def _serves(self, server: ServerProcess, seconds: float = ANSWER_SECONDS) -> bool:
+        """Whether it answers and its Spark is complete."""
+        return self._home.serving.exists() and answers(Endpoint(server.url), seconds)
+
+    def _announced(self, server: ServerProcess) -> Endpoint:
+        """Whoever finds it serving first, be it its starter or, where that one died, another, makes it ready."""
+        endpoint = Endpoint(server.url)
+        if not server.ready:
+            _warm(endpoint)
+            processes.save(self._home.state, server.is_ready)
+        return endpoint
+
+
+def _warm(endpoint: Endpoint) -> None:
+    """Run the first job while nobody can interrupt it.
+
+    What Java makes once, such as a codec, is broken for as long as it runs if its making is cut short, and the owner of
+    a statement may be replaced at any moment. The next statement is faster by as much as this one takes.
+    """
+    from airflow_refresh_provider.spark.connect import sessions
+    from airflow_refresh_provider.spark.connect.faults import translated
+
+    session = sessions.connect(endpoint, str(uuid.uuid4()))
+    try:
+        with translated(left="The server runs; nothing was changed."):
+            session.range(1).collect()
+    finally:
+        sessions.close(session)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _held(home: Home, server: ServerProcess | None) -> Refused:
+    if server is None:
+        return Refused(
+            "spark_held",
+            f"another process works at {home.root}: a Spark application, or an embedded server that left no record",
+            next=f"Wait for it or end it, then run again. While it exists no other server may write. See {home.log}.",
+        )
+    return Refused(
+        "spark_held",
+        f"the embedded Spark server of {home.root} exists (process {server.pid}) but does not answer",
+        next="Continue or end that process (`airflow-refresh spark stop`), then run again. "
+        f"While it exists no other server may write. Its log is {home.log}.",
+    )
+
+
+def _of_another_user(server: ServerProcess) -> Refused:
+    return Refused(
+        "spark_held",
+        f"the embedded Spark server (process {server.pid}) belongs to another user",
+        left="It goes on running.",
+        next="Let its owner stop it.",
+    )
+
+
+def _unusable(home: Home, error: OSError) -> Failed:
+    return Failed(
+        "spark_home",
+        f"the folder of the embedded Spark server {home.root} cannot be used: {error.strerror or error}",
+        left="No server was started.",
+        next="Make it writable and check its disk space, then run again.",
+    )

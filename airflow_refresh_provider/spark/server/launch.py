@@ -1,0 +1,189 @@
+"""How an embedded server is started: its options, its confs and the folders it may write. Starts nothing itself."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from airflow_refresh_provider.errors import Invalid
+
+MEMORY_VARIABLE = "AIRFLOW_REFRESH_SPARK_MEMORY"
+COLLECTOR = "-XX:+UseParallelGC -XX:NewRatio=1"
+"""Throughput counts here, pauses do not: a fifth faster than the JVM's own choice. Two collectors are an error.
+
+What a statement shuffles and sorts dies with it, so half of the heap is for young objects.
+"""
+
+DELTA_CONFS = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.databricks.delta.snapshotPartitions": "2",
+    "spark.databricks.delta.v2.enableMode": "NONE",
+}
+"""What makes a Spark one that knows Delta as the engine needs it, whether a server or an application."""
+
+_SHARED_CODE = {
+    # Sessions with classes of their own share none of the code that Spark compiles, and a refresh is a session.
+    "spark.sql.artifact.isolation.enabled": "false",
+    "spark.sql.artifact.isolation.alwaysApplyClassloader": "false",
+    # A refresh is some eighty pieces of code; Spark keeps a hundred, the last used.
+    "spark.sql.codegen.cache.maxEntries": "2000",
+}
+
+_SHORT_MEMORY = {
+    # Spark remembers a thousand jobs, stages and statements, for a page that nobody can see here.
+    "spark.ui.enabled": "false",
+    "spark.ui.retainedJobs": "50",
+    "spark.ui.retainedStages": "50",
+    "spark.ui.retainedTasks": "1000",
+    "spark.sql.ui.retainedExecutions": "20",
+    # Delta keeps the log of each table for an hour, a megabyte or two; each run has a staging table of its own.
+    "spark.databricks.delta.delta.log.cacheSize": "100",
+}
+"""A server lives for months; what it keeps of refreshes that are over has a limit."""
+
+DRIVER = Path(__file__).parents[1] / "driver" / "serve.py"
+_JAVA_VARIABLES = ("JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS")
+_MEMORY = re.compile(r"[1-9][0-9]*[mg]", re.IGNORECASE)
+
+_LOG4J2 = """\
+rootLogger.level = warn
+rootLogger.appenderRef.stderr.ref = stderr
+appender.stderr.type = Console
+appender.stderr.name = stderr
+appender.stderr.target = SYSTEM_ERR
+appender.stderr.layout.type = PatternLayout
+appender.stderr.layout.pattern = %d{yyyy-MM-dd HH:mm:ss} %p %c{1}: %m%n
+# Each failed statement reaches its client; here it would only repeat it with a stack trace.
+logger.connect.name = org.apache.spark.sql.connect
+logger.connect.level = error
+"""
+
+
+@dataclass(frozen=True)
+class ServerOptions:
+    """Heap and options of the JVM, and what is wanted beyond: confs, which win, and jars, which come first."""
+
+    memory: str = "4g"
+    java_options: str = COLLECTOR
+    extra_conf: Mapping[str, str] = field(default_factory=dict)
+    extra_jars: tuple[Path, ...] = ()
+
+    @classmethod
+    def of(cls, environment: Mapping[str, str]) -> ServerOptions:
+        """The options that the environment asks for. Raises Invalid."""
+        memory = environment.get(MEMORY_VARIABLE) or cls.memory
+        if not _MEMORY.fullmatch(memory):
+            raise Invalid(
+                "spark_memory",
+                f"{MEMORY_VARIABLE} is {memory!r}, which is not an amount of memory",
+                next=f"Set {MEMORY_VARIABLE} to a number with m or g, such as 2g, or leave it out.",
+            )
+        theirs = any("GC" in environment.get(variable, "") for variable in _JAVA_VARIABLES)
+        # The whole heap from the beginning: growing it step by step costs a full collection each time.
+        return cls(memory=memory, java_options=f"-Xms{memory}" if theirs else f"{COLLECTOR} -Xms{memory}")
+
+
+@dataclass(frozen=True)
+class Home:
+    """The folder of one server. `scratch` is emptied at each start, all else survives."""
+
+    root: Path
+
+    @property
+    def lock(self) -> Path:
+        return self.root / "writer.lock"
+
+    @property
+    def state(self) -> Path:
+        return self.root / "server.json"
+
+    @property
+    def log(self) -> Path:
+        return self.root / "server.log"
+
+    @property
+    def last_log(self) -> Path:
+        return self.root / "server.last.log"
+
+    @property
+    def log4j2(self) -> Path:
+        return self.root / "log4j2.properties"
+
+    @property
+    def conf(self) -> Path:
+        return self.root / "conf"
+
+    @property
+    def scratch(self) -> Path:
+        return self.root / "scratch"
+
+    @property
+    def serving(self) -> Path:
+        """The driver makes this file when its Spark is complete; Connect answers a moment before."""
+        return self.scratch / "serving"
+
+
+def write_log4j2(home: Home) -> None:
+    """Write the server's logging rules: warnings and worse, to its log."""
+    home.log4j2.write_text(_LOG4J2, encoding="utf-8")
+
+
+def command(submit: str, home: Home, port: int, jars: list[Path], options: ServerOptions) -> list[str]:
+    """The command line of a server that listens on `port` of the loopback address only."""
+    confs = _confs(home, port, jars, options) | dict(options.extra_conf)
+    return [
+        submit,
+        "--master",
+        f"local[{os.cpu_count() or 1}]",
+        "--driver-memory",
+        options.memory,
+        *(part for key, value in confs.items() for part in ("--conf", f"{key}={value}")),
+        str(DRIVER),
+        str(home.serving),
+    ]
+
+
+def _confs(home: Home, port: int, jars: list[Path], options: ServerOptions) -> dict[str, str]:
+    return {
+        "spark.app.name": "airflow-refresh",
+        "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
+        "spark.pyspark.driver.python": sys.executable,
+        # On the JVM's own class path, not as --jars: those would be copied and loaded apart at each start.
+        "spark.driver.extraClassPath": os.pathsep.join(str(jar) for jar in (*options.extra_jars, *jars)),
+        "spark.driver.defaultJavaOptions": options.java_options,
+        "spark.driver.extraJavaOptions": " ".join(_quoted(option) for option in _java_options(home)),
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.connect.grpc.binding.address": "127.0.0.1",
+        "spark.connect.grpc.binding.port": str(port),
+        "spark.local.dir": str(home.scratch),
+        "spark.sql.warehouse.dir": str(home.root / "warehouse"),
+        "spark.sql.shuffle.partitions": "8",
+        **_SHARED_CODE,
+        **_SHORT_MEMORY,
+        **DELTA_CONFS,
+    }
+
+
+def _java_options(home: Home) -> tuple[str, ...]:
+    return (
+        "-Duser.timezone=UTC",
+        "-Dfile.encoding=UTF-8",
+        f"-Dlog4j2.configurationFile={home.log4j2.as_uri()}",
+        f"-Djava.io.tmpdir={home.scratch}",
+        f"-Dderby.system.home={home.root / 'derby'}",
+        # A server without memory is of no use to anyone; gone, it is noticed and started anew.
+        "-XX:+ExitOnOutOfMemoryError",
+        "-XX:-UsePerfData",
+    )
+
+
+def _quoted(option: str) -> str:
+    escaped = option.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'

@@ -1,0 +1,71 @@
+"""What Airflow's metrics count of refreshes. Each is tagged with `definition`, its name.
+
+| name | kind | counts |
+|---|---|---|
+| `refresh.chunks` | counter | chunks committed, each by the try that did it; tag `stage` |
+| `refresh.rows` | counter | changed rows in them; tag `stage` |
+| `refresh.ended` | counter | refreshes that ended in a task, and tries of tasks that ended with an error; tag `state` |
+| `refresh.lag` | gauge | seconds by which a target was behind its inputs when a refresh of it ended, or did not begin |
+| `refresh.late` | gauge | 1 if that was more than the definition's `target_lag`, else 0 |
+| `refresh.seconds` | timer | from the start of a refresh, or of the attempt of a single task, to its end |
+
+`state` is `succeeded` or `nothing_to_do`, or `suspended` where a scheduled refresh did not begin for that reason, or,
+of a try, `failed`, `refused` (somebody has to decide) or `interrupted` (it was stopped on request). A task that is
+killed counts nothing.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from airflow.sdk.observability import stats
+
+from airflow_refresh_provider.core.run.results import Outcome, RunResult
+from airflow_refresh_provider.errors import Interrupted, RefreshError, Refused
+
+
+def committed(definition: str, stage: str, rows: int) -> None:
+    """A chunk got into a target."""
+    tags = {"definition": definition, "stage": stage}
+    stats.incr("refresh.chunks", tags=tags)
+    if rows:
+        stats.incr("refresh.rows", rows, tags=tags)
+
+
+def idle(definition: str) -> None:
+    """A look at the inputs has shown that no refresh is needed."""
+    _count(definition, Outcome.NOTHING_TO_DO)
+
+
+def suspended(definition: str, lag_seconds: float | None, *, late: bool) -> None:
+    """A scheduled refresh did not begin, and its target stays as far behind as it is."""
+    _count(definition, "suspended")
+    _behind(definition, lag_seconds, late=late)
+
+
+def ended(result: RunResult) -> None:
+    """A refresh ended, or was not needed."""
+    _count(result.name, result.state)
+    _behind(result.name, result.lag_seconds, late=result.late)
+    stats.timing("refresh.seconds", timedelta(seconds=result.seconds), tags={"definition": result.name})
+
+
+def failed(definition: str, error: RefreshError | Interrupted) -> None:
+    """A task ends with an error; whether it is tried again is not known here."""
+    match error:
+        case Refused():
+            _count(definition, Outcome.REFUSED)
+        case Interrupted():
+            _count(definition, Outcome.INTERRUPTED)
+        case _:
+            _count(definition, Outcome.FAILED)
+
+
+def _behind(definition: str, lag_seconds: float | None, *, late: bool) -> None:
+    if lag_seconds is not None:
+        stats.gauge("refresh.lag", lag_seconds, tags={"definition": definition})
+        stats.gauge("refresh.late", int(late), tags={"definition": definition})
+
+
+def _count(definition: str, state: str) -> None:
+    stats.incr("refresh.ended", tags={"definition": definition, "state": str(state)})

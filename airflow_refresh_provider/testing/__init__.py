@@ -1,0 +1,1 @@
+"""In-memory fakes of every port, for tests of definitions and of code that uses refreshes."""

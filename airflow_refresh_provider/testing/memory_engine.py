@@ -1,0 +1,287 @@
+"""An engine without Spark: every act on data, done on a lake in memory.
+
+Released sessions refuse further acts, but a statement that has begun goes on, as it does in Spark. Queries are looked
+up by their text in `MemoryLake.queries`; `SELECT * FROM input` needs no entry.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from airflow_refresh_provider.core.changes.pins import DeltaPin, FilesPin, Pin
+from airflow_refresh_provider.core.changes.sources import ChangedRows, FeedRows, FileTables, NewFiles
+from airflow_refresh_provider.core.definition.columns import DOUBTFUL, OP, ROW_HASH, VNODE, Column, Columns, visible
+from airflow_refresh_provider.core.plan.plan import Split, StagedTable, Target, Way
+from airflow_refresh_provider.errors import Invalid, Retry
+from airflow_refresh_provider.ports.engine import (
+    ApplyTask,
+    CompareTask,
+    Comparison,
+    KeyReport,
+    Sample,
+    Source,
+    Stamp,
+    TargetSpec,
+    WindowTask,
+)
+from airflow_refresh_provider.testing.memory_lake import MemoryLake, MemoryQuery
+from airflow_refresh_provider.testing.memory_rows import (
+    WAS,
+    applied,
+    counts_of,
+    differences,
+    key_report,
+    left_over,
+    newest_of,
+    of_chunk,
+    shown,
+    stored,
+    with_hashes,
+)
+from airflow_refresh_provider.testing.memory_table import SETS_PROPERTIES, Change, Row, Rows, Version
+
+_KEEPING = frozenset({Way.REPLACE_TABLE, Way.REPLACE_VNODES})
+"""Ways that write anew what does not change."""
+
+_EVERYTHING = re.compile(r"\s*SELECT\s+\*\s+FROM\s+`?(\w+)`?\s*", re.IGNORECASE)
+
+
+class MemoryEngine:
+    """The twin of `Engine`. `views` is what catalog views show, by name: location, version, columns."""
+
+    def __init__(self, lake: MemoryLake) -> None:
+        self.lake = lake
+        self.released: set[str] = set()
+        self.views: dict[str, tuple[str, int, tuple[str, ...]]] = {}
+
+    def open(self, session_id: str) -> MemorySession:
+        """A session under this id."""
+        self.lake.step("open session")
+        return MemorySession(self, session_id)
+
+    def release(self, session_id: str) -> None:
+        """Refuse further acts of a session."""
+        self.lake.step("release session")
+        self.released.add(session_id)
+
+
+class MemorySession:
+    """The twin of `EngineSession`."""
+
+    def __init__(self, engine: MemoryEngine, session_id: str) -> None:
+        self._engine = engine
+        self._lake = engine.lake
+        self._id = session_id
+
+    def describe(self, source: Source) -> Columns:
+        """Columns of the query's result."""
+        self._alive()
+        return self._query(source).columns
+
+    def columns(self, location: str) -> Columns:
+        """All columns of a table."""
+        self._alive()
+        with self._lake.lock:
+            return self._lake.table(location).newest.columns
+
+    def prepare(self, spec: TargetSpec) -> None:
+        """Create the table, or add what is missing of its properties."""
+        self._alive()
+        self._lake.step(f"create {spec.location}")
+        with self._lake.lock:
+            if spec.location not in self._lake.tables:
+                clustered = bool(spec.cluster_by)
+                self._lake.add(spec.location, spec.columns, spec.properties, spec.partition_by, clustered)
+                return
+            there = self._lake.table(spec.location).newest.properties
+        if spec.properties.items() <= there.items():
+            return
+        self._lake.transact(
+            spec.location,
+            lambda base: Change(SETS_PROPERTIES, properties={**base.properties, **spec.properties}),
+            None,
+        )
+
+    def add_columns(self, location: str, columns: tuple[Column, ...]) -> None:
+        """Add columns; old rows have NULL in them."""
+        self._alive()
+
+        def widened(base: Version) -> Change:
+            there = {c.name.lower() for c in base.columns}
+            return Change("ADD COLUMNS", columns=(*base.columns, *(c for c in columns if c.name.lower() not in there)))
+
+        self._lake.transact(location, widened, None)
+
+    def mark(self, location: str, stamp: Stamp) -> None:
+        """Commit a marker alone."""
+        self._alive()
+        self._lake.transact(location, lambda _base: Change("WRITE"), stamp)
+
+    def check_keys(self, source: Source, target: Target) -> KeyReport:
+        """Count rows, NULL keys and duplicate keys."""
+        self._alive()
+        return key_report(self._evaluate(source), source.keys)
+
+    def stage_rows(self, source: Source, target: Target, split: Split, location: str, stamp: Stamp) -> None:
+        """Append the rows of one split."""
+        self._alive()
+        self._stage(location, self._evaluate(source, split), stamp, target.columns)
+
+    def compare(self, task: CompareTask) -> Comparison:
+        """Stage the differences between desired content and target."""
+        self._alive()
+        desired, found = self._both_sides(task)
+        keys = task.source.keys
+        changes = differences(desired, found, keys, deletes=task.deletes, sound=task.target_rows is not None)
+        rewrite = task.row_wise and task.rewrite_from is not None and len(changes) >= task.rewrite_from
+        nothing = StagedTable(location=task.location, version=0)
+        return Comparison(
+            changes=nothing if rewrite else self._staged(task.location, changes, task.stamp, task.target.columns),
+            counts=counts_of(changes),
+            source_rows=len(desired),
+            target_rows=len(found),
+            keys=key_report(desired, keys),
+            rewrite=rewrite,
+        )
+
+    def read_windows(self, task: WindowTask) -> StagedTable:
+        """Stage how the query's result over the rows that came differs from that over the rows that went."""
+        self._alive()
+        keys = task.source.keys
+        sides = {name: self._sides(pin, task.changes[name]) for name, pin in task.source.pins.items()}
+        before, after = (self._result(task.source, {n: both[side] for n, both in sides.items()}) for side in (0, 1))
+        old, new = left_over(*(tuple(with_hashes(r, task.target, keys) for r in rows) for rows in (before, after)))
+        reports = [key_report(rows, keys) for rows in (old, new)]
+        if any(report.null_keys or report.duplicate_keys for report in reports):
+            changes: Rows = tuple({**r, OP: DOUBTFUL, WAS: None} for r in new)
+        else:
+            changes = differences(new, old, keys, deletes=task.deletes)
+        return self._staged(task.location, changes, task.stamp, task.target.columns)
+
+    def apply(self, task: ApplyTask) -> None:
+        """Bring one chunk in."""
+        self._alive()
+        target, keys = task.target, task.source.keys
+        rewrite = task.chunk.way is Way.REWRITE
+        if task.changes is None or rewrite:
+            result = self._evaluate(task.source, task.chunk.split)
+            rows = tuple(stored(with_hashes(r, target, keys), target) for r in result)
+            self._lake.transact(
+                target.location,
+                lambda base: Change("WRITE", rows, tuple(base.files) if rewrite else (), reads=None if rewrite else ()),
+                task.stamp,
+            )
+            return
+        changes = of_chunk(self._lake.rows(task.changes.location, task.changes.version), task.chunk, keys)
+        compared = self._lake.rows(target.location, task.base) if task.chunk.way in _KEEPING else ()
+        self._lake.transact(
+            target.location, lambda base: applied(base, compared, changes, task.chunk, target, keys), task.stamp
+        )
+
+    def samples(
+        self, changes: StagedTable, target: Target, keys: tuple[str, ...], base: int, limit: int
+    ) -> tuple[Sample, ...]:
+        """Some differences, each beside the row that the target has."""
+        self._alive()
+        staged = self._lake.rows(changes.location, changes.version)[:limit]
+        return tuple(Sample(op=r[OP], desired=None if r[OP] == "D" else shown(r), found=r[WAS]) for r in staged)
+
+    def show_version(self, view: str, location: str, version: int, columns: Columns) -> None:
+        """Remember what the view shows."""
+        self._alive()
+        self._lake.step(f"view {view}")
+        self._engine.views[view] = (location, version, tuple(c.name for c in visible(columns)))
+
+    def close(self) -> None:
+        """End the session."""
+        self._engine.released.add(self._id)
+
+    def _alive(self) -> None:
+        if self._id in self._engine.released:
+            raise Retry(
+                "session_lost",
+                "the session has been released",
+                left="The outcome of the last statement is not known.",
+                next="Run again; the refresh goes on from its last commit.",
+            )
+
+    def _query(self, source: Source) -> MemoryQuery:
+        if source.query in self._lake.queries:
+            return self._lake.queries[source.query]
+        everything = _EVERYTHING.fullmatch(source.query)
+        if everything is None or everything[1] not in source.pins:
+            raise Invalid(
+                "query_unknown",
+                f"the query stands for nothing in memory: {source.query}",
+                next="Register it in `MemoryLake.queries`.",
+            )
+        name = everything[1]
+        with self._lake.lock:
+            columns = visible(self._lake.table(source.pins[name].location).newest.columns)
+        return MemoryQuery(columns, lambda inputs: inputs[name])
+
+    def _evaluate(self, source: Source, split: Split | None = None) -> Rows:
+        """The query's rows at the pins, of one split's files when given; the newest of each key if so asked."""
+        inputs = {name: self._read(pin, split.files if split else None) for name, pin in source.pins.items()}
+        return self._result(source, inputs)
+
+    def _read(self, pin: Pin, only: tuple[str, ...] | None = None) -> Rows:
+        """The rows of an input as it was pinned, or of some of its files."""
+        with self._lake.lock:
+            table = self._lake.table(pin.location)
+            if isinstance(pin, FilesPin):
+                files = {f.path: table.newest.files[f.path] for f in pin.files}
+            else:
+                files = table.versions[pin.version].files
+            return tuple(row for name, rows in files.items() if only is None or name in only for row in rows)
+
+    def _sides(self, pin: Pin, changes: ChangedRows) -> tuple[Rows, Rows]:
+        """Rows that went and rows that came; those of a feed are all that there were and are."""
+        match changes:
+            case FeedRows():
+                assert isinstance(pin, DeltaPin)
+                return self._read(pin.model_copy(update={"version": changes.first - 1})), self._read(pin)
+            case NewFiles():
+                return (), self._read(pin, changes.files)
+            case FileTables():
+                assert changes.went and changes.came
+                return self._lake.rows(changes.went), self._lake.rows(changes.came)
+
+    def _result(self, source: Source, inputs: dict[str, Rows]) -> Rows:
+        """The query's rows over these; the newest of each key if so asked."""
+        inputs = {name: tuple(map(shown, rows)) for name, rows in inputs.items()}
+        result = tuple(dict(row) for row in self._query(source).rows(inputs))
+        return newest_of(result, source.keys, source.latest_by) if source.latest_by else result
+
+    def _both_sides(self, task: CompareTask) -> tuple[Rows, Rows]:
+        """Desired and found rows of the task's vnodes, with vnode and hash."""
+        target, keys = task.target, task.source.keys
+        result = self._lake.rows(task.rows.location, task.rows.version) if task.rows else self._evaluate(task.source)
+        desired = (with_hashes(r, target, keys) for r in result)
+        found = (self._as_found(r, task) for r in self._lake.rows(target.location, task.base))
+
+        def within(rows: Iterable[Row]) -> Rows:
+            return tuple(r for r in rows if task.vnodes is None or r[VNODE] in task.vnodes)
+
+        return within(desired), within(found)
+
+    def _as_found(self, row: Row, task: CompareTask) -> Row:
+        """A target's row; the vnode it lies in is a fact, its stored hash is only believed when it may be."""
+        computed = with_hashes(row, task.target, task.source.keys)
+        facts = {name: value for name, value in row.items() if name != ROW_HASH or task.stored_hashes}
+        return {**computed, **facts}
+
+    def _staged(self, location: str, rows: Rows, stamp: Stamp, columns: Columns) -> StagedTable:
+        """A change set, staged."""
+        self._stage(location, rows, stamp, columns)
+        with self._lake.lock:
+            return StagedTable(location=location, version=self._lake.table(location).newest.commit.version)
+
+    def _stage(self, location: str, rows: Rows, stamp: Stamp, columns: Columns) -> None:
+        """Append rows to a staged table, made when it is absent, once for each marker."""
+        self._lake.step(f"create {location}")
+        with self._lake.lock:
+            if location not in self._lake.tables:
+                self._lake.add(location, columns, {})
+        self._lake.transact(location, lambda _base: Change("WRITE", added=rows), stamp)

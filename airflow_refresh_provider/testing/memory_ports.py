@@ -1,0 +1,100 @@
+"""Twins of the small ports, and a whole composition in memory for tests of code that uses refreshes.
+
+Time stands still unless somebody sleeps; processes live until they are declared dead.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+
+from airflow_refresh_provider.core.run.owner import Beat, Fate, Owner
+from airflow_refresh_provider.ports.bundle import Ports
+from airflow_refresh_provider.ports.control import ControlStore
+from airflow_refresh_provider.ports.watch import Silent
+from airflow_refresh_provider.ports.world import Clock
+from airflow_refresh_provider.testing.memory_engine import MemoryEngine
+from airflow_refresh_provider.testing.memory_lake import BEGINNING, MemoryLake
+from airflow_refresh_provider.testing.memory_reads import MemoryLog, MemoryProbe, MemoryStaging
+
+__all__ = ["BEGINNING", "MemoryClock", "MemoryHeart", "MemoryProcesses", "memory_ports"]
+
+
+class MemoryClock:
+    """Time that passes only when told to."""
+
+    def __init__(self) -> None:
+        self.time = BEGINNING
+
+    def now(self) -> datetime:
+        """The time."""
+        return self.time
+
+    def sleep(self, seconds: float) -> None:
+        """Let time pass at once."""
+        self.time += timedelta(seconds=seconds)
+
+
+class MemoryProcesses:
+    """One process among others of a host. `dead` is shared, so that one can be declared dead to all.
+
+    `fates` are those of the origins that this process knows of.
+    """
+
+    _pids = itertools.count(1)
+    _numbers = itertools.count(1)
+
+    def __init__(self, dead: set[int] | None = None) -> None:
+        self.dead = set() if dead is None else dead
+        self.pid = next(self._pids)
+        self.fates: dict[str, Fate] = {}
+
+    def this(self) -> Owner:
+        """This process."""
+        return Owner(host="memory", boot_id="one", pid=self.pid, started=0.0, label=f"process {self.pid}")
+
+    def alive(self, owner: Owner) -> bool | None:
+        """Whether a process has not been declared dead."""
+        return owner.pid not in self.dead
+
+    def fate(self, origin: str) -> Fate:
+        """What this process knows of an origin."""
+        return self.fates.get(origin, Fate.UNKNOWN)
+
+    def new_id(self) -> str:
+        """A number never given twice."""
+        return f"id-{next(self._numbers)}"
+
+
+class MemoryHeart:
+    """Beats once, when work begins."""
+
+    def __init__(self, store: ControlStore, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+
+    @contextmanager
+    def beating(self, name: str, run_id: str, unit: int | None, generation: int) -> Iterator[None]:
+        """Give the one sign of life."""
+        self._store.beat(name, run_id, unit, Beat(generation=generation, at=self._clock.now()))
+        yield
+
+
+def memory_ports(lake: MemoryLake, store: ControlStore, dead: set[int] | None = None) -> Ports:
+    """A composition in memory as one process sees it; several may share a lake, a store and the set of the dead."""
+    clock = MemoryClock()
+    return Ports(
+        store=store,
+        log=MemoryLog(lake),
+        inputs=MemoryProbe(lake),
+        staging=MemoryStaging(lake),
+        engine=MemoryEngine(lake),
+        clock=clock,
+        processes=MemoryProcesses(dead),
+        heart=MemoryHeart(store, clock),
+        watch=Silent(),
+        environment={},
+        staging_root="memory://staging",
+    )

@@ -1,0 +1,175 @@
+"""What a comparison and the ways to apply do to rows, on plain dicts.
+
+A staged row has the target's visible columns, its vnode, its row hash and what is to happen to it. A stored row has
+exactly the columns of the target; in layout vnode its hash is believed as it stands, as the engine does.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from hashlib import blake2b
+
+from airflow_refresh_provider.core.definition.columns import OP, RESERVED, ROW_HASH, VNODE, visible
+from airflow_refresh_provider.core.plan.plan import ChangeCounts, Chunk, Target, Way
+from airflow_refresh_provider.errors import Failed
+from airflow_refresh_provider.ports.engine import KeyReport
+from airflow_refresh_provider.testing.memory_table import Change, Row, Rows, Version
+
+WAS = "_was"
+"""In a staged row: the row as the target had it, for samples."""
+
+_EXAMPLES = 3
+
+Keys = tuple[str, ...]
+Key = tuple[object, ...]
+
+
+def hashed(values: object) -> int:
+    """A 64-bit signed hash that is the same in every process."""
+    return int.from_bytes(blake2b(repr(values).encode(), digest_size=8).digest(), "big", signed=True)
+
+
+def key_of(row: Mapping[str, object], keys: Keys) -> Key:
+    """The values that identify a row."""
+    return tuple(row[k] for k in keys)
+
+
+def vnode_of(row: Mapping[str, object], keys: Keys, vnodes: int) -> int:
+    """The vnode of a row."""
+    return hashed(key_of(row, keys)) % vnodes
+
+
+def shown(row: Mapping[str, object]) -> Row:
+    """The row as its reader sees it."""
+    return {name: value for name, value in row.items() if name not in RESERVED and name != WAS}
+
+
+def with_hashes(row: Mapping[str, object], target: Target, keys: Keys) -> Row:
+    """The row with the target's visible columns, its vnode and its hash."""
+    values = {c.name: row.get(c.name) for c in visible(target.columns)}
+    return {**values, VNODE: vnode_of(row, keys, target.vnodes), ROW_HASH: hashed(sorted(values.items()))}
+
+
+def key_report(rows: Rows, keys: Keys) -> KeyReport:
+    """NULL keys and duplicate keys, with examples."""
+    null = [r for r in rows if None in key_of(r, keys)]
+    counts = Counter(key_of(r, keys) for r in rows if None not in key_of(r, keys))
+    twice = [key for key, n in counts.items() if n > 1]
+    return KeyReport(
+        rows=len(rows),
+        null_keys=len(null),
+        duplicate_keys=len(twice),
+        null_examples=tuple(_named(key_of(r, keys), keys) for r in null[:_EXAMPLES]),
+        duplicate_examples=tuple(_named(key, keys) for key in twice[:_EXAMPLES]),
+    )
+
+
+def left_over(went: Rows, came: Rows) -> tuple[Rows, Rows]:
+    """Both without the rows that went and came again."""
+    rows = {repr(row): row for row in (*went, *came)}
+    net = Counter(map(repr, came))
+    net.subtract(map(repr, went))
+    old = tuple(rows[text] for text, count in net.items() for _ in range(-count))
+    return old, tuple(rows[text] for text, count in net.items() for _ in range(count))
+
+
+def differences(desired: Rows, found: Rows, keys: Keys, *, deletes: bool, sound: bool = False) -> Rows:
+    """The staged change set that makes `found` equal to `desired`.
+
+    Raises Failed when a key stands in `found` twice; where its keys are said to be `sound` nobody looks.
+    """
+    old = {key_of(r, keys): r for r in found}
+    if len(old) < len(found) and not sound:
+        raise Failed(
+            "duplicate_target_key",
+            "a key occurs more than once in the target: somebody else has inserted rows",
+            left="The target was not changed.",
+            next="Remove the repeated rows from the target, then run again.",
+        )
+    wanted = {key_of(r, keys) for r in desired}
+    changes = [{**r, OP: "I", WAS: None} for r in desired if key_of(r, keys) not in old]
+    changes += [
+        {**r, OP: "U", WAS: shown(was)}
+        for r in desired
+        if (was := old.get(key_of(r, keys))) is not None and was[ROW_HASH] != r[ROW_HASH]
+    ]
+    changes += [{**r, OP: "D", WAS: shown(r)} for r in found if deletes and key_of(r, keys) not in wanted]
+    return tuple(changes)
+
+
+def counts_of(changes: Rows) -> dict[int, ChangeCounts]:
+    """Rows of a change set by vnode."""
+    counts: dict[int, ChangeCounts] = {}
+    one = {"I": ChangeCounts(inserted=1), "U": ChangeCounts(updated=1), "D": ChangeCounts(deleted=1)}
+    for row in changes:
+        counts[row[VNODE]] = counts.get(row[VNODE], ChangeCounts()) + one[row[OP]]
+    return counts
+
+
+def of_chunk(changes: Rows, chunk: Chunk, keys: Keys) -> Rows:
+    """The part of a change set that one chunk covers."""
+    ranged = chunk.keys
+    return tuple(
+        r
+        for r in changes
+        if r[VNODE] in chunk.by_vnode and (ranged is None or ranged.low <= hashed(key_of(r, keys)) <= ranged.high)
+    )
+
+
+def stored(row: Row, target: Target) -> Row:
+    """A staged row as the target stores it."""
+    return {c.name: row[c.name] for c in target.columns}
+
+
+def applied(base: Version, compared: Rows, changes: Rows, chunk: Chunk, target: Target, keys: Keys) -> Change:
+    """What the commit of a chunk does to the table as it is at `base`; `compared` are its rows when it was compared."""
+    hidden = any(c.name == VNODE for c in target.columns)
+    upserts = tuple(stored(r, target) for r in changes if r[OP] != "D")
+    touched = {key_of(r, keys) for r in changes}
+    match chunk.way:
+        case Way.APPEND:
+            return Change("WRITE", added=upserts)
+        case Way.REPLACE_TABLE | Way.REWRITE:
+            kept = tuple(r for r in compared if key_of(r, keys) not in touched)
+            return Change("WRITE", (*kept, *upserts), tuple(base.files), reads=None)
+        case Way.REPLACE_VNODES:
+            kept = tuple(r for r in compared if r[VNODE] in chunk.by_vnode and key_of(r, keys) not in touched)
+            gone = tuple(n for n, rows in base.files.items() if rows[0][VNODE] in chunk.by_vnode)
+            return Change("WRITE", (*kept, *upserts), gone, reads=chunk.vnodes)
+        case Way.MERGE | Way.KEYED_REPLACE | Way.REPLACE_ON:
+            reads = chunk.vnodes if hidden and chunk.way is not Way.REPLACE_ON else None
+            return _keyed(base, changes, upserts, reads, keys, in_place=chunk.way is Way.MERGE)
+
+
+def _keyed(
+    base: Version, changes: Rows, upserts: Rows, reads: tuple[int, ...] | None, keys: Keys, *, in_place: bool
+) -> Change:
+    """Rows by key. In place, every row that matches is updated; else all that match go and one of each key comes."""
+    touched = {key_of(r, keys) for r in changes}
+    new = {key_of(r, keys): r for r in upserts}
+    inside = {n: rows for n, rows in base.files.items() if reads is None or rows[0][VNODE] in reads}
+    removed = tuple(n for n, rows in inside.items() if any(key_of(r, keys) in touched for r in rows))
+    after: list[Row] = []
+    matched: set[Key] = set()
+    for row in (r for n in removed for r in inside[n]):
+        key = key_of(row, keys)
+        if key not in touched:
+            after.append(row)
+        elif in_place and key in new:
+            after.append(new[key])
+            matched.add(key)
+    after += [row for key, row in new.items() if key not in matched]
+    return Change("MERGE" if in_place else "WRITE", tuple(after), removed, reads=reads)
+
+
+def _named(key: Key, keys: Keys) -> str:
+    return ", ".join(f"{name}={value}" for name, value in zip(keys, key, strict=True))
+
+
+def newest_of(rows: Iterable[Row], keys: Keys, newest_by: str) -> Rows:
+    """Of the rows of each key the one whose `newest_by` is greatest."""
+    newest: dict[Key, Row] = {}
+    for row in sorted(rows, key=lambda r: r[newest_by]):
+        newest[key_of(row, keys)] = row
+    return tuple(newest.values())

@@ -1,0 +1,1 @@
+"""What people see of results: tables, lines and durations, for every user interface."""

@@ -1,0 +1,65 @@
+"""A watch that tells a refresh as lines of text, for logs that a person reads."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+from airflow_refresh_provider.core.text.wording import sizes
+from airflow_refresh_provider.ports.watch import Committed
+
+_SHORT_ID = 8
+"""How many characters of a run's id tell it from others in a log that has the whole of it in another line."""
+
+
+class Lines:
+    """Says each line once. Called from the threads that do the work."""
+
+    def __init__(self, say: Callable[[str], object]) -> None:
+        self._say = say
+        self._lock = threading.Lock()
+        self._stage = ""
+        self._began = time.monotonic()
+        self._rows = 0
+        self._done = 0
+        self._total: int | None = None
+
+    def stage(self, name: str, rows: int | None = None, chunks: int | None = None) -> None:
+        """A stage begins."""
+        with self._lock:
+            self._stage, self._total = name, chunks
+            self._began, self._rows, self._done = time.monotonic(), 0, 0
+        known = sizes(rows, chunks)
+        self._say(f"{name}: {' in '.join(known)}" if known else name)
+
+    def advance(self, rows: int, chunks: int = 1) -> None:
+        """Parts are done: how many of how many."""
+        with self._lock:
+            self._done += chunks
+            done = self._done
+        self._say(f"{self._stage}: {done}{self._of}")
+
+    def skip(self, rows: int, chunks: int) -> None:
+        """Parts were done before: no row of theirs makes this stage look fast."""
+        with self._lock:
+            self._done += chunks
+        self._say(f"{self._stage}: {chunks}{self._of} chunks were in before")
+
+    def committed(self, chunk: Committed) -> None:
+        """A chunk was committed: whose and which, how, and how fast the stage is."""
+        with self._lock:
+            self._rows += chunk.rows
+            speed = self._rows / max(0.001, time.monotonic() - self._began)
+        self._say(
+            f"run {chunk.run_id[:_SHORT_ID]}, unit {chunk.unit}: chunk {chunk.number} of {chunk.of} by {chunk.way}, "
+            f"{chunk.rows:,} rows, {speed:,.0f} rows/s"
+        )
+
+    def note(self, message: str) -> None:
+        """Something worth a line."""
+        self._say(message)
+
+    @property
+    def _of(self) -> str:
+        return f" of {self._total}" if self._total else ""
