@@ -6,7 +6,7 @@ from typing import Protocol
 
 from airflow_refresh_provider.core.changes.history import InputHistory
 from airflow_refresh_provider.core.changes.pins import Pin
-from airflow_refresh_provider.core.changes.sources import ChangedRows, Means
+from airflow_refresh_provider.core.changes.sources import ChangedRows, ChangeSource
 from airflow_refresh_provider.core.definition.inputs import Input
 
 
@@ -27,7 +27,7 @@ class InputProbe(Protocol):
         """
         ...
 
-    def changes(self, applied: Pin, newest: Pin, means: Means, folder: str) -> ChangedRows:
+    def changes(self, applied: Pin, newest: Pin, source: ChangeSource, folder: str) -> ChangedRows:
         """What an engine reads to have the rows that changed in between, by means that the history has named."""
         ...
 

@@ -7,7 +7,14 @@ from datetime import timedelta
 
 from airflow_refresh_provider.core.changes.history import InputCommit, InputHistory, of_files
 from airflow_refresh_provider.core.changes.pins import DeltaPin, FilesPin, FileStamp, Pin
-from airflow_refresh_provider.core.changes.sources import ChangedRows, FeedRows, FileTables, Means, NewFiles, Telling
+from airflow_refresh_provider.core.changes.sources import (
+    ChangedRows,
+    ChangeSource,
+    ChangeSourceInfo,
+    FeedRows,
+    FileTables,
+    NewFiles,
+)
 from airflow_refresh_provider.core.definition.columns import OP, VNODE, padded
 from airflow_refresh_provider.core.definition.inputs import Format, Input
 from airflow_refresh_provider.core.log.commits import Commit
@@ -135,29 +142,31 @@ class MemoryProbe:
             seen = table.versions[applied.version : newest.version + 1]
             commits = tuple(self._input_commit(newest.location, v.commit) for v in seen[1:])
             begun = next((c.at for c in commits if c.data_change), None)
-            feed = Telling(
-                means=Means.FEED,
+            feed = ChangeSourceInfo(
+                source=ChangeSource.FEED,
                 bytes=sum(v.commit.bytes_added for v in seen[1:]),
-                until=begun + _KEPT_FOR if begun else None,
+                expires_at=begun + _KEPT_FOR if begun else None,
             )
             kept = all(v.properties.get("delta.enableChangeDataFeed", "true") == "true" for v in seen)
             went, came = changed_files(seen)
             size = ROW_BYTES * sum(len(rows) for rows in (*went.values(), *came.values()))
             kept_for = _KEPT_FOR if went else _LOG_KEPT_FOR
-            files = Telling(means=Means.FILES, bytes=size, until=begun + kept_for if begun else None)
+            files = ChangeSourceInfo(
+                source=ChangeSource.FILES, bytes=size, expires_at=begun + kept_for if begun else None
+            )
             return InputHistory(
                 commits=commits,
-                tellings=(feed, files) if kept else (files,),
+                change_sources=(feed, files) if kept else (files,),
                 reshaped=any(v.columns != seen[0].columns for v in seen),
                 applied_at=self._input_commit(newest.location, seen[0].commit).at,
             )
 
-    def changes(self, applied: Pin, newest: Pin, means: Means, folder: str) -> ChangedRows:
+    def changes(self, applied: Pin, newest: Pin, source: ChangeSource, folder: str) -> ChangedRows:
         """What is read of the changes in between."""
         if isinstance(applied, FilesPin) and isinstance(newest, FilesPin):
             return NewFiles(files=newest.paths_beside(applied), before=applied)
         assert isinstance(applied, DeltaPin) and isinstance(newest, DeltaPin)
-        if means is Means.FEED:
+        if source is ChangeSource.FEED:
             return FeedRows(first=applied.version + 1, upto=newest.version)
         self._lake.step(f"create {folder}")
         with self._lake.lock:

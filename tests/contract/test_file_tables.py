@@ -9,7 +9,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from deltalake import DeltaTable, QueryBuilder, write_deltalake
 
 from airflow_refresh_provider.core.changes.pins import DeltaPin
-from airflow_refresh_provider.core.changes.sources import FileTables, Means
+from airflow_refresh_provider.core.changes.sources import ChangeSource, FileTables
 from airflow_refresh_provider.core.definition.inputs import Input
 from airflow_refresh_provider.delta.tables.input_probe import DeltaInputProbe
 
@@ -30,7 +30,7 @@ def _pin(place: Path) -> DeltaPin:
 
 def _changes(applied: DeltaPin, newest: DeltaPin, folder: Path) -> tuple[list[int], list[int]]:
     """The ids of the rows that went, and of those that came."""
-    tables = PROBE.changes(applied, newest, Means.FILES, str(folder))
+    tables = PROBE.changes(applied, newest, ChangeSource.FILES, str(folder))
     assert isinstance(tables, FileTables)
     return _ids(tables.went), _ids(tables.came)
 

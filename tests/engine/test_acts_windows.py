@@ -10,7 +10,7 @@ from deltalake import DeltaTable
 
 from airflow_refresh_provider.core.changes.history import InputHistory
 from airflow_refresh_provider.core.changes.pins import DeltaPin
-from airflow_refresh_provider.core.changes.sources import Means
+from airflow_refresh_provider.core.changes.sources import ChangeSource
 from airflow_refresh_provider.core.definition.columns import DOUBTFUL
 from airflow_refresh_provider.core.plan.plan import ChangeCounts, StagedTable, Target, Way
 from airflow_refresh_provider.delta.tables.input_history import history
@@ -35,15 +35,15 @@ class Input:
     One that tells its changes by files has no feed, but partitions, and columns that are named otherwise in its files.
     """
 
-    def __init__(self, lake: Lake, *, vectors: bool, ids: str = "0, 30", by: Means = Means.FEED) -> None:
+    def __init__(self, lake: Lake, *, vectors: bool, ids: str = "0, 30", by: ChangeSource = ChangeSource.FEED) -> None:
         self.lake = lake
         self.by = by
         self.location = lake.place("input")
         looks, how = f"'delta.enableDeletionVectors' = '{str(vectors).lower()}', ", ""
         match by:
-            case Means.FEED:
+            case ChangeSource.FEED:
                 looks += "'delta.enableChangeDataFeed' = 'true'"
-            case Means.FILES:
+            case ChangeSource.FILES:
                 looks += "'delta.columnMapping.mode' = 'name'"
                 how = "PARTITIONED BY (p)"
         self.do(f"CREATE TABLE {{t}} USING delta {how} TBLPROPERTIES ({looks}) AS {ROWS.format(ids=ids)}")
@@ -65,9 +65,9 @@ class Input:
         return source(QUERY, *KEYS, pins={"x": pin or self.pin})
 
     @property
-    def means(self) -> dict[Means, int]:
+    def means(self) -> dict[ChangeSource, int]:
         """By what it tells its changes, with the bytes to be read."""
-        return {t.means: t.bytes for t in self.history.tellings}
+        return {t.source: t.bytes for t in self.history.change_sources}
 
     @property
     def history(self) -> InputHistory:
@@ -168,14 +168,16 @@ ANYTHING = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("by", list(Means))
+@pytest.mark.parametrize("by", list(ChangeSource))
 @pytest.mark.parametrize("vectors", [True, False], ids=["vectors", "copies"])
 @pytest.mark.parametrize("what", DONE)
-def test_whatever_is_done_to_the_input_the_target_follows(lake: Lake, what: str, vectors: bool, by: Means) -> None:
+def test_whatever_is_done_to_the_input_the_target_follows(
+    lake: Lake, what: str, vectors: bool, by: ChangeSource
+) -> None:
     given = Input(lake, vectors=vectors, by=by)
     target = refreshed(given)
     given.do(*DONE[what])
-    if not given.history.moved:
+    if not given.history.changed:
         assert what == "nothing"
         return
     found = read(given, target)
@@ -186,14 +188,14 @@ def test_whatever_is_done_to_the_input_the_target_follows(lake: Lake, what: str,
 
 
 @pytest.mark.parametrize("seed", [pytest.param(1), *(pytest.param(n, marks=pytest.mark.slow) for n in range(2, 6))])
-@pytest.mark.parametrize("by", list(Means))
-def test_windows_of_anything_follow_each_other(lake: Lake, by: Means, seed: int) -> None:
+@pytest.mark.parametrize("by", list(ChangeSource))
+def test_windows_of_anything_follow_each_other(lake: Lake, by: ChangeSource, seed: int) -> None:
     chance = random.Random(seed)
     given = Input(lake, vectors=bool(seed % 2), by=by)
     target = refreshed(given)
     for _ in range(2):
         given.do(*(chance.choice(ANYTHING).format(n=chance.randrange(40), t="{t}") for _ in range(4)))
-        if given.history.moved:
+        if given.history.changed:
             apply(given, target, read(given, target))
 
 
@@ -234,21 +236,21 @@ def test_an_input_that_is_only_tidied_up_has_not_moved(lake: Lake) -> None:
     given.applied = given.pin
     given.do("OPTIMIZE {t}", "ALTER TABLE {t} SET TBLPROPERTIES ('x' = 'y')")
     assert [c.operation for c in given.history.commits] == ["OPTIMIZE", "SET TBLPROPERTIES"]
-    assert (given.history.moved, given.means[Means.FEED]) == (False, 0)
+    assert (given.history.changed, given.means[ChangeSource.FEED]) == (False, 0)
 
 
 def test_a_feedless_input_says_how_much_is_to_be_read(lake: Lake) -> None:
-    given = Input(lake, vectors=True, by=Means.FILES)
+    given = Input(lake, vectors=True, by=ChangeSource.FILES)
     size = given.pin.bytes
-    assert size and given.means == {Means.FILES: 0}
+    assert size and given.means == {ChangeSource.FILES: 0}
     given.do(f"INSERT INTO {{t}} {ROWS.format(ids='30, 31')}")
-    assert 0 < given.means[Means.FILES] == (given.pin.bytes or 0) - size < size
+    assert 0 < given.means[ChangeSource.FILES] == (given.pin.bytes or 0) - size < size
     first = given.history.commits[0].at
     assert given.history.readable_until == first + timedelta(days=30)  # of the log: new files stay
     given.do("OPTIMIZE {t}")
     assert given.history.readable_until == given.history.commits[1].at + timedelta(days=7)
     given.do("UPDATE {t} SET v = 0")
-    assert given.means[Means.FILES] > size
+    assert given.means[ChangeSource.FILES] > size
 
 
 @pytest.mark.parametrize(
@@ -270,11 +272,11 @@ def test_a_feedless_input_says_how_much_is_to_be_read(lake: Lake) -> None:
 def test_what_makes_a_feed_unusable_is_seen(lake: Lake, statements: list[str], feed: bool, reshaped: bool) -> None:
     given = Input(lake, vectors=True)
     given.do(*statements)
-    assert (Means.FEED in given.means, given.history.reshaped) == (feed, reshaped)
+    assert (ChangeSource.FEED in given.means, given.history.reshaped) == (feed, reshaped)
 
 
-@pytest.mark.parametrize("by", list(Means))
-def test_rows_written_by_delta_rs_are_followed_too(lake: Lake, by: Means) -> None:
+@pytest.mark.parametrize("by", list(ChangeSource))
+def test_rows_written_by_delta_rs_are_followed_too(lake: Lake, by: ChangeSource) -> None:
     given = Input(lake, vectors=False, by=by)
     target = refreshed(given)
     table = DeltaTable(given.location)

@@ -285,7 +285,7 @@ def _unfenced_seal(patch: pytest.MonkeyPatch) -> None:
 
 def _windows_on_anything(patch: pytest.MonkeyPatch) -> None:
     """A window is applied to whatever the target has become, and nobody counts."""
-    patch.setattr(targets, "doubt", lambda *_: None)
+    patch.setattr(targets, "changed_reason", lambda *_: None)
     patch.setattr(finish, "_grown_as_planned", lambda *_: True)
 
 

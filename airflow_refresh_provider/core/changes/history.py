@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from airflow_refresh_provider.core.changes.pins import FilesPin
-from airflow_refresh_provider.core.changes.sources import Means, Telling
+from airflow_refresh_provider.core.changes.sources import ChangeSource, ChangeSourceInfo
 from airflow_refresh_provider.core.text.stored import Stored
 
 
@@ -20,8 +20,8 @@ class Window(Stored):
     upto: int | str
 
     @property
-    def told(self) -> str:
-        """It in words."""
+    def label(self) -> str:
+        """The window, for people."""
         return f"versions {self.after + 1} to {self.upto}" if isinstance(self.after, int) else "new files"
 
 
@@ -39,21 +39,21 @@ class InputCommit(Stored):
 
 
 class InputHistory(Stored):
-    """What can still be told of an input after an applied state, up to a newer one.
+    """What is known of an input after an applied state, up to a newer one.
 
-    `commits` are those of the window, oldest first, none missing. `tellings` are the ways in which it can tell the rows
-    that have changed, best first. `reshaped`: its columns changed in between. `applied_at`: when the applied state was
-    made, None when that is not known.
+    `commits` are those of the window, oldest first, none missing. `change_sources` have its changed rows, best first.
+    `reshaped`: its columns changed in between. `applied_at`: when the applied state was committed, None when that is
+    not known.
     """
 
     commits: tuple[InputCommit, ...]
-    tellings: tuple[Telling, ...]
+    change_sources: tuple[ChangeSourceInfo, ...]
     reshaped: bool = False
     applied_at: datetime | None = None
 
     @property
-    def moved(self) -> bool:
-        """Whether any row may have changed; tidying up does not count."""
+    def changed(self) -> bool:
+        """Whether any row may have changed; compaction does not count."""
         return bool(self.changes)
 
     @property
@@ -63,17 +63,17 @@ class InputHistory(Stored):
 
     @property
     def readable_until(self) -> datetime | None:
-        """From when on the input may have forgotten the changes; None when there are none, or it will not."""
-        ends = [t.until for t in self.tellings if t.until is not None]
-        return max(ends) if ends and self.moved and len(ends) == len(self.tellings) else None
+        """When the last change source expires; None when nothing has changed, or one never expires."""
+        ends = [s.expires_at for s in self.change_sources if s.expires_at is not None]
+        return max(ends) if ends and self.changed and len(ends) == len(self.change_sources) else None
 
-    def telling(self, now: datetime) -> Telling | None:
-        """The best way that is still open."""
-        return next((t for t in self.tellings if t.until is None or now < t.until), None)
+    def best_source(self, now: datetime) -> ChangeSourceInfo | None:
+        """The best change source that has not expired."""
+        return next((s for s in self.change_sources if s.expires_at is None or now < s.expires_at), None)
 
 
 def of_files(applied: FilesPin, newest: FilesPin) -> InputHistory | None:
-    """What two lists of files tell: which came. None when others have changed or gone, and their rows with them."""
+    """The history between two lists of files: the new ones. None when any other was changed or removed."""
     if not set(applied.files) <= set(newest.files):
         return None
     came = sorted(set(newest.files) - set(applied.files), key=lambda f: (f.modified, f.path))
@@ -87,5 +87,5 @@ def of_files(applied: FilesPin, newest: FilesPin) -> InputHistory | None:
             )
             for number, file in enumerate(came, start=1)
         ),
-        tellings=(Telling(means=Means.FILES, bytes=sum(f.size for f in came)),),
+        change_sources=(ChangeSourceInfo(source=ChangeSource.FILES, bytes=sum(f.size for f in came)),),
     )

@@ -1,7 +1,7 @@
-"""How an input tells which of its rows have come and gone: what that costs, how long it can, and what is then read.
+"""Change sources: where the changed rows of an input come from, what reading them costs, and what is read.
 
-Every way gives the same: rows that went and rows that came, such that the input as it was, less the former, with the
-latter, is the input as it is. Rows that went and came again may stand on both sides.
+Every source gives the same: removed rows and added rows, such that the old state less the former and with the latter is
+the new state. Rows that were removed and added again may stand on both sides.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from airflow_refresh_provider.core.changes.pins import FilesPin
 from airflow_refresh_provider.core.text.stored import Stored
 
 
-class Means(StrEnum):
-    """By what an input tells its changes."""
+class ChangeSource(StrEnum):
+    """Where the changed rows of an input come from."""
 
-    FEED = "feed"  # the change data feed that a Delta table keeps
-    FILES = "files"  # the files that have come and gone; none of them is ever written again
+    FEED = "feed"  # the change data feed of a Delta table
+    FILES = "files"  # the files that were added and removed; a data file is never written again
 
 
-class Telling(Stored):
-    """One way in which an input can tell its changes. `bytes` are to be read for it.
+class ChangeSourceInfo(Stored):
+    """One change source of an input. `bytes` are to be read for it.
 
-    `until`: from when on the input may have forgotten them; None when it will not.
+    `expires_at`: from when on its changes may have been cleaned up; None = never.
     """
 
-    means: Means
+    source: ChangeSource
     bytes: int
-    until: datetime | None = None
+    expires_at: datetime | None = None
 
 
 class FeedRows(Stored):
@@ -43,7 +43,7 @@ class FeedRows(Stored):
 
 
 class NewFiles(Stored):
-    """Files of the pinned list that are not among those that were read `before`. Nothing went."""
+    """Files of the pinned list that are not among those that were read `before`. Nothing was removed."""
 
     kind: Literal["new_files"] = "new_files"
     files: tuple[str, ...]

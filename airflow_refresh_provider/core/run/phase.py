@@ -53,7 +53,7 @@ def told(record: Record, chunks_done: int) -> str:
 def _reads(run: Run) -> str:
     if not run.windows:
         return "reads everything"
-    return "reads " + ", ".join(f"{name} in {w.told}" for name, w in run.windows.items())
+    return "reads " + ", ".join(f"{name} in {w.label}" for name, w in run.windows.items())
 
 
 def _how_far(run: Run, chunks_done: int) -> str:

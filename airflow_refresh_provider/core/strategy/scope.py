@@ -30,9 +30,9 @@ class Scope(Stored):
 class ScopeFacts:
     """What the decision rests on. `histories`: input -> its history since `published`, None when it no longer tells it.
 
-    `obstacle`: why the query cannot be maintained from changes alone, with the position; None when it can. `doubt`: why
-    the target may have other rows than the last refresh has left. `insist`: the caller wants everything compared
-    although nothing seems to have changed.
+    `obstacle`: why the query cannot be maintained from changes alone, with the position; None when it can.
+    `target_changed`: why the target may have other rows than the last refresh wrote. `insist`: the caller wants
+    everything compared although nothing seems to have changed.
     """
 
     mode: Mode
@@ -43,7 +43,7 @@ class ScopeFacts:
     obstacle: str | None
     now: datetime
     insist: bool = False
-    doubt: str | None = None
+    target_changed: str | None = None
 
 
 def scope(facts: ScopeFacts) -> Scope:
@@ -53,21 +53,21 @@ def scope(facts: ScopeFacts) -> Scope:
         return Scope(reason=windows)
     histories = [(name, facts.histories[name]) for name in windows]
     known = [(name, history) for name, history in histories if history is not None]
-    moved = any(history.moved for _, history in known)
-    if facts.insist and not moved:
+    changed = any(history.changed for _, history in known)
+    if facts.insist and not changed:
         return Scope(reason="it was asked for")
-    if facts.mode is Mode.FULL and moved:
+    if facts.mode is Mode.FULL and changed:
         return Scope(reason="its mode is full")
-    if facts.doubt:
-        return Scope(reason=facts.doubt)
-    if not moved:
+    if facts.target_changed:
+        return Scope(reason=facts.target_changed)
+    if not changed:
         return Scope(windows=windows, reason=UNCHANGED)
     if facts.obstacle:
         return Scope(reason=facts.obstacle)
     for name, history in known:
         if reason := _unusable(name, history, windows[name], facts):
             return Scope(reason=reason)
-    return Scope(windows=windows, reason=f"changes of {', '.join(f'{n} in {w.told}' for n, w in windows.items())}")
+    return Scope(windows=windows, reason=f"changes of {', '.join(f'{n} in {w.label}' for n, w in windows.items())}")
 
 
 def _windows(facts: ScopeFacts) -> Windows | str:
@@ -104,15 +104,15 @@ def _unusable(name: str, history: InputHistory, window: Window, facts: ScopeFact
     """Why the changes in a window cannot be read, or should not be."""
     if history.reshaped:
         return f"the columns of the input {name} have changed since version {window.after}"
-    if not history.tellings:
+    if not history.change_sources:
         return f"the log of the input {name} does not tell which rows have changed since version {window.after}"
-    telling = history.telling(facts.now)
-    if telling is None:
+    source = history.best_source(facts.now)
+    if source is None:
         until = history.readable_until
         return (
             f"the input {name} has kept its changes since version {window.after} only until {until:%Y-%m-%d %H:%M} UTC"
         )
     pin = facts.pins[name]
-    if facts.mode is Mode.AUTO and pin.bytes is not None and telling.bytes > pin.bytes:
+    if facts.mode is Mode.AUTO and pin.bytes is not None and source.bytes > pin.bytes:
         return f"the changes of the input {name} are larger than the input"
     return None

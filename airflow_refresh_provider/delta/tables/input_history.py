@@ -12,7 +12,7 @@ from deltalake import DeltaTable
 
 from airflow_refresh_provider.core.changes.history import InputCommit, InputHistory
 from airflow_refresh_provider.core.changes.pins import DeltaPin
-from airflow_refresh_provider.core.changes.sources import Means, Telling
+from airflow_refresh_provider.core.changes.sources import ChangeSource, ChangeSourceInfo
 from airflow_refresh_provider.delta.storage.log_files import LogFiles, list_log
 from airflow_refresh_provider.delta.tables.actions import ByKind, changing, grouped, info_of
 from airflow_refresh_provider.delta.tables.changed_files import ChangedFiles, FileSum
@@ -62,7 +62,7 @@ def history(applied: DeltaPin, newest: DeltaPin) -> InputHistory | None:
         shapes.append(_Shape.of(before))
     return InputHistory(
         commits=tuple(commits),
-        tellings=tuple(_tellings(commits, shapes, feed_bytes, files.total())),
+        change_sources=tuple(_change_sources(commits, shapes, feed_bytes, files.total())),
         reshaped=any(shape.columns != shapes[0].columns for shape in shapes),
         applied_at=applied_at,
     )
@@ -101,9 +101,9 @@ class _Shape:
         return _Shape(metadata.get("configuration") or {}, json.loads(metadata["schemaString"]), partitioned_by)
 
 
-def _tellings(
+def _change_sources(
     commits: Sequence[InputCommit], shapes: Sequence[_Shape], feed_bytes: int, files: ChangedFiles
-) -> Iterator[Telling]:
+) -> Iterator[ChangeSourceInfo]:
     """The feed is read first: it has only the rows that changed. Files have all rows that lie beside them.
 
     The feed can be read while no file that was removed in its window may be gone. Files that came and are still in the
@@ -113,11 +113,11 @@ def _tellings(
     changed_at = next((c.at for c in commits if c.data_change), None)
     if all(shape.feed for shape in shapes):
         until = changed_at + min(files_kept, log_kept) if changed_at else None
-        yield Telling(means=Means.FEED, bytes=feed_bytes, until=until)
+        yield ChangeSourceInfo(source=ChangeSource.FEED, bytes=feed_bytes, expires_at=until)
     if files.told:
         ends = [commits[0].at + log_kept] if commits else []
         ends += [files.removed_at + files_kept] if files.removed_at else []
-        yield Telling(means=Means.FILES, bytes=files.bytes, until=min(ends, default=None))
+        yield ChangeSourceInfo(source=ChangeSource.FILES, bytes=files.bytes, expires_at=min(ends, default=None))
 
 
 def _applied_at(log: LogFiles, version: int) -> datetime | None:

@@ -8,7 +8,7 @@ from deltalake import DeltaTable
 
 from airflow_refresh_provider.core.changes.history import InputHistory, of_files
 from airflow_refresh_provider.core.changes.pins import DeltaPin, FilesPin, Pin
-from airflow_refresh_provider.core.changes.sources import ChangedRows, FeedRows, FileTables, Means, NewFiles
+from airflow_refresh_provider.core.changes.sources import ChangedRows, ChangeSource, FeedRows, FileTables, NewFiles
 from airflow_refresh_provider.core.definition.inputs import Format, Input
 from airflow_refresh_provider.core.definition.locations import read_otherwise
 from airflow_refresh_provider.delta.storage.log_files import has_log, list_log
@@ -44,15 +44,15 @@ class DeltaInputProbe:
         assert isinstance(applied, DeltaPin) and isinstance(newest, DeltaPin)
         return history(applied, newest)
 
-    def changes(self, applied: Pin, newest: Pin, means: Means, folder: str) -> ChangedRows:
+    def changes(self, applied: Pin, newest: Pin, source: ChangeSource, folder: str) -> ChangedRows:
         """What is read of the changes in between."""
         if isinstance(applied, FilesPin) and isinstance(newest, FilesPin):
             return NewFiles(files=newest.paths_beside(applied), before=applied)
         assert isinstance(applied, DeltaPin) and isinstance(newest, DeltaPin)
-        match means:
-            case Means.FEED:
+        match source:
+            case ChangeSource.FEED:
                 return FeedRows(first=applied.version + 1, upto=newest.version)
-            case Means.FILES:
+            case ChangeSource.FILES:
                 return _file_tables(applied, newest, folder)
 
     def files(self, pin: Pin) -> tuple[tuple[str, int], ...] | None:

@@ -84,7 +84,7 @@ def published(ports: Ports, record: Record) -> Published:
     done = record.published
     if done is None:
         raise _not_published(record, f"{record.name} has not been refreshed yet")
-    if why := targets.not_left(ports, done, record.definition.target):
+    if why := targets.replaced_reason(ports, done, record.definition.target):
         raise _not_published(record, why)
     return done
 

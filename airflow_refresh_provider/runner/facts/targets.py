@@ -161,28 +161,30 @@ def not_in_place(target: Target) -> Failed:
 
 def written_by_others(ports: Ports, published: Published | None, ready: Ready) -> bool:
     """Whether anybody but published refreshes may have written the rows of a target."""
-    return published is None or doubt(ports, published, ready.target, ready.version) is not None
+    return published is None or changed_reason(ports, published, ready.target, ready.version) is not None
 
 
 def as_published(ports: Ports, published: Published, location: str) -> bool:
     """Whether a target certainly has the rows that the last refresh has left."""
     facts = ports.log.facts(location)
-    return facts is not None and doubt(ports, published, facts) is None
+    return facts is not None and changed_reason(ports, published, facts) is None
 
 
-def not_left(ports: Ports, published: Published, location: str) -> str | None:
+def replaced_reason(ports: Ports, published: Published, location: str) -> str | None:
     """Why what stands at a place is not the table that the last refresh has left, for people; None when it is."""
     found = ports.log.table_id(location)
-    return None if found == published.target_id else _not_left(location, gone=found is None)
+    return None if found == published.target_id else _replaced(location, gone=found is None)
 
 
-def doubt(ports: Ports, published: Published, target: Target | TableFacts, upto: int | None = None) -> str | None:
+def changed_reason(
+    ports: Ports, published: Published, target: Target | TableFacts, upto: int | None = None
+) -> str | None:
     """Why a target may have other rows than the last refresh has left, for people; None when it certainly has those."""
     location = target.location
     if target.table_id != published.target_id:
-        return _not_left(location)
+        return _replaced(location)
     try:
-        found = strangers(ports, published, location, upto=upto)
+        found = foreign_versions(ports, published, location, upto=upto)
     except LogGap:
         return f"the log of the target {location} no longer tells who has written it since the last refresh"
     if not found:
@@ -190,11 +192,11 @@ def doubt(ports: Ports, published: Published, target: Target | TableFacts, upto:
     return f"others have written the target {location} since the last refresh, in {versions_told(found)}"
 
 
-def _not_left(location: str, *, gone: bool = False) -> str:
+def _replaced(location: str, *, gone: bool = False) -> str:
     return f"the target {location} is not {'there' if gone else 'the table that the last refresh has left'}"
 
 
-def strangers(
+def foreign_versions(
     ports: Ports, published: Published, location: str, generations: tuple[int, ...] = (), upto: int | None = None
 ) -> tuple[int, ...]:
     """The versions after the published one by which others have changed rows of a target. Raises LogGap.

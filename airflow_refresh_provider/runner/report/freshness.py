@@ -104,7 +104,7 @@ def _told_of(name: str) -> Iterator[None]:
 
 def _freshness(ports: Ports, record: Record, *, why: bool) -> Freshness:
     now, published, schedule = ports.clock.now(), record.published, record.definition.refresh
-    not_left = targets.not_left(ports, published, record.definition.target) if published else None
+    not_left = targets.replaced_reason(ports, published, record.definition.target) if published else None
     look = _look(ports, record, published) if published and not not_left else None
     age = lag(now, look.behind) if look else None
     return Freshness(

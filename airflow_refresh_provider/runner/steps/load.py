@@ -102,7 +102,7 @@ def _explained(tenure: Tenure, error: Failed) -> Failed:
         return error
     location = run.plan.target.location
     with suppress(LogGap):
-        if versions := targets.strangers(tenure.ports, published, location, run.generations):
+        if versions := targets.foreign_versions(tenure.ports, published, location, run.generations):
             return by_others(error, location, published.version, versions)
     return error
 

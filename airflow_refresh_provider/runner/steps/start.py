@@ -136,7 +136,7 @@ def _found(ports: Ports, record: Record, facts: TableFacts | None) -> _Found:
     location = record.definition.target
     if facts is None:
         return _Found(0, f"the target {location} is not there")
-    doubt = targets.doubt(ports, record.published, facts) if record.published else None
+    doubt = targets.changed_reason(ports, record.published, facts) if record.published else None
     return _Found(targets.highest_generation(ports, facts), doubt)
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from airflow_refresh_provider.core.changes.history import InputHistory
 from airflow_refresh_provider.core.changes.pins import DeltaPin, Pin, VersionVector, follows
-from airflow_refresh_provider.core.changes.sources import Telling
+from airflow_refresh_provider.core.changes.sources import ChangeSourceInfo
 from airflow_refresh_provider.core.definition.columns import DOUBTFUL
 from airflow_refresh_provider.core.definition.definition import Deletes
 from airflow_refresh_provider.core.definition.mode import Mode
@@ -41,7 +41,7 @@ class _Told:
 
     applied: Pin
     newest: Pin
-    by: Telling
+    by: ChangeSourceInfo
 
     @property
     def rows(self) -> int:
@@ -66,7 +66,7 @@ def scope_of(ports: Ports, record: Record, pins: VersionVector, request: Request
             obstacle=None if mode is Mode.FULL else queries.obstacle(definition, mode),
             now=ports.clock.now(),
             insist=request.force or request.mode is Mode.FULL,
-            doubt=doubt,
+            target_changed=doubt,
         )
     )
 
@@ -87,14 +87,14 @@ def load(tenure: Tenure, session: EngineSession, source: Source, ready: Ready) -
     assert run is not None
     if published is None:
         return None, "the last refresh is not known"
-    if doubt := targets.doubt(tenure.ports, published, ready.target, ready.version):
+    if doubt := targets.changed_reason(tenure.ports, published, ready.target, ready.version):
         return None, doubt
     if ready.rows is None:
         return None, f"the log of the target {ready.target.location} does not tell how many rows it has"
     known = _known(tenure.ports, run, published)
     if known is None:
         return None, "an input no longer tells what has changed in its window"
-    if not any(history.moved for history in known.values()):
+    if not any(history.changed for history in known.values()):
         nothing = Round(base=ready.version, changes=None, units=())
         return Frozen(rounds=(nothing,), source_rows=ready.rows, unchanged=ready.rows), None
     by_input = _told(tenure.ports, run, published, known)
@@ -155,7 +155,7 @@ def _task(tenure: Tenure, run: Run, source: Source, ready: Ready, told: dict[str
     inputs = tenure.ports.inputs
     return WindowTask(
         source=source,
-        changes={n: inputs.changes(t.applied, t.newest, t.by.means, f"{location}-{n}") for n, t in told.items()},
+        changes={n: inputs.changes(t.applied, t.newest, t.by.source, f"{location}-{n}") for n, t in told.items()},
         target=ready.target,
         location=location,
         stamp=stamp,
@@ -180,11 +180,11 @@ def _told(ports: Ports, run: Run, published: Published, known: dict[str, InputHi
     """By what each input tells its changes, None when one of them may have forgotten them meanwhile."""
     found = {}
     for name, history in known.items():
-        by = history.telling(ports.clock.now())
+        by = history.best_source(ports.clock.now())
         if by is None:
             return None
         applied = _applied(run, published, name)
-        if isinstance(applied, DeltaPin) and history.moved:
+        if isinstance(applied, DeltaPin) and history.changed:
             # What was before the first change need not be kept by anybody.
             applied = applied.model_copy(update={"version": history.changes[0].version - 1})
         found[name] = _Told(applied, run.plan.pins[name], by)

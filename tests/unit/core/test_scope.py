@@ -7,7 +7,7 @@ import pytest
 
 from airflow_refresh_provider.core.changes.history import InputCommit, InputHistory, Window, of_files
 from airflow_refresh_provider.core.changes.pins import DeltaPin, FilesPin, FileStamp
-from airflow_refresh_provider.core.changes.sources import Means, Telling
+from airflow_refresh_provider.core.changes.sources import ChangeSource, ChangeSourceInfo
 from airflow_refresh_provider.core.definition.mode import Mode
 from airflow_refresh_provider.core.run.record import Published
 from airflow_refresh_provider.core.strategy.scope import UNCHANGED, ScopeFacts, scope
@@ -30,11 +30,11 @@ def commit(version: int, *, data_change: bool = True) -> InputCommit:
     return InputCommit(version=version, at=NOW - DAY, operation="WRITE", data_change=data_change)
 
 
-def telling(bytes: int = 20, until: datetime | None = NOW + DAY) -> Telling:
-    return Telling(means=Means.FEED, bytes=bytes, until=until)
+def source(bytes: int = 20, expires_at: datetime | None = NOW + DAY) -> ChangeSourceInfo:
+    return ChangeSourceInfo(source=ChangeSource.FEED, bytes=bytes, expires_at=expires_at)
 
 
-HISTORY = InputHistory(commits=(commit(4), commit(5)), tellings=(telling(),))
+HISTORY = InputHistory(commits=(commit(4), commit(5)), change_sources=(source(),))
 TIDIED = HISTORY.model_copy(update={"commits": (commit(4, data_change=False), commit(5, data_change=False))})
 PUBLISHED = Published(
     run_id="r", target_id="g", version=3, seal_version=4, pins={"x": pin(3)}, definition_hash="h", clocked=False, at=NOW
@@ -68,16 +68,16 @@ def test_only_what_has_not_been_applied_is_read(mode: Mode) -> None:
         ({"published": None}, "first refresh"),
         ({"definition_hash": "other"}, "definition has changed"),
         ({"published": PUBLISHED.model_copy(update={"clocked": True})}, "clock"),
-        ({"doubt": "others have written"}, "others have written"),
+        ({"target_changed": "others have written"}, "others have written"),
         ({"obstacle": "query, line 1, column 8: sum looks at many rows"}, "line 1, column 8"),
         ({"pins": {"x": pin(5, "other")}}, "another table"),
         ({"pins": {"x": pin(2)}}, "another table"),
         ({"pins": {"x": files()}}, "another table"),
         ({"histories": {"x": None}}, "no longer holds every version after 3"),
-        ({"histories": history(tellings=())}, "does not tell which rows have changed since version 3"),
+        ({"histories": history(change_sources=())}, "does not tell which rows have changed since version 3"),
         ({"histories": history(reshaped=True)}, "columns of the input x"),
-        ({"histories": history(tellings=(telling(until=NOW),))}, "only until 2024-01-10 00:00 UTC"),
-        ({"histories": history(tellings=(telling(bytes=1001),))}, "larger than the input"),
+        ({"histories": history(change_sources=(source(expires_at=NOW),))}, "only until 2024-01-10 00:00 UTC"),
+        ({"histories": history(change_sources=(source(bytes=1001),))}, "larger than the input"),
     ],
 )
 def test_whatever_casts_doubt_on_a_window_has_everything_compared(changes: dict[str, object], reason: str) -> None:
@@ -87,15 +87,15 @@ def test_whatever_casts_doubt_on_a_window_has_everything_compared(changes: dict[
 
 
 def test_what_one_means_has_forgotten_another_may_still_tell() -> None:
-    files = Telling(means=Means.FILES, bytes=1001)
-    both = history(tellings=(telling(until=NOW), files))
+    files = ChangeSourceInfo(source=ChangeSource.FILES, bytes=1001)
+    both = history(change_sources=(source(expires_at=NOW), files))
     assert scope(replace(FACTS, mode=Mode.INCREMENTAL, histories=both)).windows
     assert "larger than the input" in scope(replace(FACTS, histories=both)).reason
-    assert scope(replace(FACTS, histories=history(tellings=(telling(), files)))).windows
+    assert scope(replace(FACTS, histories=history(change_sources=(source(), files)))).windows
 
 
 def test_strictly_incremental_reads_windows_of_any_size() -> None:
-    large = history(tellings=(telling(bytes=1001),))
+    large = history(change_sources=(source(bytes=1001),))
     assert scope(replace(FACTS, mode=Mode.INCREMENTAL, histories=large)).windows
 
 
@@ -109,7 +109,7 @@ def test_inputs_that_were_only_tidied_up_are_not_read_in_any_mode(mode: Mode) ->
 
 @pytest.mark.parametrize("mode", list(Mode))
 def test_a_target_in_doubt_is_the_reason_although_no_input_has_moved(mode: Mode) -> None:
-    found = scope(replace(FACTS, mode=mode, histories={"x": TIDIED}, doubt="others have written"))
+    found = scope(replace(FACTS, mode=mode, histories={"x": TIDIED}, target_changed="others have written"))
     assert (found.windows, found.reason) == ({}, "others have written")
 
 
@@ -141,6 +141,6 @@ def test_files_that_changed_or_went_take_their_rows_with_them(newer: FilesPin) -
 def test_files_that_came_are_weighed_too() -> None:
     known = of_files(files("2"), files("2", "3"))
     assert known is not None
-    (told,) = known.tellings
-    assert (told.bytes, told.until, known.readable_until) == (1, None, None)
+    (told,) = known.change_sources
+    assert (told.bytes, told.expires_at, known.readable_until) == (1, None, None)
     assert [c.version for c in known.commits] == [1]
