@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from airflow_refresh_provider.core.definition.inputs import Input
-from airflow_refresh_provider.core.run.owner import Fate
+from airflow_refresh_provider.core.run.owner import OriginStatus
 from airflow_refresh_provider.host import LocalProcesses, StoredHeart, SystemClock
 from airflow_refresh_provider.places import EMBEDDED, Places
 from airflow_refresh_provider.ports.bundle import Ports
@@ -25,10 +25,10 @@ def refreshes(
     places: Places,
     watch: Watch | None = None,
     label: str | None = None,
-    fate: Callable[[str], Fate] | None = None,
+    origin_status: Callable[[str], OriginStatus] | None = None,
     engine: Engine | None = None,
 ) -> Refreshes:
-    """The refreshes of one control root. `label` is what others see of this owner; `fate` knows about origins.
+    """The refreshes of one control root. `label` is what others see of this owner; `origin_status` knows about origins.
 
     `engine` does the work instead of the Spark that the places name.
     """
@@ -47,7 +47,7 @@ def refreshes(
             staging=StagingFolders(),
             engine=engine or LazyEngine(places, watch),
             clock=clock,
-            processes=LocalProcesses(label or f"airflow-refresh, process {os.getpid()}", fate or _unknown),
+            processes=LocalProcesses(label or f"airflow-refresh, process {os.getpid()}", origin_status or _unknown),
             heart=StoredHeart(store, clock),
             watch=watch or Silent(),
             environment=dict(os.environ),
@@ -135,5 +135,5 @@ class LazyEngine:
         return self._engine
 
 
-def _unknown(_origin: str) -> Fate:
-    return Fate.UNKNOWN
+def _unknown(_origin: str) -> OriginStatus:
+    return OriginStatus.UNKNOWN

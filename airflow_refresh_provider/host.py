@@ -14,7 +14,7 @@ from pathlib import Path
 
 import psutil
 
-from airflow_refresh_provider.core.run.owner import BEAT_EVERY, Beat, Fate, Owner
+from airflow_refresh_provider.core.run.owner import BEAT_EVERY, Beat, OriginStatus, Owner
 from airflow_refresh_provider.errors import RefreshError
 from airflow_refresh_provider.ports.control import ControlStore
 from airflow_refresh_provider.ports.world import Clock
@@ -40,10 +40,10 @@ class SystemClock:
 
 
 class LocalProcesses:
-    """Processes that can be seen from here; nothing can be said about any others. `fate` knows about origins."""
+    """Processes visible from here; nothing is known about others. `origin_status` answers for origins."""
 
-    def __init__(self, label: str, fate: Callable[[str], Fate]) -> None:
-        self.fate = fate
+    def __init__(self, label: str, origin_status: Callable[[str], OriginStatus]) -> None:
+        self.origin_status = origin_status
         process = psutil.Process()
         self._this = Owner(
             host=socket.gethostname(),

@@ -14,7 +14,7 @@ from airflow_refresh_provider.places import CONTROL_VARIABLE, SPARK_VARIABLE, Pl
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from airflow_refresh_provider.core.run.owner import Fate
+    from airflow_refresh_provider.core.run.owner import OriginStatus
     from airflow_refresh_provider.ports.watch import Watch
     from airflow_refresh_provider.publication import PublishedVersion
     from airflow_refresh_provider.runner.refreshes import Refreshes
@@ -50,12 +50,12 @@ class RefreshHook(BaseHook):
         self,
         watch: Watch | None = None,
         label: str | None = None,
-        fate: Callable[[str], Fate] | None = None,
+        origin_status: Callable[[str], OriginStatus] | None = None,
     ) -> Refreshes:
         """The refreshes of the control root, as one owner sees them. Raises Invalid when no root is known."""
         from airflow_refresh_provider.compose import refreshes
 
-        return refreshes(self.places(), watch, label, fate)
+        return refreshes(self.places(), watch, label, origin_status)
 
     def published(self, name: str) -> PublishedVersion:
         """The newest whole refresh of a definition, and the SQL that reads it. Raises as `publication.published`."""

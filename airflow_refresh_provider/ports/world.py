@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Protocol
 
-from airflow_refresh_provider.core.run.owner import Fate, Owner
+from airflow_refresh_provider.core.run.owner import OriginStatus, Owner
 
 
 class Clock(Protocol):
@@ -26,7 +26,7 @@ class Processes(Protocol):
         """False when the process is known to be gone, None when that cannot be told from here."""
         ...
 
-    def fate(self, origin: str) -> Fate:
+    def origin_status(self, origin: str) -> OriginStatus:
         """What became of that which a run is made for."""
         ...
 

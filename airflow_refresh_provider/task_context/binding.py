@@ -18,7 +18,7 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException, Airfl
 from airflow_refresh_provider.assets import asset_of
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.definition.mode import asked_for
-from airflow_refresh_provider.core.run.owner import Fate
+from airflow_refresh_provider.core.run.owner import OriginStatus
 from airflow_refresh_provider.core.run.recovery import OnInterrupted
 from airflow_refresh_provider.core.run.request import IfRunning, Request
 from airflow_refresh_provider.core.run.results import Outcome, RunResult
@@ -138,7 +138,7 @@ def ports(context: Context, refresh_conn_id: str, name: str, log: Log) -> Ports:
     ti = context["ti"]
     label = f"task {ti.dag_id}.{ti.task_id}, run {context['run_id']}, try {ti.try_number}, process {os.getpid()}"
 
-    return RefreshHook(refresh_conn_id).refreshes(TaskLog(log, name), label, partial(_fate, ti)).ports
+    return RefreshHook(refresh_conn_id).refreshes(TaskLog(log, name), label, partial(_origin_status, ti)).ports
 
 
 @contextmanager
@@ -237,7 +237,7 @@ def log_differences(found: Differences, log: Log) -> None:
         log.info("%s: %s", sample.op, sample.model_dump_json(exclude={"op"}))
 
 
-def _fate(ti: Any, origin: str) -> Fate:
+def _origin_status(ti: Any, origin: str) -> OriginStatus:
     """What became of the DAG run of an origin; unknown is one of another Airflow.
 
     Only an Airflow that is told its own address from others can miss one of its DAG runs: it was deleted.
@@ -245,14 +245,14 @@ def _fate(ti: Any, origin: str) -> Fate:
     base_url, _, rest = origin.partition(" ")
     dag_id, _, run_id = rest.partition(" ")
     if origin_of(dag_id, run_id) != origin:
-        return Fate.UNKNOWN
+        return OriginStatus.UNKNOWN
     try:
         if ti.get_dr_count(dag_id=dag_id, run_ids=[run_id], states=_ENDED):
-            return Fate.OVER
+            return OriginStatus.FINISHED
         there = not base_url or ti.get_dr_count(dag_id=dag_id, run_ids=[run_id])
     except AirflowRuntimeError:
-        return Fate.UNKNOWN
-    return Fate.UNKNOWN if there else Fate.GONE
+        return OriginStatus.UNKNOWN
+    return OriginStatus.UNKNOWN if there else OriginStatus.DELETED
 
 
 def _count(error: RefreshError | Interrupted) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 
-from airflow_refresh_provider.core.run.owner import Beat, Fate, Owner
+from airflow_refresh_provider.core.run.owner import Beat, OriginStatus, Owner
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.control import ControlStore
 from airflow_refresh_provider.ports.watch import Silent
@@ -40,7 +40,7 @@ class MemoryClock:
 class MemoryProcesses:
     """One process among others of a host. `dead` is shared, so that one can be declared dead to all.
 
-    `fates` are those of the origins that this process knows of.
+    `origin_statuses` are those of the origins that this process knows of.
     """
 
     _pids = itertools.count(1)
@@ -49,7 +49,7 @@ class MemoryProcesses:
     def __init__(self, dead: set[int] | None = None) -> None:
         self.dead = set() if dead is None else dead
         self.pid = next(self._pids)
-        self.fates: dict[str, Fate] = {}
+        self.origin_statuses: dict[str, OriginStatus] = {}
 
     def this(self) -> Owner:
         """This process."""
@@ -59,9 +59,9 @@ class MemoryProcesses:
         """Whether a process has not been declared dead."""
         return owner.pid not in self.dead
 
-    def fate(self, origin: str) -> Fate:
+    def origin_status(self, origin: str) -> OriginStatus:
         """What this process knows of an origin."""
-        return self.fates.get(origin, Fate.UNKNOWN)
+        return self.origin_statuses.get(origin, OriginStatus.UNKNOWN)
 
     def new_id(self) -> str:
         """A number never given twice."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from airflow_refresh_provider.core.run.owner import Fate
+from airflow_refresh_provider.core.run.owner import OriginStatus
 from airflow_refresh_provider.places import Places
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.watch import Silent, Watch
@@ -34,13 +34,13 @@ class Shared:
         places: Places,
         watch: Watch | None = None,
         label: str | None = None,
-        fate: Callable[[str], Fate] | None = None,
+        origin_status: Callable[[str], OriginStatus] | None = None,
     ) -> Refreshes:
         if label is None:
             self.look()
         for earlier in self.ports:
             self.world.die(earlier)
         self.ports.append(replace(self.world.process(), watch=watch or Silent()))
-        if fate is not None:
-            vars(self.ports[-1].processes)["fate"] = fate
+        if origin_status is not None:
+            vars(self.ports[-1].processes)["origin_status"] = origin_status
         return Refreshes(self.ports[-1])

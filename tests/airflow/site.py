@@ -122,7 +122,7 @@ class Site:
         def strike() -> None:
             hold.wait_until_held()
             blow()
-            hold.let_go()
+            hold.release()
 
         thread = threading.Thread(target=strike, daemon=True)
         thread.start()

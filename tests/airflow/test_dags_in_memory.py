@@ -22,8 +22,8 @@ refresh_dag(Definition.model_validate({definition!r}), schedule=None, default_ar
 SINGLE = """
 from datetime import datetime
 from airflow.sdk import DAG
-from airflow_refresh_provider.operators.form import trigger_form
-from airflow_refresh_provider.operators.refresh import RefreshOperator
+from airflow_refresh_provider.task_context.trigger_form import trigger_form
+from airflow_refresh_provider.operators.refresh_operators import RefreshOperator
 with DAG("single_{name}", schedule=None, start_date=datetime(2024, 1, 1), params=trigger_form()):
     RefreshOperator(task_id="refresh", definition={definition!r})
 """
@@ -190,7 +190,7 @@ def test_the_asset_event_says_what_was_refreshed(airflow: Airflow, share: Callab
 BY_NAME = """
 from datetime import datetime
 from airflow.sdk import DAG, Asset
-from airflow_refresh_provider.operators.refresh import RefreshOperator
+from airflow_refresh_provider.operators.refresh_operators import RefreshOperator
 with DAG("by_name_{outlets}", schedule=None, start_date=datetime(2024, 1, 1)):
     told = [Asset(name="orders", uri="file:///gold/orders")] * {outlets}
     RefreshOperator(task_id="refresh", definition="orders", outlets=told)
@@ -210,7 +210,7 @@ def test_an_operator_by_name_updates_the_asset_that_it_is_given(
 BARE = """
 from datetime import datetime
 from airflow.sdk import DAG
-from airflow_refresh_provider.operators.refresh import RefreshOperator
+from airflow_refresh_provider.operators.refresh_operators import RefreshOperator
 with DAG("bare_{name}", schedule=None, start_date=datetime(2024, 1, 1)):
     RefreshOperator(task_id="refresh", definition={definition!r})
 """
@@ -240,7 +240,7 @@ def test_a_dag_may_have_parameters_of_its_own_beside_the_form() -> None:
 DYING = """
 from datetime import datetime
 from airflow.sdk import DAG
-from airflow_refresh_provider.operators.refresh import RefreshOperator
+from airflow_refresh_provider.operators.refresh_operators import RefreshOperator
 
 class Dying(RefreshOperator):
     def perform(self, context, ports):

@@ -26,7 +26,7 @@ from tests.unit.runner.world import INPUT, NAME, World, row
 SINGLE = """
 from datetime import datetime
 from airflow.sdk import DAG
-from airflow_refresh_provider.operators.refresh import RefreshOperator
+from airflow_refresh_provider.operators.refresh_operators import RefreshOperator
 with DAG("counted", schedule=None, start_date=datetime(2024, 1, 1)):
     RefreshOperator(task_id="refresh", definition={definition!r})
 """

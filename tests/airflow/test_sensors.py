@@ -32,7 +32,7 @@ from tests.unit.runner.world import INPUT, NAME, row
 DAG = """
 from datetime import datetime
 from airflow.sdk import DAG
-from airflow_refresh_provider.sensors.refresh import RefreshPublishedSensor, RefreshStateSensor
+from airflow_refresh_provider.sensors.refresh_sensors import RefreshPublishedSensor, RefreshStateSensor
 with DAG("waits_{name}", schedule=None, start_date=datetime(2024, 1, 1)):
     common = dict(definition="orders", poke_interval=1, timeout=3, deferrable={deferrable})
     RefreshStateSensor(task_id="rests", **common)
@@ -170,7 +170,7 @@ def test_a_look_that_fails_for_a_while_is_one_in_vain(airflow: Airflow, share: C
 WAITING = """
 from datetime import datetime
 from airflow.sdk import DAG
-from airflow_refresh_provider.sensors.refresh import RefreshPublishedSensor, RefreshStateSensor
+from airflow_refresh_provider.sensors.refresh_sensors import RefreshPublishedSensor, RefreshStateSensor
 with DAG("waits_away_{name}", schedule=None, start_date=datetime(2024, 1, 1)):
     {sensor}(task_id="waits", definition="orders", poke_interval=0.1, deferrable=True, **{arguments!r})
 """

@@ -113,7 +113,7 @@ def test_a_driver_that_slept_while_another_finished_changes_nothing_when_it_wake
 
     second = site.by_hand("--origin", "a DAG run").ended()
     assert second.code == 0, second.out
-    hold.let_go()
+    hold.release()
     for process in asleep:
         process.resume()
     woken = first.ended()

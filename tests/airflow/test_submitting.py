@@ -41,7 +41,7 @@ DAG_FILE = """
 import datetime
 from airflow.sdk import DAG
 from airflow_refresh_provider import RefreshSubmitOperator
-from airflow_refresh_provider.operators.form import trigger_form
+from airflow_refresh_provider.task_context.trigger_form import trigger_form
 with DAG("submitted", schedule=None, start_date=datetime.datetime(2024, 1, 1), params=trigger_form()):
     RefreshSubmitOperator(task_id="refresh", definition={definition!r}, **{given!r})
 """

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from airflow_refresh_provider.core.run.owner import Fate, Owner
+from airflow_refresh_provider.core.run.owner import OriginStatus, Owner
 from airflow_refresh_provider.host import LocalProcesses
 
-HERE = LocalProcesses("test", fate=lambda _origin: Fate.UNKNOWN)
+HERE = LocalProcesses("test", origin_status=lambda _origin: OriginStatus.UNKNOWN)
 NAMED = """
-from airflow_refresh_provider.core.owner import Fate
+from airflow_refresh_provider.core.run.owner import OriginStatus
 from airflow_refresh_provider.host import LocalProcesses
-print(LocalProcesses("child", fate=lambda _origin: Fate.UNKNOWN).this().model_dump_json())
+print(LocalProcesses("child", origin_status=lambda _origin: OriginStatus.UNKNOWN).this().model_dump_json())
 """
 
 

@@ -56,9 +56,9 @@ def reached(name: str) -> Direction:
     return lambda stage: stage.hold(name).wait_until_held()
 
 
-def let_go(name: str) -> Direction:
+def release(name: str) -> Direction:
     """Let him go on who is stopped by the hold."""
-    return lambda stage: stage.hold(name).let_go()
+    return lambda stage: stage.hold(name).release()
 
 
 def no_room(place: str) -> Direction:
@@ -68,7 +68,7 @@ def no_room(place: str) -> Direction:
 
 def room_again() -> Direction:
     """Somebody has made room."""
-    return lambda stage: stage.hold("room").let_go()
+    return lambda stage: stage.hold("room").release()
 
 
 def over(name: str) -> Direction:
@@ -238,7 +238,7 @@ def stopped_and_replaced(at: Point) -> Directions:
     return (
         *(hold("point", at), start(FIRST), reached("point"), freeze(FIRST)),
         *(start(SECOND, instead_of=FIRST), ended(SECOND)),
-        *((let_go("point"), over("point")) if at.in_spark else (let_go("point"),)),
+        *((release("point"), over("point")) if at.in_spark else (release("point"),)),
         *(thaw(FIRST), ended(FIRST, 1, "lost_lease")),
     )
 
@@ -248,5 +248,5 @@ def left_behind(at: Point) -> Directions:
     return (
         *(hold("point", at), start(FIRST), reached("point"), kill(FIRST)),
         *another_finishes(),
-        *(let_go("point"), over("point")),
+        *(release("point"), over("point")),
     )

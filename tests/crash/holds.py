@@ -57,7 +57,7 @@ class Hold:
         """Until somebody has come to the point."""
         _until(self._held.exists, self._held)
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """Let him go on; nobody else is stopped any more."""
         self._rule.unlink(missing_ok=True)
 

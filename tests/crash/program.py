@@ -19,7 +19,7 @@ from airflow_refresh_provider import compose
 from airflow_refresh_provider.cli.main import main
 from airflow_refresh_provider.cli.signals import end
 from airflow_refresh_provider.core.run.lifecycle import Event
-from airflow_refresh_provider.core.run.owner import Fate, Owner
+from airflow_refresh_provider.core.run.owner import OriginStatus, Owner
 from airflow_refresh_provider.places import Places
 from airflow_refresh_provider.ports.watch import Watch
 from airflow_refresh_provider.ports.world import Processes
@@ -66,8 +66,8 @@ class SomeGone:
     def alive(self, owner: Owner) -> bool | None:
         return False if owner.pid in self._gone else self._real.alive(owner)
 
-    def fate(self, origin: str) -> Fate:
-        return self._real.fate(origin)
+    def origin_status(self, origin: str) -> OriginStatus:
+        return self._real.origin_status(origin)
 
     def new_id(self) -> str:
         return self._real.new_id()

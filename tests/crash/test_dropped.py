@@ -15,10 +15,10 @@ from tests.crash.directions import (
     ended,
     freeze,
     hold,
-    let_go,
     over,
     reached,
     registered,
+    release,
     start,
     thaw,
 )
@@ -35,7 +35,7 @@ def dropped_at(stage: Stage, at: Point) -> None:
     assert not stage.refreshes().statuses()
     [newest, *_] = stage.refreshes().history(NAME)
     assert (newest.outcome, newest.reason) == (Outcome.ABANDONED, "the definition was dropped")
-    play(stage, let_go("point"), *([over("point")] if at.in_spark else []), thaw(FIRST), ended(FIRST, 1, "dropped"))
+    play(stage, release("point"), *([over("point")] if at.in_spark else []), thaw(FIRST), ended(FIRST, 1, "dropped"))
     assert [version for version, _ in commits(stage.lake.target)] == before
     play(stage, registered(), *another_finishes())
     check_all(stage)

@@ -17,8 +17,8 @@ from tests.crash.directions import (
     dies,
     ended,
     hold,
-    let_go,
     reached,
+    release,
     start,
 )
 from tests.crash.holds import Point
@@ -109,7 +109,7 @@ def test_a_client_that_is_asked_to_stop_leaves_the_run_to_the_next(stage_of: Set
     stage = stage_of(kind)
     play(
         stage,
-        *(hold("point", at), start(FIRST), reached("point"), asked_to_stop(FIRST), let_go("point")),
+        *(hold("point", at), start(FIRST), reached("point"), asked_to_stop(FIRST), release("point")),
         ended(FIRST, 130, "interrupted"),
         *another_finishes(),
     )

@@ -18,10 +18,10 @@ from tests.crash.directions import (
     dies,
     ended,
     hold,
-    let_go,
     lost_control,
     reached,
     registered,
+    release,
     start,
 )
 from tests.crash.lake import NAME, PLAIN, VNODE, Kind
@@ -37,7 +37,7 @@ def meanwhile(*statements: str) -> Directions:
     """Others run statements while a client stands between two chunks."""
     return (
         *(hold("pause", points.progress(AFTER)), start(FIRST), reached("pause")),
-        *(by_others(*statements), let_go("pause"), ended(FIRST)),
+        *(by_others(*statements), release("pause"), ended(FIRST)),
     )
 
 
@@ -90,7 +90,7 @@ def test_a_second_starter_is_refused_while_the_first_is_at_work(stage_of: SetUp)
         stage,
         *(hold("pause", points.progress(AFTER)), start(FIRST), reached("pause")),
         *(start(SECOND), ended(SECOND, 3, "already_running")),
-        *(let_go("pause"), ended(FIRST)),
+        *(release("pause"), ended(FIRST)),
     )
     check_all(stage)
 

@@ -19,11 +19,11 @@ from tests.crash.directions import (
     hold,
     kill,
     left_behind,
-    let_go,
     over,
     quiet,
     reached,
     recovered,
+    release,
     start,
     stopped_and_replaced,
     thaw,
@@ -169,6 +169,6 @@ def test_a_chunk_that_lands_while_it_is_being_fenced_off_is_counted(stage_of: Se
         stage,
         *(hold("chunk", points.chunk(1, BEFORE)), start(FIRST), reached("chunk"), kill(FIRST)),
         *(hold("fence", points.fence(BEFORE)), start(SECOND), reached("fence")),
-        *(let_go("chunk"), over("chunk"), let_go("fence"), ended(SECOND)),
+        *(release("chunk"), over("chunk"), release("fence"), ended(SECOND)),
     )
     check_all(stage)

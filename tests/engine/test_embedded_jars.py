@@ -16,8 +16,8 @@ from airflow_refresh_provider.spark.server.jars import JARS, delta_jars
 _FETCH = """
 import os, sys
 from pathlib import Path
-from airflow_refresh_provider.spark.installation import find
-from airflow_refresh_provider.spark.jars import delta_jars
+from airflow_refresh_provider.spark.server.installation import find
+from airflow_refresh_provider.spark.server.jars import delta_jars
 delta_jars(find(os.environ), os.environ, Path(sys.argv[1]))
 """
 

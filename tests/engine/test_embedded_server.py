@@ -43,7 +43,7 @@ EmbeddedServer(Path(sys.argv[1]), ServerOptions(memory="1g", extra_conf={"spark.
 """
 _OPEN_AND_LEAVE = """
 import os, signal, sys
-from airflow_refresh_provider.spark.sessions import Endpoint, connect
+from airflow_refresh_provider.spark.connect.sessions import Endpoint, connect
 session = connect(Endpoint(sys.argv[1]), sys.argv[2])
 assert session.sql("SELECT 1").collect()
 if len(sys.argv) > 3:

@@ -66,7 +66,7 @@ def _fence_once(patch: pytest.MonkeyPatch) -> None:
     def once(tenure: Tenure, session: EngineSession, target: Target, frozen: Frozen, slot: int, gen: int) -> None:
         log = tenure.ports.log
         commits = log.commits(target.location, after=frozen.first_base)
-        done = chunks_done(commits, target.table_id, slot, tenure.run().generations)
+        done = chunks_done(commits, target.table_id, slot, tenure.read_run().generations)
         app_id, marker = slot_app_id(target.table_id, slot), Marker(gen, done, fence=True)
         while log.markers(target.location).get(app_id, 0) < marker.version:
             takeover._mark(tenure, session, target, takeover._Fence(app_id, slot, lambda: marker), marker)
@@ -95,7 +95,7 @@ def _applied_unseen(patch: pytest.MonkeyPatch) -> None:
 
 def _no_gate(patch: pytest.MonkeyPatch) -> None:
     def unseen(tenure: Tenure, *_: Any) -> finish.Passed:
-        target = tenure.run().plan.target
+        target = tenure.read_run().plan.target
         assert target is not None
         return finish.Passed(tenure.ports.log.newest(target.location), None)
 
@@ -124,7 +124,7 @@ def _gate_from_the_last_chunk(patch: pytest.MonkeyPatch) -> None:
 
 def _seal_first(patch: pytest.MonkeyPatch) -> None:
     def sealed_first(tenure: Tenure, session: EngineSession, workers: int, stop: Any) -> None:
-        target = tenure.run().plan.target
+        target = tenure.read_run().plan.target
         assert target is not None
         version = tenure.ports.log.newest(target.location)
         seal = finish._seal(tenure, session, version)
@@ -176,7 +176,7 @@ def _cleanup_first(patch: pytest.MonkeyPatch) -> None:
     real = finish.publish
 
     def dropped_first(tenure: Tenure, version: int, seal_version: int) -> None:
-        tenure.ports.staging.drop(tenure.run().plan.staging)
+        tenure.ports.staging.drop(tenure.read_run().plan.staging)
         real(tenure, version, seal_version)
 
     patch.setattr(finish, "publish", dropped_first)

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from airflow_refresh_provider.core.run.lifecycle import Event, State
-from airflow_refresh_provider.core.run.owner import Beat, Fate, Owner
+from airflow_refresh_provider.core.run.owner import Beat, OriginStatus, Owner
 from airflow_refresh_provider.core.run.record import Record
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.control import EventRow, ProgressRow, Snapshot
@@ -98,8 +98,8 @@ class Loner:
     def alive(self, owner: Owner) -> bool | None:
         return owner.label == self.name
 
-    def fate(self, _origin: str) -> Fate:
-        return Fate.OVER
+    def origin_status(self, _origin: str) -> OriginStatus:
+        return OriginStatus.FINISHED
 
     def new_id(self) -> str:
         self.numbers += 1

@@ -73,5 +73,5 @@ def table(site: Site, tmp_path: Path, spark_server: Endpoint) -> Iterator[Table]
     made = Table(site.airflow, site.dags, folder, spark_server.url)
     made.change()
     yield made
-    made.let_go()
+    made.release()
     (site.dags / f"{name}.py").unlink(missing_ok=True)

@@ -34,7 +34,7 @@ sys.path.insert(0, {root!r})
 from datetime import datetime, timedelta
 from airflow.sdk import DAG
 from airflow_refresh_provider import Definition, refresh_dag
-from airflow_refresh_provider.operators.refresh import RefreshOperator
+from airflow_refresh_provider.operators.refresh_operators import RefreshOperator
 from tests.running.holding import obey
 
 obey({folder!r})
@@ -125,7 +125,7 @@ class Table:
         """Let tasks wait when they get to a point: merge tasks after their next chunk."""
         (self.folder / hold_file(point)).touch()
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         for file in (*self.folder.glob(hold_file("*")), *self.folder.glob("held-*")):
             file.unlink()
 

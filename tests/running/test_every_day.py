@@ -20,7 +20,7 @@ def test_a_killed_task_is_tried_again_and_skips_what_is_in(table: Table) -> None
     victim = table.held_half_way(run_id)
     index = table.index_of(run_id, victim)
     victim.kill()
-    table.let_go()
+    table.release()
 
     assert table.ended(run_id) == "success"
     task = table.tasks(run_id)[f"merge[{index}]"]
@@ -37,7 +37,7 @@ def test_a_single_task_that_is_killed_half_way_goes_on_after_its_last_commits(ta
     run_id = table.trigger()
     [victim] = table.held()
     victim.kill()
-    table.let_go()
+    table.release()
 
     assert table.ended(run_id) == "success"
     assert table.tasks(run_id)["refresh"].tries == 2
@@ -71,7 +71,7 @@ def test_a_pause_frees_the_workers_and_ends_where_it_began(table: Table) -> None
     run_id = table.trigger()
     table.held()
     assert run_cli(table, "pause")["paused"]
-    table.let_go()
+    table.release()
     until(lambda: "deferred" in table.states(run_id).values(), "a task that waits for the end of the pause")
     assert run_cli(table, "resume")["paused"] is False
     assert table.ended(run_id) == "success"
@@ -98,7 +98,7 @@ def test_two_dags_for_one_definition_do_not_get_in_each_others_way(table: Table)
     refused = {task.task_id: task.state for task in table.airflow.rest.tasks(other, second)}
     assert (refused["start"], refused["release"]) == ("failed", "upstream_failed")
     assert "is being refreshed by" in table.acts.log(other, second, "start", 1)
-    table.let_go()
+    table.release()
     assert table.ended(run_id) == "success"
     assert table.fresh()
 

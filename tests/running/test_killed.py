@@ -23,7 +23,7 @@ def test_a_task_whose_supervisor_was_killed_works_on_beside_its_successor_and_ch
     supervisor.kill()
     until(lambda: table.tasks(run_id)[f"merge[{index}]"].tries == 2, "a second try")
     assert left_over.is_running()
-    table.let_go()
+    table.release()
 
     assert table.ended(run_id) == "success"
     assert table.fresh()
@@ -42,7 +42,7 @@ def test_a_scheduler_that_is_killed_and_started_anew_brings_the_run_to_its_end(t
     table.held()
     site.airflow.kill("scheduler")
     site.airflow.launch("scheduler")
-    table.let_go()
+    table.release()
 
     assert table.ended(run_id) == "success"
     assert table.fresh()
@@ -57,7 +57,7 @@ def test_a_pause_that_ends_before_or_after_a_killed_triggerer_is_started_anew_is
     run_id = table.trigger()
     table.held(units=4)
     run_cli(table, "pause")
-    table.let_go()
+    table.release()
     until(lambda: "deferred" in table.states(run_id).values(), "a task that waits for the end of the pause")
     published = table.published
     site.airflow.kill("triggerer")
@@ -93,7 +93,7 @@ def test_a_dag_run_that_takes_too_long_leaves_its_run_to_the_next(table: Table, 
     table.held()
     assert table.ended(run_id) == "failed"
     assert table.published == published
-    table.let_go()
+    table.release()
     if deleted:
         assert table.acts.delete_run(table.dag_id, run_id) == 204
     table.deploy()

@@ -97,7 +97,7 @@ def test_what_is_cleared_with_what_follows_ends_its_run(table: Table, cleared: s
     run_id, victim = _at_work(table, CHUNK)
     index = table.index_of(run_id, victim)
     victim.kill()
-    table.let_go()
+    table.release()
     assert table.ended(run_id) == "failed"
     assert table.states(run_id)[f"merge[{index}]"] == "failed"
 
@@ -165,7 +165,7 @@ def test_a_run_is_deleted_only_when_it_has_ended_and_the_next_goes_on_with_its_w
     assert table.ended(run_id) == "failed"
     assert table.acts.delete_run(table.dag_id, run_id) == 204
     table.fail(wanted=False)
-    table.let_go()
+    table.release()
     again = table.trigger()
     assert table.ended(again) == "success"
     assert table.airflow.rest.returned(table.dag_id, again, "start")["resumed"]
@@ -183,7 +183,7 @@ def _at_work(table: Table, point: str) -> tuple[str, psutil.Process]:
 def _until_at_rest(table: Table, run_id: str, victim: psutil.Process) -> str:
     """The state of a DAG run when a task of it has been stopped, and it and everything in it has ended."""
     until(lambda: not victim.is_running() or victim.status() == "zombie", "the end of the task that was marked")
-    table.let_go()
+    table.release()
     table.ended(run_id)
     until(lambda: not set(table.states(run_id).values()) & {"running", "queued", "scheduled"}, "rest")
     return table.ended(run_id)

@@ -59,7 +59,7 @@ def test_a_second_run_waits_for_the_first_and_has_nothing_to_do(table: Table) ->
     table.held()
     second = table.trigger()
     until(lambda: table.airflow.rest.state(table.dag_id, second) == "queued", "a second run")
-    table.let_go()
+    table.release()
     assert [table.ended(run) for run in (first, second)] == ["success"] * 2
     assert [table.states(run)["start"] for run in (first, second)] == ["success", "skipped"]
     assert table.fresh()
@@ -84,7 +84,7 @@ def test_runs_that_meet_one_of_a_backfill_at_work_skip(table: Table) -> None:
         return any("is in progress, held by" in table.acts.log(table.dag_id, run, "start", 1) for run in others)
 
     until(met, "one that skips")
-    table.let_go()
+    table.release()
     assert table.ended(holder) == "success"
 
 

@@ -9,9 +9,9 @@ from airflow_refresh_provider.errors import Failed, Refused
 
 KEY_ERRORS = frozenset({"null_key", "duplicate_key"})
 """Codes of what is wrong with the keys of a result, whatever the target holds."""
-HOPELESS = frozenset({"input_missing", "input_unreadable", "bad_value", "target_changed"})
+UNRESUMABLE_ERRORS = frozenset({"input_missing", "input_unreadable", "bad_value", "target_changed"})
 """Codes of what cannot be read any more, not be computed, or no longer fits: a run will never come to its end."""
-SURROUNDINGS = frozenset({"disk_full", "storage_denied"})
+ENVIRONMENT_ERRORS = frozenset({"disk_full", "storage_denied"})
 """Codes of what is wrong around a run, which goes on as it is once that is mended."""
 TARGET_ERRORS = frozenset({"duplicate_target_key", "null_target_key", "misplaced_target_rows"})
 """Codes of what no refresh publishes."""

@@ -1,4 +1,4 @@
-"""Owners and leases: who works on a run, and when somebody else may take it over.
+"""Owners and leases: which process holds a run, and when another may take it over.
 
 Leases and beats only say whether an owner seems alive. They never make a write safe; fences in the target's log do.
 """
@@ -17,9 +17,9 @@ WAIT_FOR_LEASE = timedelta(seconds=60)
 
 
 class Owner(Stored):
-    """One process: enough to tell, from where it can be seen, whether it still exists. `label` is for people.
+    """One process: enough to find out, where it is visible, whether it still exists. `label` is for people.
 
-    `pid_space` is where its id counts: a container has one of its own. That and the user are None where not known.
+    `pid_space` is the namespace of its pid: a container has its own. That and the user are None where not known.
     """
 
     host: str
@@ -38,27 +38,27 @@ class Beat(Stored):
     at: datetime
 
 
-class Fate(StrEnum):
-    """What became of that which a run is made for, as far as it is known here."""
+class OriginStatus(StrEnum):
+    """Whether what a run was started for, such as a DAG run, still exists, as far as that is known here."""
 
-    UNKNOWN = "unknown"  # it may well go on
-    OVER = "over"  # it has ended
-    GONE = "gone"  # it was removed: nobody begins anything for it any more
+    UNKNOWN = "unknown"  # it may still be running
+    FINISHED = "finished"
+    DELETED = "deleted"  # no task is started for it again
 
 
 class Liveness(StrEnum):
     """What is known about the owner of a run."""
 
     LIVE = "live"
-    LAST = "last"  # as live, but what the run was made for is gone: nobody comes after those who are still at work
+    ORPHANED = "orphaned"  # live, but the origin was deleted: no task comes after those that still run
     STALE = "stale"
-    FREE = "free"  # nobody's: released, or parked and past its deadline
-    OVER = "over"  # what the run was made for is no more, whatever its owners still do, or was going to do
+    UNOWNED = "unowned"  # released, or parked and past its deadline
+    ORIGIN_FINISHED = "origin_finished"  # the origin has finished, whatever the run's owners still do
 
     @property
-    def at_work(self) -> bool:
-        """Whether somebody is taken to be at it, whom nobody else may disturb."""
-        return self in (Liveness.LIVE, Liveness.LAST)
+    def is_running(self) -> bool:
+        """Whether an owner is assumed to hold the run, so that no other caller may take it."""
+        return self in (Liveness.LIVE, Liveness.ORPHANED)
 
 
 def liveness(
@@ -67,25 +67,25 @@ def liveness(
     taken_at: datetime,
     beats: tuple[Beat, ...],
     alive: bool | None,
-    fate: Fate = Fate.UNKNOWN,
+    origin_status: OriginStatus = OriginStatus.UNKNOWN,
 ) -> Liveness:
-    """Judge the owners of a run and of its units. `alive` is False when the hosts of all of them say they are gone.
+    """The liveness of the owners of a run and of its units. `alive` is False when every process is known to be gone.
 
     A run is stale only when neither the run nor any of its units gave a sign of life for STALE_AFTER, or at once
-    when every process is known to be gone. What has ended keeps nobody away. What is gone does as long as somebody
-    is at work for it: it may be gone only for those who ask here.
+    when every process is known to be gone. A finished origin does not protect its run. A deleted one does while an
+    owner is live: the origin may be unknown only to the Airflow that was asked.
     """
     signs = _signs(now, owners, taken_at, beats, alive)
-    if fate is Fate.GONE and signs is Liveness.LIVE:
-        return Liveness.LAST
-    return signs if fate is Fate.UNKNOWN else Liveness.OVER
+    if origin_status is OriginStatus.DELETED and signs is Liveness.LIVE:
+        return Liveness.ORPHANED
+    return signs if origin_status is OriginStatus.UNKNOWN else Liveness.ORIGIN_FINISHED
 
 
 def _signs(
     now: datetime, owners: tuple[Owner, ...], taken_at: datetime, beats: tuple[Beat, ...], alive: bool | None
 ) -> Liveness:
     if not owners:
-        return Liveness.FREE
+        return Liveness.UNOWNED
     if alive is False:
         return Liveness.STALE
     last = max((taken_at, *(b.at for b in beats)))

@@ -68,7 +68,7 @@ class Run(Stored):
     `definition` is the one it was started with; a newer one may have been registered since. `origin` names what the
     run is made for, such as a DAG run whose tasks carry it on one after the other. `scheduled`: nobody stands by.
     `failed_in`: the generation in which it last counted as failed; all units of a generation count once.
-    `hopeless`: why what the run reads cannot bring it to its end, once that has been found out.
+    `unresumable_reason`: why what the run reads cannot bring it to its end, once that has been found out.
     `left_over`: sessions of those whom a drop has shut out, until it is known that they are ended.
     """
 
@@ -86,7 +86,7 @@ class Run(Stored):
     counts: ChangeCounts = ChangeCounts()
     published: bool = False
     failed_in: int | None = None
-    hopeless: str | None = None
+    unresumable_reason: str | None = None
     left_over: tuple[str, ...] = ()
 
     @property

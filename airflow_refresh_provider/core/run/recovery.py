@@ -51,15 +51,15 @@ class Decision(Stored):
 class Facts(Stored):
     """What was found out about an unfinished run after it was fenced.
 
-    `hopeless`: why nothing can bring it to its end at its pins. `let_go`: its last owner did not just vanish.
+    `unresumable_reason`: why it cannot be finished at its pins. `released`: its last owner released it.
     """
 
     sealed: bool
     definition_changed: bool
     target_replaced: bool
-    hopeless: str | None
+    unresumable_reason: str | None
     wish: OnInterrupted
-    let_go: bool = False
+    released: bool = False
 
 
 def admit(record: Record, liveness: Liveness, now: datetime, origin: str | None = None) -> Admission:
@@ -77,7 +77,7 @@ def admit(record: Record, liveness: Liveness, now: datetime, origin: str | None 
     own = origin is not None and run.origin == origin
     if own and parked:
         return Admission.ATTACH
-    if not own and liveness is not Liveness.OVER and (parked or liveness.at_work):
+    if not own and liveness is not Liveness.ORIGIN_FINISHED and (parked or liveness.is_running):
         return Admission.BUSY
     return Admission.TAKE_OVER
 
@@ -96,8 +96,8 @@ def next_step(record: Record, facts: Facts) -> Decision:
         return Decision(step=Step.ABANDON, reason="the definition was changed while the run was interrupted")
     if facts.wish is OnInterrupted.RESTART:
         return Decision(step=Step.ABANDON, reason="a restart was asked for")
-    if facts.hopeless:
-        return Decision(step=Step.ABANDON, reason=f"it cannot be finished: {facts.hopeless}")
-    if facts.let_go:
+    if facts.unresumable_reason:
+        return Decision(step=Step.ABANDON, reason=f"it cannot be finished: {facts.unresumable_reason}")
+    if facts.released:
         return Decision(step=Step.RESUME, reason="the run was paused or stopped, or had failed, before its end")
     return Decision(step=Step.RESUME, reason="the owner of the run was gone")

@@ -53,7 +53,7 @@ def _recover(ports: Ports, name: str) -> Recovery:
         return Recovery(name=record.name, run_id=run.run_id, action="paused", reason="it is paused")
     judged = owner_liveness(ports, record)
     if admit(record, judged, ports.clock.now()) is not Admission.TAKE_OVER:
-        reason = "a live owner holds the run" if judged.at_work else "the run is between tasks"
+        reason = "a live owner holds the run" if judged.is_running else "the run is between tasks"
         return Recovery(name=record.name, run_id=run.run_id, action="live", reason=reason)
     watch = Stopwatch(ports.clock)
     taken = take_over(ports, snapshot, record, Request())

@@ -17,6 +17,9 @@ from airflow_refresh_provider.runner.facts.records import being_dropped, owner_l
 from airflow_refresh_provider.runner.hold.tenure import WRITE_TRIES, commit, contended
 from airflow_refresh_provider.runner.report import reports
 
+_NOT_KEPT = (Liveness.ORPHANED, Liveness.ORIGIN_FINISHED)
+"""Owners whose run is not kept for later tasks of its origin: there are none."""
+
 
 def register(ports: Ports, definition: Definition) -> Registration:
     """Store a definition, new or changed; a suspended one that has changed is active again. Raises Invalid or Refused.
@@ -96,9 +99,9 @@ def _run_status(ports: Ports, record: Record, run: Run) -> RunStatus:
         run_id=run.run_id,
         stage=how_far.stage,
         owner=run.lease.owner.label if run.lease.owner else None,
-        live=judged.at_work,
+        live=judged.is_running,
         origin=run.origin,
-        kept_until=None if judged in (Liveness.LAST, Liveness.OVER) else run.kept_until(ports.clock.now()),
+        kept_until=None if judged in _NOT_KEPT else run.kept_until(ports.clock.now()),
         started_at=run.started_at,
         generation=run.generation,
         attempts=run.attempts,

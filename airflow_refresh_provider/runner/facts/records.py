@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from airflow_refresh_provider.core.run.owner import Beat, Fate, Liveness, liveness
+from airflow_refresh_provider.core.run.owner import Beat, Liveness, OriginStatus, liveness
 from airflow_refresh_provider.core.run.record import Record, Run
 from airflow_refresh_provider.errors import Invalid, Refused
 from airflow_refresh_provider.ports.bundle import Ports
@@ -35,11 +35,11 @@ def owner_liveness(ports: Ports, record: Record) -> Liveness:
     """Whether the owner of the run in progress, if any, still works."""
     run = record.run
     if run is None:
-        return Liveness.FREE
-    fate = ports.processes.fate(run.origin) if run.origin else Fate.UNKNOWN
+        return Liveness.UNOWNED
+    origin_status = ports.processes.origin_status(run.origin) if run.origin else OriginStatus.UNKNOWN
     owners = tuple(o for o in (run.lease.owner, *(c.owner for c in run.claims.values())) if o)
     alive = False if owners and all(ports.processes.alive(o) is False for o in owners) else None
-    return liveness(ports.clock.now(), owners, run.lease.taken_at, beats(ports, record.name, run), alive, fate)
+    return liveness(ports.clock.now(), owners, run.lease.taken_at, beats(ports, record.name, run), alive, origin_status)
 
 
 def beats(ports: Ports, name: str, run: Run) -> tuple[Beat, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from airflow_refresh_provider.core.plan.policy import HOPELESS, KEY_ERRORS, SURROUNDINGS
+from airflow_refresh_provider.core.plan.policy import ENVIRONMENT_ERRORS, KEY_ERRORS, UNRESUMABLE_ERRORS
 from airflow_refresh_provider.core.run.lifecycle import TRANSITIONS, Event, State
 from airflow_refresh_provider.core.run.record import Record
 from airflow_refresh_provider.core.run.request import Request
@@ -31,7 +31,7 @@ RUN_ENDED = "run_ended"
 
 def abandon(tenure: Tenure, reason: str, outcome: Outcome = Outcome.ABANDONED) -> None:
     """Give the run up: its staging goes, history says why. Everything it could still write was fenced before."""
-    run = tenure.run()
+    run = tenure.read_run()
     ended(tenure.ports, tenure.name, run.run_id, run.generation, outcome, reason)
     failed = run.scheduled and outcome is not Outcome.ABANDONED
 
@@ -59,19 +59,19 @@ def missed_on_failure(ports: Ports, snapshot: Snapshot, record: Record, request:
 
 def release(tenure: Tenure) -> None:
     """Leave the run for anyone to resume at once."""
-    run = tenure.run()
+    run = tenure.read_run()
     lease = run.lease.model_copy(update={"owner": None, "session": None})
     tenure.write(Event.RELEASE, lease=lease, claims={})
 
 
-def let_go(tenure: Tenure) -> None:
+def release_quietly(tenure: Tenure) -> None:
     """Release the run if that is still possible; what went wrong before is what the caller has to hear."""
     with suppress(RefreshError):
         release(tenure)
 
 
-def let_go_or_lose(tenure: Tenure) -> None:
-    """As `let_go`, but raises Lost: to one who was taken over, that is what went wrong, whatever Spark has told him."""
+def release_or_lose(tenure: Tenure) -> None:
+    """As `release_quietly`, but raises Lost: it explains whatever error Spark has raised before."""
     try:
         release(tenure)
     except Lost:
@@ -81,14 +81,14 @@ def let_go_or_lose(tenure: Tenure) -> None:
 
 
 @contextmanager
-def let_go_on_failure(tenure: Tenure) -> Iterator[None]:
+def release_on_failure(tenure: Tenure) -> Iterator[None]:
     """Release the run when the work on it fails; one who has lost it touches nothing."""
     try:
         yield
     except Lost:
         raise
     except (RefreshError, LogGap, Interrupted, KeyboardInterrupt):
-        let_go(tenure)
+        release_quietly(tenure)
         raise
 
 
@@ -99,18 +99,20 @@ def note_failure(tenure: Tenure, error: RefreshError) -> None:
     """
     if isinstance(error, Paused):
         return
-    hopeless = error.message if error.code in HOPELESS else None
+    found = error.message if error.code in UNRESUMABLE_ERRORS else None
 
     def change(record: Record) -> Record:
         run = record.run
         assert run is not None
-        counts_here = run.scheduled and run.hopeless is None and run.failed_in != run.generation
+        counts_here = run.scheduled and run.unresumable_reason is None and run.failed_in != run.generation
         counted = after_failure(record, error.message) if counts_here else {}
-        noted = record.with_run(Event.LOSE, hopeless=run.hopeless or hopeless, failed_in=run.generation)
+        noted = record.with_run(
+            Event.LOSE, unresumable_reason=run.unresumable_reason or found, failed_in=run.generation
+        )
         return noted.model_copy(update=counted)
 
     with suppress(RefreshError):  # what went wrong before is what the caller has to hear
-        if (tenure.record().state, Event.LOSE) in TRANSITIONS:
+        if (tenure.read_record().state, Event.LOSE) in TRANSITIONS:
             tenure.write_record(Event.LOSE, change)
 
 
@@ -119,9 +121,9 @@ def must_be_kept(tenure: Tenure, error: RefreshError) -> bool:
 
     One that found its windows not to add up, because the data themselves are wrong, would only find it again.
     """
-    if error.code in SURROUNDINGS:
+    if error.code in ENVIRONMENT_ERRORS:
         return True
-    record = tenure.record()
+    record = tenure.read_record()
     frozen = record.run.frozen if record.run else None
     refuted = frozen is not None and not frozen.current.compared and error.code in KEY_ERRORS
     return record.state is State.FINISHING and not refuted

@@ -49,12 +49,12 @@ def adopt(ports: Ports, snapshot: Snapshot, record: Record, request: Request) ->
     """Attach to a run of one's own whose last owner let go of it in good order; nothing needs fencing."""
     if not (tenure := _draw(ports, snapshot, record, Event.ADOPT, request)):
         return None
-    return Taken(tenure, resumed=tenure.run().attempts > 1)
+    return Taken(tenure, resumed=tenure.read_run().attempts > 1)
 
 
 def step_left(tenure: Tenure) -> Step:
     """How a run that was never out of its owner's hands goes on. Raises LogGap."""
-    run = tenure.run()
+    run = tenure.read_run()
     if run.published:
         return Step.CLEAN_UP
     return Step.PUBLISH if seal_of(tenure.ports, run) else Step.RESUME
@@ -62,7 +62,7 @@ def step_left(tenure: Tenure) -> Step:
 
 def park(tenure: Tenure) -> None:
     """Let go of a run between two of its own tasks; nobody else takes it before the deadline."""
-    tenure.write(Event.PARK, lease=tenure.run().lease.parked(tenure.ports.clock.now()))
+    tenure.write(Event.PARK, lease=tenure.read_run().lease.parked(tenure.ports.clock.now()))
 
 
 def take_over(ports: Ports, snapshot: Snapshot, record: Record, request: Request) -> Taken | None:
@@ -71,7 +71,7 @@ def take_over(ports: Ports, snapshot: Snapshot, record: Record, request: Request
     assert old is not None
     if not (tenure := _draw(ports, snapshot, record, Event.TAKE_OVER, request)):
         return None
-    with ports.heart.beating(record.name, old.run_id, None, tenure.generation), ending.let_go_on_failure(tenure):
+    with ports.heart.beating(record.name, old.run_id, None, tenure.generation), ending.release_on_failure(tenure):
         session, decision = _decide(tenure, old, request)
         ports.watch.note(f"run {old.run_id} was left unfinished: {decision.step.value}, {decision.reason}")
         if decision.step is Step.ABANDON:
@@ -144,7 +144,7 @@ def shut_out(tenure: Tenure, old: Run) -> EngineSession | None:
     target = old.plan.target
     if target is None or old.frozen is None or old.published or targets.replaced(tenure.ports, target):
         return None
-    session_id = tenure.run().lease.session
+    session_id = tenure.read_run().lease.session
     assert session_id is not None
     session = tenure.ports.engine.open(session_id)
     with _closed_on_failure(session):
@@ -182,7 +182,7 @@ def _reached(tenure: Tenure, target: Target, frozen: Frozen, slot: int) -> int:
 
     That is enough to shut everybody out: a run whose commits are gone is given up.
     """
-    generations = tenure.run().generations
+    generations = tenure.read_run().generations
     try:
         return chunks_done(_since(tenure, target, frozen), target.table_id, slot, generations)
     except LogGap:
@@ -221,7 +221,7 @@ def _decide(tenure: Tenure, old: Run, request: Request) -> tuple[EngineSession |
 
 def _judged(tenure: Tenure, old: Run, request: Request, *, gone: bool) -> Decision:
     """How a run that has been fenced goes on. A restart is a wish about the runs of others, not about one's own."""
-    record = tenure.record()
+    record = tenure.read_record()
     try:
         sealed = not (gone or old.published) and seal_of(tenure.ports, old) is not None
     except LogGap:
@@ -231,15 +231,15 @@ def _judged(tenure: Tenure, old: Run, request: Request, *, gone: bool) -> Decisi
         sealed=sealed,
         definition_changed=record.definition.hash != old.definition.hash,
         target_replaced=gone,
-        hopeless=None if sealed or old.published else _hopeless(tenure.ports, old),
-        let_go=old.lease.owner is None and old.lease.parked_until is None,
+        unresumable_reason=None if sealed or old.published else _unresumable_reason(tenure.ports, old),
+        released=old.lease.owner is None and old.lease.parked_until is None,
         wish=OnInterrupted.RESUME if old.origin and old.origin == request.origin else request.on_interrupted,
     )
     return next_step(record, facts)
 
 
-def _hopeless(ports: Ports, run: Run) -> str | None:
-    return run.hopeless or pinned_inputs.unreadable(ports, run.plan.pins) or staging_paths.gone(ports, run)
+def _unresumable_reason(ports: Ports, run: Run) -> str | None:
+    return run.unresumable_reason or pinned_inputs.unreadable(ports, run.plan.pins) or staging_paths.gone(ports, run)
 
 
 @dataclass(frozen=True)
@@ -279,7 +279,7 @@ def _mark(tenure: Tenure, session: EngineSession, target: Target, wanted: _Fence
         generation=marker.generation,
         unit=wanted.slot,
         chunk=marker.chunk,
-        inputs=digests(tenure.run().plan.pins),
+        inputs=digests(tenure.read_run().plan.pins),
     )
     with suppress(Conflict):
         session.mark(target.location, Stamp(app_id=wanted.app_id, marker=marker, note=note))

@@ -28,11 +28,11 @@ class Tenure:
     run_id: str
     generation: int
 
-    def run(self) -> Run:
+    def read_run(self) -> Run:
         """The run as stored now. Raises Lost when it is no longer held."""
         return self._held()[1]
 
-    def record(self) -> Record:
+    def read_record(self) -> Record:
         """The record as stored now. Raises Lost when the run is no longer held."""
         record = self._held()[0].record
         assert record is not None

@@ -192,7 +192,7 @@ def _resting(ports: Ports, record: Record) -> Cause | None:
         return Cause.SUSPENDED
     if record.paused:
         return Cause.PAUSED
-    return Cause.RUNNING if owner_liveness(ports, record).at_work else None
+    return Cause.RUNNING if owner_liveness(ports, record).is_running else None
 
 
 def _ready(ports: Ports, record: Record) -> Cause | None:
@@ -247,7 +247,7 @@ def _being_refreshed(ports: Ports, record: Record, now: datetime) -> str | None:
         feeder = _feeder(ports, read.expanded(ports.environment).path)
         upstream = ports.store.read(feeder).record if feeder else None
         run = upstream.run if upstream else None
-        if upstream and run and (run.kept_until(now) or owner_liveness(ports, upstream).at_work):
+        if upstream and run and (run.kept_until(now) or owner_liveness(ports, upstream).is_running):
             return name
     return None
 

@@ -54,7 +54,7 @@ def finish(tenure: Tenure, session: EngineSession, workers: int, stop: threading
 def gate(tenure: Tenure, session: EngineSession, workers: int, stop: threading.Event) -> Passed:
     """Where the target equals the pinned query. Repairs what others have written meanwhile."""
     for left in reversed(range(REPAIR_ROUNDS)):
-        run = tenure.run()
+        run = tenure.read_run()
         target, frozen = _target(run), run.frozen
         assert frozen is not None
         targets.check_in_place(tenure.ports, target)
@@ -88,7 +88,7 @@ def publish(tenure: Tenure, version: int, seal_version: int) -> None:
 
     Raises Failed when the target was replaced: what has been read of it, the seal included, may be another table's.
     """
-    run = tenure.run()
+    run = tenure.read_run()
     target = _target(run)
     counts = _applied(tenure, run, target)
     targets.check_in_place(tenure.ports, target)
@@ -117,7 +117,7 @@ def show(tenure: Tenure, session: EngineSession) -> Failed | None:
 
     It is no reason to keep the run: the refresh is whole, and a later one tries again.
     """
-    record = tenure.record()
+    record = tenure.read_record()
     run, published, view = record.run, record.published, record.definition.view
     assert run is not None
     assert published is not None
@@ -139,7 +139,7 @@ def show(tenure: Tenure, session: EngineSession) -> Failed | None:
 
 def publish_sealed(tenure: Tenure) -> None:
     """Publish a run whose seal was found in the log. Raises LogGap when that was cleaned since, or as `publish`."""
-    run = tenure.run()
+    run = tenure.read_run()
     sealed = takeover.seal_of(tenure.ports, run)
     if sealed is None:
         targets.check_in_place(tenure.ports, _target(run))
@@ -154,7 +154,7 @@ def publish_sealed(tenure: Tenure) -> None:
 
 def clean_up(tenure: Tenure) -> None:
     """Drop staging and end the run."""
-    run = tenure.run()
+    run = tenure.read_run()
     tenure.ports.watch.stage("cleanup")
     tenure.ports.staging.drop(run.plan.staging)
     tenure.write_record(Event.END, lambda record: record.after(Event.END, run=None))
@@ -170,7 +170,7 @@ def _sealed_by_its_chunk(tenure: Tenure, run: Run) -> Seal | None:
 
 def _seal(tenure: Tenure, session: EngineSession, version: int) -> int:
     """Commit the seal; returns the version it landed in. Raises Lost when a younger owner was there first, Failed."""
-    run = tenure.run()
+    run = tenure.read_run()
     target = _target(run)
     app_id = seal_app_id(target.table_id)
     marker = Marker(tenure.generation, 1)
@@ -201,7 +201,7 @@ def _seal(tenure: Tenure, session: EngineSession, version: int) -> int:
                     return sealed
                 raise targets.not_in_place(target)  # it is in a table that has come since the last look
             case Standing.OLDER:
-                tenure.run()
+                tenure.read_run()
     raise Retry(
         "seal_failed",
         f"the seal of run {run.run_id} did not get into the target in {SEAL_TRIES} tries",
@@ -228,7 +228,7 @@ def _ours(commits: Iterable[Commit], run: Run, target: Target) -> list[Commit]:
 
 def _repair(tenure: Tenure, session: EngineSession, found: Foreign, newest: int) -> None:
     """Compare what others have touched with the pinned query again, and add the chunks that follow from it."""
-    run = tenure.run()
+    run = tenure.read_run()
     compared = load.compare(tenure, session, newest, found.vnodes, stored_hashes=False)
     pinned_inputs.check_in_place(tenure.ports, run)
     assert run.frozen is not None

@@ -27,7 +27,7 @@ _BEGUN = "The chunks applied so far are in the target; nothing was published, an
 
 def load(tenure: Tenure, session: EngineSession) -> Run:
     """Fill and freeze staging. Raises Invalid, Refused or Failed when the data or the target forbid a refresh."""
-    run = tenure.run()
+    run = tenure.read_run()
     ports = tenure.ports
     ports.watch.stage("prepare")
     source = pinned_inputs.source(ports, run)
@@ -62,7 +62,7 @@ def compare(
     `stored_hashes`: whether the hashes in the target may be believed, because nobody else has written these rows.
     `target_rows`: the rows of the whole target as its log has them.
     """
-    run = tenure.run()
+    run = tenure.read_run()
     assert run.plan.target is not None
     rows = _staged_rows(tenure.ports, run)
     location, stamp = staging_paths.changes_of(run, tenure.generation)
@@ -94,7 +94,7 @@ def compare(
 
 def _explained(tenure: Tenure, error: Failed) -> Failed:
     """The error; where it is about what no refresh writes into a target, with the versions of those who did."""
-    record = tenure.record()
+    record = tenure.read_record()
     run, published = record.run, record.published
     assert run is not None
     assert run.plan.target is not None
@@ -115,11 +115,11 @@ def _first_load(
     large: loading.Splittable | None,
 ) -> Frozen | None:
     """A load straight into the empty target, None when it has to be staged."""
-    tenure.ports.watch.stage("check", rows=pinned_inputs.expected_rows(tenure.ports, tenure.run()))
+    tenure.ports.watch.stage("check", rows=pinned_inputs.expected_rows(tenure.ports, tenure.read_run()))
     keys = session.check_keys(pinned_inputs.by_files(tenure.ports, source), ready.target)
     left = "The target is there, without rows."
     check_keys(keys.null_keys, keys.duplicate_keys, keys.null_examples, keys.duplicate_examples, left)
-    definition = tenure.run().definition
+    definition = tenure.read_run().definition
     splits = loading.direct_splits(keys.rows, definition.chunking, definition.visibility, large)
     if splits is None:
         return None
@@ -134,7 +134,7 @@ def _compared(
     ready: targets.Ready,
     large: loading.Splittable | None,
 ) -> Frozen:
-    record = tenure.record()
+    record = tenure.read_record()
     run = record.run
     assert run is not None
     definition = run.definition
@@ -176,7 +176,7 @@ def _stage_rows(tenure: Tenure, session: EngineSession, source: Source, run: Run
         tenure.ports.watch.skip(0, before)
     for app_id, split in splits.items():
         if app_id not in done:
-            tenure.run()
+            tenure.read_run()
             session.stage_rows(source, target, split, location, staging_paths.stamp(run, tenure.generation, app_id))
             tenure.ports.watch.advance(0)
 

@@ -33,7 +33,7 @@ APPLY_TRIES = 5
 
 def merge(tenure: Tenure, session: EngineSession, workers: int, stop: threading.Event) -> int:
     """Merge every unit of the current round, several side by side. Returns how many chunks were already in."""
-    run = tenure.run()
+    run = tenure.read_run()
     units = _current(run).units
     if not units:
         return 0

@@ -47,7 +47,7 @@ def carry_on(taken: Taken, request: Request, watch: Stopwatch, step: Step, work:
     """What the step asks for of a run that is held; `work` is what there is to do for one that is not sealed yet."""
     tenure = taken.tenure
     skipped = 0
-    if step is not Step.RESUME and not tenure.record().definition.view:
+    if step is not Step.RESUME and not tenure.read_record().definition.view:
         return _end_without_spark(taken, step, watch)
     with kept_or_given_up(tenure), working(taken, watch) as session:
         if step is Step.PUBLISH:
@@ -79,7 +79,7 @@ def end(tenure: Tenure, session: EngineSession, request: Request, watch: Stopwat
 def _load_merge_and_end(tenure: Tenure, session: EngineSession, request: Request, watch: Stopwatch) -> int:
     """From wherever the run stands to its published version. Returns how many chunks were already in."""
     stop = threading.Event()
-    if tenure.run().frozen is None:
+    if tenure.read_run().frozen is None:
         with watch.stage("load"):
             load.load(tenure, session)
     with watch.stage("merge"):
@@ -93,7 +93,7 @@ def _load_merge_and_end(tenure: Tenure, session: EngineSession, request: Request
 def working(taken: Taken, watch: Stopwatch) -> Iterator[EngineSession]:
     """The run's Spark session, and signs of life, for as long as the work lasts."""
     tenure, ports = taken.tenure, taken.tenure.ports
-    session_id = tenure.run().lease.session
+    session_id = tenure.read_run().lease.session
     assert session_id is not None
     with ports.heart.beating(tenure.name, tenure.run_id, None, tenure.generation):
         with watch.stage("connect"):
@@ -117,19 +117,19 @@ def kept_or_given_up(tenure: Tenure) -> Iterator[None]:
     except (Invalid, Refused, Failed) as error:
         if ending.must_be_kept(tenure, error):
             ending.note_failure(tenure, error)
-            ending.let_go(tenure)
+            ending.release_quietly(tenure)
         else:
             refused = isinstance(error, Refused)
             ending.abandon(tenure, error.message, Outcome.REFUSED if refused else Outcome.FAILED)
         raise
     except LogGap:
-        ending.let_go_or_lose(tenure)
+        ending.release_or_lose(tenure)
         raise log_gap(tenure) from None
     except Retry:
-        ending.let_go_or_lose(tenure)
+        ending.release_or_lose(tenure)
         raise
     except (RefreshError, Interrupted, KeyboardInterrupt):
-        ending.let_go(tenure)
+        ending.release_quietly(tenure)
         raise
 
 
@@ -145,7 +145,7 @@ def log_gap(tenure: Tenure) -> Retry:
 
 def _end(taken: Taken, watch: Stopwatch, skipped: int) -> RunResult:
     tenure = taken.tenure
-    record = tenure.record()
+    record = tenure.read_record()
     assert record.run is not None
     result = _result(record, record.run, taken, skipped)
     behind = freshness.lag_seconds(tenure.ports, record)

@@ -37,7 +37,7 @@ def start(ports: Ports, name: str, request: Request) -> Started | RunResult:
     """
     watch = Stopwatch(ports.clock)
     begun = begin(ports, name, request)
-    if isinstance(begun, Taken) and _reads_others(begun.tenure.run(), request.pins):
+    if isinstance(begun, Taken) and _reads_others(begun.tenure.read_run(), request.pins):
         carry_on(begun, request, watch, _step(begun))
         begun = begin(ports, name, request)
     if isinstance(begun, NothingToDo):
@@ -50,10 +50,10 @@ def start(ports: Ports, name: str, request: Request) -> Started | RunResult:
 def fill(ports: Ports, name: str, request: Request) -> tuple[UnitOfWork, ...]:
     """Fill and freeze staging unless that was done; the units to merge, those already in the target included."""
     taken = _attached(ports, name, request)
-    if taken.tenure.run().frozen is None:
+    if taken.tenure.read_run().frozen is None:
         with kept_or_given_up(taken.tenure), working(taken, Stopwatch(ports.clock)) as session:
             load.load(taken.tenure, session)
-    units = _units(taken.tenure.run())
+    units = _units(taken.tenure.read_run())
     _park(taken)
     return units
 
@@ -103,7 +103,7 @@ def finish(ports: Ports, name: str, request: Request) -> RunResult:
     if done := _published_before(ports, name, request):
         return done
     taken = _attached(ports, name, request)
-    run = taken.tenure.run()
+    run = taken.tenure.read_run()
     watch = Stopwatch(ports.clock, since=run.started_at)
     if run.frozen is None:
         _park(taken)

@@ -190,7 +190,7 @@ def _may_end(ports: Ports, record: Record, judged: Liveness) -> bool:
     They are where a DAG run was deleted a moment ago, whose tasks are being stopped.
     """
     assert record.run is not None
-    if judged is Liveness.LAST:
+    if judged is Liveness.ORPHANED:
         return True
     lease = record.run.lease
     if lease.parked_until is not None:

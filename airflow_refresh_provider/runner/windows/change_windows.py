@@ -17,7 +17,7 @@ from airflow_refresh_provider.core.definition.columns import DOUBTFUL
 from airflow_refresh_provider.core.definition.definition import Deletes
 from airflow_refresh_provider.core.definition.mode import Mode
 from airflow_refresh_provider.core.plan.plan import ChangeCounts, Frozen, Round, StagedTable
-from airflow_refresh_provider.core.plan.policy import SURROUNDINGS, check_deletes
+from airflow_refresh_provider.core.plan.policy import ENVIRONMENT_ERRORS, check_deletes
 from airflow_refresh_provider.core.run.record import Published, Record, Run
 from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.core.strategy.scope import Scope, ScopeFacts, scope
@@ -82,7 +82,7 @@ def histories(ports: Ports, applied: VersionVector, pins: VersionVector) -> dict
 
 def load(tenure: Tenure, session: EngineSession, source: Source, ready: Ready) -> Loaded:
     """Stage and freeze what the run's windows change in the target."""
-    record = tenure.record()
+    record = tenure.read_record()
     run, published = record.run, record.published
     assert run is not None
     if published is None:
@@ -118,7 +118,7 @@ def _staged(session: EngineSession, task: WindowTask) -> tuple[StagedTable | Non
     try:
         return session.read_windows(task), None
     except (Failed, Invalid) as error:
-        if error.code in SURROUNDINGS:
+        if error.code in ENVIRONMENT_ERRORS:
             raise
         return None, f"the changes of the inputs cannot be read: {error.message}"
 

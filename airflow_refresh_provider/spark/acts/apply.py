@@ -13,7 +13,7 @@ from airflow_refresh_provider.spark.acts import content, sql, stamped_writes
 
 _PARTITION_ROWS = 250_000
 _FEWEST_PARTITIONS = 2
-_SENT_ROWS = 250_000
+BROADCAST_MAX_ROWS = 250_000
 """So many changes Spark sends to every task that looks for the rows which they replace."""
 _KEEPS_SOURCE = "spark.databricks.delta.insertReplaceOnOrUsing.materializeSource"
 """Delta keeps a copy of a source of which it does not know that it stays the same; staged files do."""
@@ -138,7 +138,7 @@ def _of_chunk(task: ApplyTask, prefix: str) -> str:
 def _same_keys(task: ApplyTask, keys: Columns) -> str:
     """The join of target t and changes s on the key. Delta passes over files by literals, not by what a join finds."""
     # Delta joins a second time by what a MERGE is given, and there few rows are not sent anywhere.
-    few = task.chunk.way is Way.REPLACE_ON and task.chunk.counts.total <= _SENT_ROWS
+    few = task.chunk.way is Way.REPLACE_ON and task.chunk.counts.total <= BROADCAST_MAX_ROWS
     same = (sql.same_keys_by_hash if few else sql.same_keys)(keys, "t", "s")
     if task.span is None:
         return same

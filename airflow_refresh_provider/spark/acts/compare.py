@@ -18,7 +18,7 @@ from airflow_refresh_provider.spark.connect.faults import SPARK_ERRORS, fault_of
 
 _PARTITION_ROWS = 750_000
 _FEWEST_PARTITIONS = 4
-_SENT_KEYS = 1_000_000
+BROADCAST_MAX_KEYS = 1_000_000
 """So many keys that differ are sent to every task that looks their rows up."""
 _NOTHING_TO_TELL = "assertion failed"
 
@@ -50,7 +50,7 @@ def _by_keys(spark: SparkSession, task: CompareTask, counted: differences.Counte
         return compared
     if task.rewrite_from is not None and total >= task.rewrite_from:
         return compared.model_copy(update={"rewrite": True})
-    rows = differences.widened(spark, task, differing, few=total <= _SENT_KEYS)
+    rows = differences.widened(spark, task, differing, few=total <= BROADCAST_MAX_KEYS)
     stamped_writes.stage(rows, task, by_vnode=_chunked(task, total))
     return compared
 

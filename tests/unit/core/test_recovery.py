@@ -8,7 +8,7 @@ import pytest
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.plan.plan import Plan
 from airflow_refresh_provider.core.run.lifecycle import State
-from airflow_refresh_provider.core.run.owner import STALE_AFTER, Beat, Fate, Liveness, Owner, liveness
+from airflow_refresh_provider.core.run.owner import STALE_AFTER, Beat, Liveness, OriginStatus, Owner, liveness
 from airflow_refresh_provider.core.run.record import Lease, Record, Run
 from airflow_refresh_provider.core.run.recovery import Admission, Facts, OnInterrupted, Step, admit, next_step
 
@@ -38,7 +38,7 @@ def facts(**changes: Any) -> Facts:
         "sealed": False,
         "definition_changed": False,
         "target_replaced": False,
-        "hopeless": None,
+        "unresumable_reason": None,
         "wish": OnInterrupted.RESUME,
     }
     return Facts(**(given | changes))
@@ -47,25 +47,25 @@ def facts(**changes: Any) -> Facts:
 @pytest.mark.parametrize(
     ("found", "live", "mine", "expected"),
     [
-        (Record(name="d", definition=DEFINITION), Liveness.FREE, None, Admission.START),
-        (Record(name="d", definition=DEFINITION, state=State.RESETTING), Liveness.FREE, None, Admission.RESETTING),
+        (Record(name="d", definition=DEFINITION), Liveness.UNOWNED, None, Admission.START),
+        (Record(name="d", definition=DEFINITION, state=State.RESETTING), Liveness.UNOWNED, None, Admission.RESETTING),
         (record(), Liveness.LIVE, None, Admission.BUSY),
         (record(), Liveness.LIVE, "other", Admission.BUSY),
         (record(), Liveness.LIVE, "mine", Admission.TAKE_OVER),
-        (record(), Liveness.LAST, None, Admission.BUSY),
-        (record(), Liveness.LAST, "mine", Admission.TAKE_OVER),
-        (record(), Liveness.OVER, None, Admission.TAKE_OVER),
+        (record(), Liveness.ORPHANED, None, Admission.BUSY),
+        (record(), Liveness.ORPHANED, "mine", Admission.TAKE_OVER),
+        (record(), Liveness.ORIGIN_FINISHED, None, Admission.TAKE_OVER),
         (record(), Liveness.STALE, None, Admission.TAKE_OVER),
-        (record(None), Liveness.FREE, None, Admission.TAKE_OVER),
-        (record(None, NOW + HOUR), Liveness.FREE, None, Admission.BUSY),
-        (record(None, NOW + HOUR), Liveness.FREE, "other", Admission.BUSY),
+        (record(None), Liveness.UNOWNED, None, Admission.TAKE_OVER),
+        (record(None, NOW + HOUR), Liveness.UNOWNED, None, Admission.BUSY),
+        (record(None, NOW + HOUR), Liveness.UNOWNED, "other", Admission.BUSY),
         (record(None, NOW + HOUR), Liveness.LIVE, None, Admission.BUSY),
-        (record(None, NOW + HOUR), Liveness.OVER, None, Admission.TAKE_OVER),
-        (record(None, NOW + HOUR), Liveness.FREE, "mine", Admission.ATTACH),
+        (record(None, NOW + HOUR), Liveness.ORIGIN_FINISHED, None, Admission.TAKE_OVER),
+        (record(None, NOW + HOUR), Liveness.UNOWNED, "mine", Admission.ATTACH),
         (record(None, NOW + HOUR), Liveness.LIVE, "mine", Admission.ATTACH),
-        (record(None, NOW - HOUR), Liveness.FREE, None, Admission.TAKE_OVER),
+        (record(None, NOW - HOUR), Liveness.UNOWNED, None, Admission.TAKE_OVER),
         (record(None, NOW - HOUR), Liveness.LIVE, None, Admission.BUSY),
-        (record(None, NOW - HOUR), Liveness.FREE, "mine", Admission.TAKE_OVER),
+        (record(None, NOW - HOUR), Liveness.UNOWNED, "mine", Admission.TAKE_OVER),
     ],
 )
 def test_who_may_do_what(found: Record, live: Liveness, mine: str | None, expected: Admission) -> None:
@@ -73,7 +73,7 @@ def test_who_may_do_what(found: Record, live: Liveness, mine: str | None, expect
 
 
 def test_a_released_run_is_never_attached_to_for_its_last_statement_may_still_come() -> None:
-    assert admit(record(None), Liveness.FREE, NOW, "mine") is Admission.TAKE_OVER
+    assert admit(record(None), Liveness.UNOWNED, NOW, "mine") is Admission.TAKE_OVER
 
 
 EVERYTHING = {
@@ -81,7 +81,7 @@ EVERYTHING = {
     "target_replaced": True,
     "definition_changed": True,
     "wish": OnInterrupted.RESTART,
-    "hopeless": "x: gone",
+    "unresumable_reason": "x: gone",
 }
 
 
@@ -94,7 +94,7 @@ def test_facts_outrank_each_other_in_a_fixed_order() -> None:
         ("target_replaced", False),
         ("definition_changed", False),
         ("wish", OnInterrupted.RESUME),
-        ("hopeless", None),
+        ("unresumable_reason", None),
     ):
         decision = next_step(record(), facts(**left))
         assert decision.step is Step.ABANDON
@@ -107,7 +107,7 @@ def test_facts_outrank_each_other_in_a_fixed_order() -> None:
 
 def test_a_run_that_was_let_go_is_not_said_to_have_lost_its_owner() -> None:
     assert next_step(record(), facts()).reason == "the owner of the run was gone"
-    assert "paused or stopped" in next_step(record(), facts(let_go=True)).reason
+    assert "paused or stopped" in next_step(record(), facts(released=True)).reason
 
 
 @pytest.mark.parametrize(
@@ -129,19 +129,19 @@ def test_a_lease_is_stale_without_beats_or_at_once_without_its_process(
 
 
 @pytest.mark.parametrize(
-    ("fate", "owners", "expected"),
+    ("origin_status", "owners", "expected"),
     [
-        (Fate.OVER, (SOMEBODY,), Liveness.OVER),
-        (Fate.OVER, (), Liveness.OVER),
-        (Fate.GONE, (SOMEBODY,), Liveness.LAST),
-        (Fate.GONE, (), Liveness.OVER),
+        (OriginStatus.FINISHED, (SOMEBODY,), Liveness.ORIGIN_FINISHED),
+        (OriginStatus.FINISHED, (), Liveness.ORIGIN_FINISHED),
+        (OriginStatus.DELETED, (SOMEBODY,), Liveness.ORPHANED),
+        (OriginStatus.DELETED, (), Liveness.ORIGIN_FINISHED),
     ],
 )
 def test_what_a_run_was_made_for_decides_whether_anybody_comes_after_its_owners(
-    fate: Fate, owners: tuple[Owner, ...], expected: Liveness
+    origin_status: OriginStatus, owners: tuple[Owner, ...], expected: Liveness
 ) -> None:
-    assert liveness(NOW, owners, NOW, (), None, fate) is expected
+    assert liveness(NOW, owners, NOW, (), None, origin_status) is expected
 
 
 def test_a_run_without_owners_is_free_whatever_beats() -> None:
-    assert liveness(NOW, (), NOW, (Beat(generation=1, at=NOW),), None) is Liveness.FREE
+    assert liveness(NOW, (), NOW, (Beat(generation=1, at=NOW),), None) is Liveness.UNOWNED

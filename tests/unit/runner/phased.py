@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from airflow_refresh_provider.core.run.owner import Fate
+from airflow_refresh_provider.core.run.owner import OriginStatus
 from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.core.run.results import RunResult, Started, UnitOfWork
 from airflow_refresh_provider.ports.bundle import Ports
@@ -45,9 +45,9 @@ def finished(world: World, request: Request = MINE) -> RunResult:
     return one_task.finish(world.process(), NAME, request)
 
 
-def ended(world: World, origin: str, fate: Fate = Fate.OVER) -> Ports:
+def ended(world: World, origin: str, origin_status: OriginStatus = OriginStatus.FINISHED) -> Ports:
     """A new process that knows an origin to be no more."""
     ports = world.process()
     assert isinstance(ports.processes, MemoryProcesses)
-    ports.processes.fates[origin] = fate
+    ports.processes.origin_statuses[origin] = origin_status
     return ports

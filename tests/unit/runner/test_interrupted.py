@@ -223,13 +223,13 @@ def test_units_side_by_side_end_when_the_process_is_asked_to_stop() -> None:
     released = threading.Event()
     this = threading.get_ident()
     both = threading.Barrier(2, action=lambda: signal.pthread_kill(this, signal.SIGINT))
-    let_go: list[bool] = []
+    waited: list[bool] = []
 
     def step(what: str) -> None:
         if what.startswith("begin /gold"):
             time.sleep(0.2)  # until all have been started, and are waited for
             both.wait(timeout=5)
-            let_go.append(released.wait(timeout=5))
+            waited.append(released.wait(timeout=5))
         elif what == "release session":
             released.set()
 
@@ -237,7 +237,7 @@ def test_units_side_by_side_end_when_the_process_is_asked_to_stop() -> None:
     with pytest.raises(KeyboardInterrupt):
         world.run(Request(workers=2))
     world.lake.step = lambda _what: None
-    assert let_go == [True, True]
+    assert waited == [True, True]
     assert world.another().resumed
     assert world.fresh()
 

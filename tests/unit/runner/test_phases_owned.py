@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from airflow_refresh_provider.core.definition.inputs import Input
-from airflow_refresh_provider.core.run.owner import PARKED_FOR, Beat, Fate
+from airflow_refresh_provider.core.run.owner import PARKED_FOR, Beat, OriginStatus
 from airflow_refresh_provider.core.run.recovery import OnInterrupted
 from airflow_refresh_provider.core.run.request import IfRunning, Request
 from airflow_refresh_provider.core.run.results import Outcome, RunResult, Started
@@ -157,7 +157,7 @@ def test_a_run_whose_origin_is_gone_is_anyones_as_soon_as_nobody_is_at_it() -> N
     at_work = world.process()
     with at(world.lake, "begin /gold"), pytest.raises(Killed):
         one_task.merge_unit(at_work, NAME, MINE, first.unit)
-    later = ended(world, "dag/one", Fate.GONE)
+    later = ended(world, "dag/one", OriginStatus.DELETED)
     alive = Nap(lambda: beat(world, alive.now()))
     with pytest.raises(Refused, match="is being refreshed by"):
         Refreshes(replace(later, clock=alive)).run(NAME, OTHER)
