@@ -30,7 +30,7 @@ from airflow_refresh_provider.runner.facts.records import registered
 from airflow_refresh_provider.runner.facts.stopwatch import Stopwatch
 from airflow_refresh_provider.runner.report import comparison, freshness, reports
 from airflow_refresh_provider.runner.steps.one_process import nothing, refresh
-from airflow_refresh_provider.runner.steps.start import at_rest
+from airflow_refresh_provider.runner.steps.start import up_to_date
 
 
 class Refreshes:
@@ -66,7 +66,7 @@ class Refreshes:
 
     def not_needed(self, name: str, request: Request) -> RunResult | None:
         """The result of a refresh that would do nothing now, None when it may have something to do. Needs no Spark."""
-        found = at_rest(self.ports, name, request)
+        found = up_to_date(self.ports, name, request)
         return nothing(found, Stopwatch(self.ports.clock)) if found else None
 
     def compare_only(self, name: str, samples: int = 10) -> Differences:

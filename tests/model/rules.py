@@ -195,13 +195,13 @@ def _taken_with(**changes: Callable[[Ports, Run], object]) -> Switch:
     """Whoever takes a run over changes what was planned."""
 
     def switch(patch: pytest.MonkeyPatch) -> None:
-        real = takeover.held_anew
+        real = takeover.with_new_lease
 
         def replanned(ports: Ports, run: Run, generation: int, **how: Any) -> Run:
             made = {name: make(ports, run) for name, make in changes.items()}
             return real(ports, run, generation, **how).model_copy(update=made)
 
-        patch.setattr(takeover, "held_anew", replanned)
+        patch.setattr(takeover, "with_new_lease", replanned)
 
     return switch
 
@@ -302,7 +302,7 @@ def _windows_from_control(patch: pytest.MonkeyPatch) -> None:
 
 
 def _dropped_without_a_fence(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(dropping, "shut_out", lambda *_: None)
+    patch.setattr(dropping, "fence_run", lambda *_: None)
 
 
 def _drops_go_on(patch: pytest.MonkeyPatch) -> None:

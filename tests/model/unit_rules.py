@@ -16,7 +16,7 @@ from tests.model.rules import Rule
 
 
 def _no_unit_fence(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(merge, "shut_out", lambda *_: None)
+    patch.setattr(merge, "fence_unit", lambda *_: None)
 
 
 def _every_slot_fenced(patch: pytest.MonkeyPatch) -> None:
@@ -31,12 +31,12 @@ def _every_slot_fenced(patch: pytest.MonkeyPatch) -> None:
 
 def _claims_forgotten(patch: pytest.MonkeyPatch) -> None:
     """A task that attaches to the run does not know who has its units."""
-    real = takeover.held_anew
+    real = takeover.with_new_lease
 
     def alone(*args: Any, **how: Any) -> Run:
         return real(*args, **how).model_copy(update={"claims": {}})
 
-    patch.setattr(takeover, "held_anew", alone)
+    patch.setattr(takeover, "with_new_lease", alone)
 
 
 def _claimed_at_any_time(patch: pytest.MonkeyPatch) -> None:

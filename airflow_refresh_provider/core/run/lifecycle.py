@@ -31,7 +31,7 @@ class Event(StrEnum):
     PREPARE = "prepare"  # the target exists and its identity and columns are known
     FREEZE = "freeze"  # staging is complete; units and chunks are fixed
     CLAIM = "claim"  # an owner takes units under a new generation
-    LOSE = "lose"  # the run failed and is kept; whoever comes next gives it up where something that it reads is gone
+    FAIL = "fail"  # the run failed and is kept; the next caller resumes or abandons it
     REPAIR = "repair"  # foreign commits were found; another round of chunks is fixed
     PUBLISH = "publish"  # the sealed version is what readers of whole refreshes see
     END = "end"  # staging is gone, the run is over
@@ -43,7 +43,7 @@ class Event(StrEnum):
     PAUSE = "pause"  # nothing begins, and the next chunk waits
     RESUME = "resume"  # a pause or a suspension is over
     SUSPEND = "suspend"  # nothing begins until somebody has seen to the reason
-    MISS = "miss"  # a scheduled run could not even begin
+    START_FAILED = "start_failed"  # a scheduled run could not start
     REBUILD = "rebuild"  # what is published was read from the target's log again
     DROP = "drop"  # the definition is being removed
     FORGET = "forget"  # the definition is removed; its counter stays
@@ -58,7 +58,7 @@ TRANSITIONS: dict[tuple[State, Event], State] = {
     (State.REFRESHING, Event.PARK): State.REFRESHING,
     (State.REFRESHING, Event.ADOPT): State.REFRESHING,
     (State.REFRESHING, Event.PREPARE): State.REFRESHING,
-    (State.REFRESHING, Event.LOSE): State.REFRESHING,
+    (State.REFRESHING, Event.FAIL): State.REFRESHING,
     (State.REFRESHING, Event.FREEZE): State.FINISHING,
     (State.REFRESHING, Event.ABANDON): State.IDLE,
     (State.FINISHING, Event.REGISTER): State.FINISHING,
@@ -67,7 +67,7 @@ TRANSITIONS: dict[tuple[State, Event], State] = {
     (State.FINISHING, Event.PARK): State.FINISHING,
     (State.FINISHING, Event.ADOPT): State.FINISHING,
     (State.FINISHING, Event.CLAIM): State.FINISHING,
-    (State.FINISHING, Event.LOSE): State.FINISHING,
+    (State.FINISHING, Event.FAIL): State.FINISHING,
     (State.FINISHING, Event.REPAIR): State.FINISHING,
     (State.FINISHING, Event.PUBLISH): State.FINISHING,
     (State.FINISHING, Event.END): State.IDLE,
@@ -81,7 +81,7 @@ TRANSITIONS: dict[tuple[State, Event], State] = {
     (State.IDLE, Event.SUSPEND): State.IDLE,
     (State.REFRESHING, Event.SUSPEND): State.REFRESHING,
     (State.FINISHING, Event.SUSPEND): State.FINISHING,
-    (State.IDLE, Event.MISS): State.IDLE,
+    (State.IDLE, Event.START_FAILED): State.IDLE,
     (State.IDLE, Event.REBUILD): State.IDLE,
     (State.IDLE, Event.DROP): State.RESETTING,
     (State.REFRESHING, Event.DROP): State.RESETTING,

@@ -47,7 +47,7 @@ class Lease(Stored):
 class Published(Stored):
     """The newest complete refresh: readers of whole refreshes read `version` of the target.
 
-    `origin` is that of its run, `begun_at` when the run began; neither is in the target's log.
+    `origin` is that of its run, `started_at` when the run began; neither is in the target's log.
     """
 
     run_id: str
@@ -59,7 +59,7 @@ class Published(Stored):
     clocked: bool
     at: datetime
     origin: str | None = None
-    begun_at: datetime | None = None
+    started_at: datetime | None = None
 
 
 class Run(Stored):

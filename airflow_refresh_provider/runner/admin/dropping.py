@@ -21,7 +21,7 @@ from airflow_refresh_provider.ports.control import Snapshot
 from airflow_refresh_provider.runner.facts import staging_paths, targets
 from airflow_refresh_provider.runner.facts.records import owner_liveness, registered
 from airflow_refresh_provider.runner.hold import ending
-from airflow_refresh_provider.runner.hold.takeover import close, held_anew, sessions, shut_out
+from airflow_refresh_provider.runner.hold.takeover import close, fence_run, sessions, with_new_lease
 from airflow_refresh_provider.runner.hold.tenure import WRITE_TRIES, Tenure, commit, contended
 from airflow_refresh_provider.runner.report import reports
 
@@ -85,14 +85,14 @@ def _begin(ports: Ports, name: str, *, stop: bool) -> tuple[_Reset, Record]:
 
 def _taken(ports: Ports, run: Run, generation: int) -> Run:
     """The run in the hands of this process, with the sessions that are still to be ended."""
-    return held_anew(ports, run, generation).model_copy(update={"left_over": sessions(run)})
+    return with_new_lease(ports, run, generation).model_copy(update={"left_over": sessions(run)})
 
 
 def _end_run(tenure: Tenure, old: Run) -> None:
     """Shut everybody out of a run, drop its staging, and say in the history how it ended."""
     ports = tenure.ports
     ports.watch.note(f"run {old.run_id} of {tenure.name} is stopped and given up")
-    close(shut_out(tenure, old))
+    close(fence_run(tenure, old))
     ports.staging.drop(old.plan.staging)
     ports.store.clear_beats(tenure.name, old.run_id)
     if old.run_id not in {entry.run_id for entry in reports.history(ports, tenure.name)}:

@@ -45,15 +45,15 @@ def abandon(tenure: Tenure, reason: str, outcome: Outcome = Outcome.ABANDONED) -
 
 
 @contextmanager
-def missed_on_failure(ports: Ports, snapshot: Snapshot, record: Record, request: Request) -> Iterator[None]:
+def count_start_failure(ports: Ports, snapshot: Snapshot, record: Record, request: Request) -> Iterator[None]:
     """Count it when a scheduled run cannot even begin for a reason that time does not cure."""
     try:
         yield
     except (Invalid, Refused, Failed) as error:
         if request.scheduled and counts(error.code):
-            missed = record.after(Event.MISS, **after_failure(record, error.message))
+            missed = record.after(Event.START_FAILED, **after_failure(record, error.message))
             with suppress(StaleSnapshot):
-                commit(ports, snapshot, missed, Event.MISS)
+                commit(ports, snapshot, missed, Event.START_FAILED)
         raise
 
 
@@ -107,13 +107,13 @@ def note_failure(tenure: Tenure, error: RefreshError) -> None:
         counts_here = run.scheduled and run.unresumable_reason is None and run.failed_in != run.generation
         counted = after_failure(record, error.message) if counts_here else {}
         noted = record.with_run(
-            Event.LOSE, unresumable_reason=run.unresumable_reason or found, failed_in=run.generation
+            Event.FAIL, unresumable_reason=run.unresumable_reason or found, failed_in=run.generation
         )
         return noted.model_copy(update=counted)
 
     with suppress(RefreshError):  # what went wrong before is what the caller has to hear
-        if (tenure.read_record().state, Event.LOSE) in TRANSITIONS:
-            tenure.write_record(Event.LOSE, change)
+        if (tenure.read_record().state, Event.FAIL) in TRANSITIONS:
+            tenure.write_record(Event.FAIL, change)
 
 
 def must_be_kept(tenure: Tenure, error: RefreshError) -> bool:

@@ -33,7 +33,7 @@ FENCE_TRIES = 20
 
 
 @dataclass(frozen=True)
-class Taken:
+class HeldRun:
     """A run that is held now; `decision` says how an interrupted one goes on.
 
     `session` is the run's Spark session when it had to be opened for fencing; a session is never opened twice.
@@ -45,11 +45,11 @@ class Taken:
     session: EngineSession | None = None
 
 
-def adopt(ports: Ports, snapshot: Snapshot, record: Record, request: Request) -> Taken | None:
+def adopt(ports: Ports, snapshot: Snapshot, record: Record, request: Request) -> HeldRun | None:
     """Attach to a run of one's own whose last owner let go of it in good order; nothing needs fencing."""
     if not (tenure := _draw(ports, snapshot, record, Event.ADOPT, request)):
         return None
-    return Taken(tenure, resumed=tenure.read_run().attempts > 1)
+    return HeldRun(tenure, resumed=tenure.read_run().attempts > 1)
 
 
 def step_left(tenure: Tenure) -> Step:
@@ -65,7 +65,7 @@ def park(tenure: Tenure) -> None:
     tenure.write(Event.PARK, lease=tenure.read_run().lease.parked(tenure.ports.clock.now()))
 
 
-def take_over(ports: Ports, snapshot: Snapshot, record: Record, request: Request) -> Taken | None:
+def take_over(ports: Ports, snapshot: Snapshot, record: Record, request: Request) -> HeldRun | None:
     """Fence an unfinished run and decide how it goes on; None when it is over, or somebody else was quicker."""
     old = record.run
     assert old is not None
@@ -78,7 +78,7 @@ def take_over(ports: Ports, snapshot: Snapshot, record: Record, request: Request
             close(session)
             ending.abandon(tenure, decision.reason)
             return None
-    return Taken(tenure, resumed=True, decision=decision, session=session)
+    return HeldRun(tenure, resumed=True, decision=decision, session=session)
 
 
 def fence(tenure: Tenure, session: EngineSession, target: Target, frozen: Frozen, slot: int, generation: int) -> None:
@@ -121,7 +121,9 @@ def new_lease(ports: Ports, generation: int) -> Lease:
     )
 
 
-def held_anew(ports: Ports, run: Run, generation: int, *, keep_claims: bool = False, origin: str | None = None) -> Run:
+def with_new_lease(
+    ports: Ports, run: Run, generation: int, *, keep_claims: bool = False, origin: str | None = None
+) -> Run:
     """The run in the hands of this process. Units keep their owners only when the run's own task adopts it."""
     return run.model_copy(
         update={
@@ -134,7 +136,7 @@ def held_anew(ports: Ports, run: Run, generation: int, *, keep_claims: bool = Fa
     )
 
 
-def shut_out(tenure: Tenure, old: Run) -> EngineSession | None:
+def fence_run(tenure: Tenure, old: Run) -> EngineSession | None:
     """Release the sessions of a run's old owners and fence every slot they could write with.
 
     Returns the run's own session when one had to be opened. Raises Lost when a younger owner is there.
@@ -195,7 +197,7 @@ def _draw(ports: Ports, snapshot: Snapshot, record: Record, event: Event, reques
     assert record.run is not None
     adopted = event is Event.ADOPT
     generation = record.generation + 1 if adopted else targets.next_generation(ports, record)
-    held = held_anew(ports, record.run, generation, keep_claims=adopted, origin=request.origin)
+    held = with_new_lease(ports, record.run, generation, keep_claims=adopted, origin=request.origin)
     fresh = _forced(held) if request.force else held
     try:
         commit(ports, snapshot, record.after(event, run=fresh, generation=generation), event)
@@ -214,7 +216,7 @@ def _forced(run: Run) -> Run:
 def _decide(tenure: Tenure, old: Run, request: Request) -> tuple[EngineSession | None, Decision]:
     target = old.plan.target
     gone = target is not None and targets.replaced(tenure.ports, target)
-    session = shut_out(tenure, old)
+    session = fence_run(tenure, old)
     with _closed_on_failure(session):
         return session, _judged(tenure, old, request, gone=gone)
 

@@ -139,11 +139,11 @@ def lost(ports: Ports, name: str, run_id: str) -> Lost:
     )
 
 
-def without_run(ports: Ports, name: str, origin: str | None) -> Lost:
+def run_ended(ports: Ports, name: str, origin: str | None) -> Lost:
     """The error of a task whose origin has no run any more, or none that it has a part in; whoever ended it."""
     run = f"the run of {name} for {(origin or 'nobody').strip()}"
     return _dropped(ports, name, run) or Lost(
-        "run_over",
+        "run_ended",
         f"nothing is left to do here: {run} was finished, given up, let go of or taken over",
         left="Everything committed so far stays; nothing was changed here.",
         next="Clear the tasks of the DAG run from `start` on, or trigger a new one. "

@@ -47,7 +47,7 @@ def report_due(ports: Ports, name: str) -> DueReport:
         DueFacts(
             now=now,
             schedule=record.definition.refresh,
-            refreshed_at=published.begun_at or published.at if published else None,
+            refreshed_at=published.started_at or published.at if published else None,
             behind=(*behind, *_clock(record)),
             resting=resting,
             ready=ready,
@@ -180,7 +180,7 @@ def _span(
 
 def _file_span(published: Published, applied: FilesPin, pin: FilesPin) -> tuple[datetime, datetime, datetime]:
     """As `_span`. A file that was not there when the last refresh began came later, however old it says it is."""
-    known_before, since, zone = set(applied.files), published.begun_at or published.at, published.at.tzinfo
+    known_before, since, zone = set(applied.files), published.started_at or published.at, published.at.tzinfo
     fresh = [datetime.fromtimestamp(f.modified / 1e6, zone) for f in pin.files if f not in known_before]
     if not fresh:
         return published.at, published.at, published.at  # files have gone, and nobody noted when

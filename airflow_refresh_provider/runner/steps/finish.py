@@ -102,7 +102,7 @@ def publish(tenure: Tenure, version: int, seal_version: int) -> None:
         clocked=run.clocked,
         at=tenure.ports.clock.now(),
         origin=run.origin,
-        begun_at=run.started_at,
+        started_at=run.started_at,
     )
 
     def change(record: Record) -> Record:

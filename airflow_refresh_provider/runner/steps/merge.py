@@ -64,11 +64,11 @@ def claim(
     """Claim units. One that had an owner before is fenced first; its siblings are left alone."""
     claims = tenure.claim(slots, sessions)
     for held in claims:
-        shut_out(held, session)
+        fence_unit(held, session)
     return claims
 
 
-def shut_out(held: UnitTenure, session: EngineSession) -> None:
+def fence_unit(held: UnitTenure, session: EngineSession) -> None:
     """Fence the unit's slot if somebody had the unit before."""
     if held.before is None:
         return

@@ -23,7 +23,7 @@ from airflow_refresh_provider.ports.engine import EngineSession
 from airflow_refresh_provider.ports.table_log import LogGap
 from airflow_refresh_provider.runner.facts.stopwatch import Stopwatch
 from airflow_refresh_provider.runner.hold import ending
-from airflow_refresh_provider.runner.hold.takeover import Taken
+from airflow_refresh_provider.runner.hold.takeover import HeldRun
 from airflow_refresh_provider.runner.hold.tenure import Tenure
 from airflow_refresh_provider.runner.report import freshness
 from airflow_refresh_provider.runner.steps import finish, load, merge
@@ -43,13 +43,13 @@ def refresh(ports: Ports, name: str, request: Request) -> RunResult:
     return carry_on(begun, request, watch, begun.decision.step if begun.decision else Step.RESUME)
 
 
-def carry_on(taken: Taken, request: Request, watch: Stopwatch, step: Step, work: Work | None = None) -> RunResult:
+def carry_on(taken: HeldRun, request: Request, watch: Stopwatch, step: Step, work: Work | None = None) -> RunResult:
     """What the step asks for of a run that is held; `work` is what there is to do for one that is not sealed yet."""
     tenure = taken.tenure
     skipped = 0
     if step is not Step.RESUME and not tenure.read_record().definition.view:
         return _end_without_spark(taken, step, watch)
-    with kept_or_given_up(tenure), working(taken, watch) as session:
+    with keep_or_abandon(tenure), working(taken, watch) as session:
         if step is Step.PUBLISH:
             finish.publish_sealed(tenure)
         elif step is Step.RESUME:
@@ -61,10 +61,10 @@ def carry_on(taken: Taken, request: Request, watch: Stopwatch, step: Step, work:
     return result
 
 
-def _end_without_spark(taken: Taken, step: Step, watch: Stopwatch) -> RunResult:
+def _end_without_spark(taken: HeldRun, step: Step, watch: Stopwatch) -> RunResult:
     """What is left of a run that is sealed or published is a matter of the control tables."""
     if step is Step.PUBLISH:
-        with kept_or_given_up(taken.tenure), watch.stage("publish"):
+        with keep_or_abandon(taken.tenure), watch.stage("publish"):
             finish.publish_sealed(taken.tenure)
     return _end(taken, watch, skipped=0)
 
@@ -90,7 +90,7 @@ def _load_merge_and_end(tenure: Tenure, session: EngineSession, request: Request
 
 
 @contextmanager
-def working(taken: Taken, watch: Stopwatch) -> Iterator[EngineSession]:
+def working(taken: HeldRun, watch: Stopwatch) -> Iterator[EngineSession]:
     """The run's Spark session, and signs of life, for as long as the work lasts."""
     tenure, ports = taken.tenure, taken.tenure.ports
     session_id = tenure.read_run().lease.session
@@ -108,7 +108,7 @@ def working(taken: Taken, watch: Stopwatch) -> Iterator[EngineSession]:
 
 
 @contextmanager
-def kept_or_given_up(tenure: Tenure) -> Iterator[None]:
+def keep_or_abandon(tenure: Tenure) -> Iterator[None]:
     """What becomes of a run when the work on it fails; see the module."""
     try:
         yield
@@ -143,7 +143,7 @@ def log_gap(tenure: Tenure) -> Retry:
     )
 
 
-def _end(taken: Taken, watch: Stopwatch, skipped: int) -> RunResult:
+def _end(taken: HeldRun, watch: Stopwatch, skipped: int) -> RunResult:
     tenure = taken.tenure
     record = tenure.read_record()
     assert record.run is not None
@@ -157,7 +157,7 @@ def _end(taken: Taken, watch: Stopwatch, skipped: int) -> RunResult:
     return result.model_copy(update={"seconds": watch.total(), "stages": watch.stages})
 
 
-def _result(record: Record, run: Run, taken: Taken, skipped: int) -> RunResult:
+def _result(record: Record, run: Run, taken: HeldRun, skipped: int) -> RunResult:
     assert record.published is not None
     rounds = run.frozen.rounds if run.frozen else ()
     fell_back = run.frozen.fell_back if run.frozen else None

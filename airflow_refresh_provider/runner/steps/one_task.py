@@ -22,11 +22,11 @@ from airflow_refresh_provider.ports.table_log import LogGap
 from airflow_refresh_provider.runner.facts.records import registered
 from airflow_refresh_provider.runner.facts.stopwatch import Stopwatch
 from airflow_refresh_provider.runner.hold import ending, takeover
-from airflow_refresh_provider.runner.hold.takeover import Taken
-from airflow_refresh_provider.runner.hold.tenure import Tenure, without_run
+from airflow_refresh_provider.runner.hold.takeover import HeldRun
+from airflow_refresh_provider.runner.hold.tenure import Tenure, run_ended
 from airflow_refresh_provider.runner.report.reports import published_for
 from airflow_refresh_provider.runner.steps import load, merge
-from airflow_refresh_provider.runner.steps.one_process import carry_on, end, kept_or_given_up, log_gap, nothing, working
+from airflow_refresh_provider.runner.steps.one_process import carry_on, end, keep_or_abandon, log_gap, nothing, working
 from airflow_refresh_provider.runner.steps.start import NothingToDo, begin
 
 
@@ -37,7 +37,7 @@ def start(ports: Ports, name: str, request: Request) -> Started | RunResult:
     """
     watch = Stopwatch(ports.clock)
     begun = begin(ports, name, request)
-    if isinstance(begun, Taken) and _reads_others(begun.tenure.read_run(), request.pins):
+    if isinstance(begun, HeldRun) and _reads_others(begun.tenure.read_run(), request.pins):
         carry_on(begun, request, watch, _step(begun))
         begun = begin(ports, name, request)
     if isinstance(begun, NothingToDo):
@@ -51,7 +51,7 @@ def fill(ports: Ports, name: str, request: Request) -> tuple[UnitOfWork, ...]:
     """Fill and freeze staging unless that was done; the units to merge, those already in the target included."""
     taken = _attached(ports, name, request)
     if taken.tenure.read_run().frozen is None:
-        with kept_or_given_up(taken.tenure), working(taken, Stopwatch(ports.clock)) as session:
+        with keep_or_abandon(taken.tenure), working(taken, Stopwatch(ports.clock)) as session:
             load.load(taken.tenure, session)
     units = _units(taken.tenure.read_run())
     _park(taken)
@@ -67,14 +67,14 @@ def merge_unit(ports: Ports, name: str, request: Request, slot: int) -> int:
     run = _own_run(ports, name, request)
     unit = next((u for u in _units(run) if u.unit == slot), None) if run.frozen else None
     if unit is None or run.lease.parked_until is None:
-        raise without_run(ports, name, request.origin)
+        raise run_ended(ports, name, request.origin)
     ports.watch.stage("merge", unit.rows, unit.chunks)
     session_id = ports.processes.new_id()
     [held] = Tenure(ports, name, run.run_id, run.generation).claim((slot,), (session_id,))
     with ports.heart.beating(name, run.run_id, slot, held.claim.generation):
         session = ports.engine.open(session_id)
         try:
-            merge.shut_out(held, session)
+            merge.fence_unit(held, session)
             return merge.merge_unit(held, session, threading.Event())
         except (Invalid, Refused, Failed) as error:
             ending.note_failure(held.whole, error)
@@ -108,7 +108,7 @@ def finish(ports: Ports, name: str, request: Request) -> RunResult:
     if run.frozen is None:
         _park(taken)
         raise _not_loaded(name)
-    with kept_or_given_up(taken.tenure):
+    with keep_or_abandon(taken.tenure):
         step = _step(taken)
     return carry_on(taken, request, watch, step, end)
 
@@ -121,7 +121,7 @@ def interrupt(ports: Ports, name: str, request: Request) -> bool:
     snapshot = ports.store.read(name)
     record = snapshot.record or registered(ports, name, None)
     if record.dropped or record.state is State.RESETTING:
-        raise without_run(ports, name, request.origin)
+        raise run_ended(ports, name, request.origin)
     if record.run is None or record.run.origin != request.origin:
         return False
     if taken := takeover.take_over(ports, snapshot, record, request):
@@ -130,19 +130,19 @@ def interrupt(ports: Ports, name: str, request: Request) -> bool:
     return True
 
 
-def _attached(ports: Ports, name: str, request: Request) -> Taken:
+def _attached(ports: Ports, name: str, request: Request) -> HeldRun:
     """The run of this origin, held by this process. Raises Lost when it is over, or somebody else's now."""
     _own_run(ports, name, request)
     begun = begin(ports, name, request)
     if isinstance(begun, NothingToDo):
-        raise without_run(ports, name, request.origin)
+        raise run_ended(ports, name, request.origin)
     return begun
 
 
 def _own_run(ports: Ports, name: str, request: Request) -> Run:
     record = ports.store.read(name).record or registered(ports, name, None)
     if record.run is None or record.run.origin != request.origin:
-        raise without_run(ports, name, request.origin)
+        raise run_ended(ports, name, request.origin)
     check_not_paused(record)
     return record.run
 
@@ -160,12 +160,12 @@ def _reads_others(run: Run, wanted: VersionVector) -> bool:
     return any(asked is not None and not same_versions({"": pin}, {"": asked}) for pin, asked in pairs)
 
 
-def _step(taken: Taken) -> Step:
+def _step(taken: HeldRun) -> Step:
     """How a run that is held goes on. Raises LogGap."""
     return taken.decision.step if taken.decision else takeover.step_left(taken.tenure)
 
 
-def _park(taken: Taken) -> None:
+def _park(taken: HeldRun) -> None:
     takeover.close(taken.session)
     takeover.park(taken.tenure)
 

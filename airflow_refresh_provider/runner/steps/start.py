@@ -25,7 +25,7 @@ from airflow_refresh_provider.ports.table_log import TableFacts
 from airflow_refresh_provider.runner.facts import pinned_inputs, queries, staging_paths, targets
 from airflow_refresh_provider.runner.facts.records import beats, being_dropped, owner_liveness, registered
 from airflow_refresh_provider.runner.hold import ending
-from airflow_refresh_provider.runner.hold.takeover import Taken, adopt, new_lease, take_over
+from airflow_refresh_provider.runner.hold.takeover import HeldRun, adopt, new_lease, take_over
 from airflow_refresh_provider.runner.hold.tenure import Tenure, commit
 from airflow_refresh_provider.runner.windows import change_windows
 
@@ -42,10 +42,10 @@ class NothingToDo:
     reason: str
 
 
-Begun = Taken | NothingToDo
+StartResult = HeldRun | NothingToDo
 
 
-def begin(ports: Ports, name: str, request: Request) -> Begun:
+def begin(ports: Ports, name: str, request: Request) -> StartResult:
     """Hold a run of `name`. Raises Invalid for an unknown name, Refused when it may not be refreshed now, Paused.
 
     A run of the request's own origin is attached to, or taken over from whoever held it for that origin.
@@ -74,7 +74,7 @@ def begin(ports: Ports, name: str, request: Request) -> Begun:
             return begun
 
 
-def at_rest(ports: Ports, name: str, request: Request) -> NothingToDo | None:
+def up_to_date(ports: Ports, name: str, request: Request) -> NothingToDo | None:
     """Why a refresh would do nothing now; None when it may have something to do. Waits for nobody.
 
     Raises Paused, and as `begin` where inputs are missing, which counts as it does there.
@@ -87,7 +87,7 @@ def at_rest(ports: Ports, name: str, request: Request) -> NothingToDo | None:
     published = record.published
     if published is None:
         return None
-    with ending.missed_on_failure(ports, snapshot, record, request):
+    with ending.count_start_failure(ports, snapshot, record, request):
         pins = _pins(ports, record, request)
     if not _unmoved(record, pins):
         return None
@@ -95,12 +95,12 @@ def at_rest(ports: Ports, name: str, request: Request) -> NothingToDo | None:
     return NothingToDo(record, _NOTHING_MOVED) if unchanged else None
 
 
-def _start(ports: Ports, snapshot: Snapshot, record: Record, request: Request) -> Begun | None:
+def _start(ports: Ports, snapshot: Snapshot, record: Record, request: Request) -> StartResult | None:
     """A new run, or None when somebody else was quicker."""
     check_not_suspended(record)
     definition = record.definition
     staging_paths.drop_orphans(ports, record.name)
-    with ending.missed_on_failure(ports, snapshot, record, request):
+    with ending.count_start_failure(ports, snapshot, record, request):
         pins = _pins(ports, record, request)
         facts = ports.log.facts(definition.target)
         targets.check(ports, definition, facts)
@@ -116,7 +116,7 @@ def _start(ports: Ports, snapshot: Snapshot, record: Record, request: Request) -
     reads = "only changes" if run.plan.windows else "everything"
     ports.watch.note(f"run {run.run_id} reads {reads}: {run.plan.scope}")
     ports.watch.note(f"run {run.run_id} starts at {', '.join(f'{n} {_short(p)}' for n, p in pins.items())}")
-    return Taken(Tenure(ports, record.name, run.run_id, run.generation), resumed=False)
+    return HeldRun(Tenure(ports, record.name, run.run_id, run.generation), resumed=False)
 
 
 def _pins(ports: Ports, record: Record, request: Request) -> VersionVector:

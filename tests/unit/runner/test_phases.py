@@ -284,6 +284,6 @@ def test_a_task_without_a_run_says_so_and_blames_nobody(ended: Callable[[World],
     }
     with pytest.raises(Lost, match=r"the run of orders for dag/one was finished, given up, let go of or taken") as told:
         tasks[again]()
-    assert told.value.code == "run_over"
+    assert told.value.code == "run_ended"
     assert "from `start` on" in told.value.next
     assert (world.record.generation, len(world.commits)) == (generation, commits)

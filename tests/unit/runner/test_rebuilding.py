@@ -64,8 +64,8 @@ def test_the_next_refresh_is_incremental_and_its_window_touches_the_last_one(opt
     assert (found.restored, found.reason) == (True, GOES_ON)
     now = world.record.published
     assert before and now
-    assert (now.origin, now.begun_at) == (None, None)  # no log tells them
-    kept = {"pins": {}, "at": before.at, "begun_at": before.begun_at}
+    assert (now.origin, now.started_at) == (None, None)  # no log tells them
+    kept = {"pins": {}, "at": before.at, "started_at": before.started_at}
     assert now.model_copy(update=kept) == before.model_copy(update={"pins": {}})
     assert world.run().state is Outcome.NOTHING_TO_DO
     world.lake.append(INPUT, [row(20)])
