@@ -87,7 +87,7 @@ def _of_this_machine(uri: str) -> str:
         return normalised(uri)
     except ValueError as error:
         raise Invalid(
-            "control_place",
+            "control_root_path",
             f"control tables cannot be kept at {uri!r}: it {error}",
             next="Give --control as a path, or as file:///path.",
         ) from None

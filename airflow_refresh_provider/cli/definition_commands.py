@@ -5,7 +5,7 @@ from __future__ import annotations
 from airflow_refresh_provider.cli.call import Call
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.run.results import DefinitionStatus, Dropped, Registration
-from airflow_refresh_provider.core.timing.cascade import feeders_first
+from airflow_refresh_provider.core.timing.cascade import upstream_first
 from airflow_refresh_provider.errors import Invalid, RefreshError
 from airflow_refresh_provider.views.cli_results import Validated
 
@@ -17,7 +17,7 @@ def validate(_call: Call, file: list[str]) -> list[Validated]:
 
 def register(call: Call, file: list[str]) -> list[Registration]:
     """Store definitions. All files are checked before the first is stored, and what feeds others comes first."""
-    definitions = [link.definition for link in feeders_first([definition for _, definition in _read_all(file)])]
+    definitions = [link.definition for link in upstream_first([definition for _, definition in _read_all(file)])]
     refreshes = call.refreshes()
     done: list[Registration] = []
     for definition in definitions:

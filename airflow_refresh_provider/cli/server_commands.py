@@ -40,7 +40,7 @@ def _server(call: Call) -> EmbeddedServer:
     places = call.places
     if places.spark != EMBEDDED:
         raise Invalid(
-            "spark_elsewhere",
+            "spark_is_remote",
             f"Spark is {shown(places.spark)}, which this tool neither starts nor stops",
             next="Leave out --spark and AIRFLOW_REFRESH_SPARK to use the embedded server.",
         )

@@ -15,7 +15,7 @@ from airflow_refresh_provider.core.changes.sources import ChangedRows
 from airflow_refresh_provider.core.definition.columns import Column, Columns
 from airflow_refresh_provider.core.log.marker import Marker
 from airflow_refresh_provider.core.log.note import Note
-from airflow_refresh_provider.core.plan.plan import ChangeCounts, Chunk, Split, StagedTable, Target, Way
+from airflow_refresh_provider.core.plan.plan import ChangeCounts, Chunk, Split, StagedTable, Target
 from airflow_refresh_provider.core.text.stored import Stored
 
 
@@ -158,7 +158,7 @@ class ApplyTask(Stored):
     @property
     def reads_inputs(self) -> bool:
         """Whether the query is run, instead of staged changes being taken."""
-        return self.changes is None or self.chunk.way is Way.REWRITE
+        return self.changes is None or self.chunk.way.reads_inputs
 
 
 class Sample(Stored):

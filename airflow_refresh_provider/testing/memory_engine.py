@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from airflow_refresh_provider.core.changes.pins import DeltaPin, FilesPin, Pin
 from airflow_refresh_provider.core.changes.sources import ChangedRows, FeedRows, FileTables, NewFiles
 from airflow_refresh_provider.core.definition.columns import DOUBTFUL, OP, ROW_HASH, VNODE, Column, Columns, visible
-from airflow_refresh_provider.core.plan.plan import Split, StagedTable, Target, Way
+from airflow_refresh_provider.core.plan.plan import Split, StagedTable, Target
 from airflow_refresh_provider.errors import Invalid, Retry
 from airflow_refresh_provider.ports.engine import (
     ApplyTask,
@@ -40,9 +40,6 @@ from airflow_refresh_provider.testing.memory_rows import (
     with_hashes,
 )
 from airflow_refresh_provider.testing.memory_table import SETS_PROPERTIES, Change, Row, Rows, Version
-
-_KEEPING = frozenset({Way.REPLACE_TABLE, Way.REPLACE_VNODES})
-"""Ways that write anew what does not change."""
 
 _EVERYTHING = re.compile(r"\s*SELECT\s+\*\s+FROM\s+`?(\w+)`?\s*", re.IGNORECASE)
 
@@ -163,7 +160,7 @@ class MemorySession:
         """Bring one chunk in."""
         self._alive()
         target, keys = task.target, task.source.keys
-        rewrite = task.chunk.way is Way.REWRITE
+        rewrite = task.chunk.way.reads_inputs
         if task.changes is None or rewrite:
             result = self._evaluate(task.source, task.chunk.split)
             rows = tuple(stored(with_hashes(r, target, keys), target) for r in result)
@@ -174,7 +171,7 @@ class MemorySession:
             )
             return
         changes = of_chunk(self._lake.rows(task.changes.location, task.changes.version), task.chunk, keys)
-        compared = self._lake.rows(target.location, task.base) if task.chunk.way in _KEEPING else ()
+        compared = self._lake.rows(target.location, task.base) if task.chunk.way.keeps_rows else ()
         self._lake.transact(
             target.location, lambda base: applied(base, compared, changes, task.chunk, target, keys), task.stamp
         )

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 
 from airflow_refresh_provider.core.definition.columns import OP, RESERVED, ROW_HASH, VNODE, visible
-from airflow_refresh_provider.core.plan.plan import ChangeCounts, Chunk, Target, Way
+from airflow_refresh_provider.core.plan.plan import ChangeCounts, Chunk, Target
+from airflow_refresh_provider.core.plan.ways import Way
 from airflow_refresh_provider.errors import Failed
 from airflow_refresh_provider.ports.engine import KeyReport
 from airflow_refresh_provider.testing.memory_table import Change, Row, Rows, Version
@@ -138,7 +139,7 @@ def applied(base: Version, compared: Rows, changes: Rows, chunk: Chunk, target: 
             gone = tuple(n for n, rows in base.files.items() if rows[0][VNODE] in chunk.by_vnode)
             return Change("WRITE", (*kept, *upserts), gone, reads=chunk.vnodes)
         case Way.MERGE | Way.KEYED_REPLACE | Way.REPLACE_ON:
-            reads = chunk.vnodes if hidden and chunk.way is not Way.REPLACE_ON else None
+            reads = chunk.vnodes if hidden and chunk.way.names_vnodes else None
             return _keyed(base, changes, upserts, reads, keys, in_place=chunk.way is Way.MERGE)
 
 

@@ -42,7 +42,7 @@ def test_a_control_root_is_an_absolute_path_or_a_uri(given: str, meant: str) -> 
 def test_a_file_uri_that_names_no_folder_of_this_machine_is_no_control_root(given: str) -> None:
     with pytest.raises(Invalid) as raised:
         resolve(HOME, working_in("/srv"), given, None)
-    assert raised.value.code == "control_place"
+    assert raised.value.code == "control_root_path"
     assert given in raised.value.message
 
 

@@ -79,7 +79,7 @@ def test_the_token_of_a_spark_is_neither_printed_nor_logged(spark: str, program:
 def test_the_embedded_server_is_not_started_for_a_remote_spark(here: Program, tmp_path: Path) -> None:
     ended = here("spark", "start", "--control", str(tmp_path), "--spark", "sc://host:1", "--output", "json")
     assert ended.code == 2
-    assert ended.json["error"]["code"] == "spark_elsewhere"
+    assert ended.json["error"]["code"] == "spark_is_remote"
 
 
 def test_a_missing_control_root_is_not_made_by_looking_at_it(program: Program, tmp_path: Path) -> None:

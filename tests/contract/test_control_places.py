@@ -32,5 +32,5 @@ def test_control_tables_can_be_kept_below_a_folder_with(character: str, tmp_path
 def test_control_tables_are_refused_before_anything_is_made_below_a_folder_with(character: str, tmp_path: Path) -> None:
     with pytest.raises(Invalid) as caught:
         keep_a_record(str(tmp_path / f"a{character}b" / "control"))
-    assert caught.value.code == "control_place"
+    assert caught.value.code == "control_root_path"
     assert list(tmp_path.iterdir()) == []

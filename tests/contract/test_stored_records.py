@@ -22,8 +22,8 @@ from airflow_refresh_provider.core.plan.plan import (
     StagedTable,
     Target,
     Unit,
-    Way,
 )
+from airflow_refresh_provider.core.plan.ways import Way
 from airflow_refresh_provider.core.run.lifecycle import Event, State
 from airflow_refresh_provider.core.run.owner import Owner
 from airflow_refresh_provider.core.run.record import Claim, Lease, Published, Record, Run

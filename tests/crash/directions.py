@@ -22,7 +22,7 @@ CONFLICTS = 30
 FIRST = "first"
 SECOND = "second"
 
-CUT_OFF = ("spark_unreachable", "session_lost", "statement_cancelled", "spark_speechless")
+CUT_OFF = ("spark_unreachable", "session_lost", "statement_cancelled", "spark_no_message")
 """What is said of a server that died, by how much of the end was still to be seen."""
 
 Directions = tuple[Direction, ...]

@@ -6,7 +6,7 @@ not begun. In the client's it is a call of a port.
 
 from __future__ import annotations
 
-from airflow_refresh_provider.core.plan.plan import Way
+from airflow_refresh_provider.core.plan.ways import Way
 from airflow_refresh_provider.core.run.lifecycle import Event
 from tests.crash.holds import Point
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_refresh_provider.core.plan.plan import Way
+from airflow_refresh_provider.core.plan.ways import Way
 from airflow_refresh_provider.core.run.lifecycle import Event
 from airflow_refresh_provider.core.run.owner import BEAT_EVERY
 from tests.crash import points

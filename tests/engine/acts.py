@@ -16,8 +16,9 @@ from airflow_refresh_provider.core.definition.columns import HIDDEN, ROW_HASH, V
 from airflow_refresh_provider.core.log.commits import Commit
 from airflow_refresh_provider.core.log.marker import Marker, slot_app_id
 from airflow_refresh_provider.core.log.note import Note, NoteKind
-from airflow_refresh_provider.core.plan.plan import ChangeCounts, Chunk, Target, Way
-from airflow_refresh_provider.core.plan.ways import INTEGERS, LOOKING
+from airflow_refresh_provider.core.plan.choice import INTEGERS
+from airflow_refresh_provider.core.plan.plan import ChangeCounts, Chunk, Target
+from airflow_refresh_provider.core.plan.ways import Way
 from airflow_refresh_provider.delta.tables.staging_folders import StagingFolders
 from airflow_refresh_provider.delta.tables.target_log import DeltaTableLog
 from airflow_refresh_provider.ports.engine import (
@@ -147,7 +148,7 @@ class Lake:
 
     def _span(self, target: Target, source: Source, compared: Comparison, way: Way) -> tuple[int, int] | None:
         key = next(c for c in target.columns if c.name.lower() == source.keys[0].lower())
-        told = compared.counts and way in LOOKING and key.type in INTEGERS
+        told = compared.counts and way.joins_on_keys and key.type in INTEGERS
         return StagingFolders().span(compared.changes, key.name) if told else None
 
     def refresh(self, target: Target, source: Source, way: Way) -> ChangeCounts:

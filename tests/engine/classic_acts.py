@@ -13,7 +13,8 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from airflow_refresh_provider.core.plan.plan import Target, Way
+from airflow_refresh_provider.core.plan.plan import Target
+from airflow_refresh_provider.core.plan.ways import Way
 from airflow_refresh_provider.errors import Invalid, Retry
 from airflow_refresh_provider.spark.connect.sessions import open_classic
 from airflow_refresh_provider.spark.engine import ClassicEngine

@@ -6,7 +6,8 @@ import pytest
 from pyspark.sql import DataFrame
 
 from airflow_refresh_provider.core.definition.columns import OP, ROW_HASH, VNODE
-from airflow_refresh_provider.core.plan.plan import ChangeCounts, Way
+from airflow_refresh_provider.core.plan.plan import ChangeCounts
+from airflow_refresh_provider.core.plan.ways import Way
 from airflow_refresh_provider.ports.engine import Comparison
 from airflow_refresh_provider.spark.acts import content, differences
 from tests.engine.acts import Lake, source

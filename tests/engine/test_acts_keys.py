@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_refresh_provider.core.plan.plan import ChangeCounts, Way
+from airflow_refresh_provider.core.plan.plan import ChangeCounts
+from airflow_refresh_provider.core.plan.ways import Way
 from airflow_refresh_provider.ports.engine import Source
 from airflow_refresh_provider.spark.acts import sql
 from tests.engine.acts import Lake, source

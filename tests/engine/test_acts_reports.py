@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from airflow_refresh_provider.core.changes.pins import DeltaPin, FilesPin, FileStamp
-from airflow_refresh_provider.core.plan.plan import Way
+from airflow_refresh_provider.core.plan.ways import Way
 from airflow_refresh_provider.errors import Failed, Invalid, RefreshError
 from airflow_refresh_provider.ports.engine import KeyReport, Sample, Source
 from tests.engine.acts import Lake, source

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from airflow_refresh_provider.core.changes.pins import FilesPin, FileStamp
-from airflow_refresh_provider.core.plan.plan import ChangeCounts, Chunk, HashRange, Split, StagedTable, Way
+from airflow_refresh_provider.core.plan.plan import ChangeCounts, Chunk, HashRange, Split, StagedTable
+from airflow_refresh_provider.core.plan.ways import Way
 from airflow_refresh_provider.delta.tables.staging_folders import StagingFolders
 from airflow_refresh_provider.ports.engine import Source
 from tests.engine.acts import Lake, source

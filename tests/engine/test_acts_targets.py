@@ -8,7 +8,8 @@ import pytest
 
 from airflow_refresh_provider.core.definition.columns import Column
 from airflow_refresh_provider.core.log.note import NoteKind
-from airflow_refresh_provider.core.plan.plan import ChangeCounts, Way
+from airflow_refresh_provider.core.plan.plan import ChangeCounts
+from airflow_refresh_provider.core.plan.ways import Way
 from airflow_refresh_provider.ports.engine import TargetSpec
 from tests.engine.acts import VECTORS, Lake, source
 

@@ -12,7 +12,8 @@ from airflow_refresh_provider.core.changes.history import InputHistory
 from airflow_refresh_provider.core.changes.pins import DeltaPin
 from airflow_refresh_provider.core.changes.sources import ChangeSource
 from airflow_refresh_provider.core.definition.columns import DOUBTFUL
-from airflow_refresh_provider.core.plan.plan import ChangeCounts, StagedTable, Target, Way
+from airflow_refresh_provider.core.plan.plan import ChangeCounts, StagedTable, Target
+from airflow_refresh_provider.core.plan.ways import Way
 from airflow_refresh_provider.delta.tables.input_history import history
 from airflow_refresh_provider.delta.tables.input_probe import DeltaInputProbe
 from airflow_refresh_provider.delta.tables.staging_folders import StagingFolders

@@ -165,7 +165,7 @@ def test_a_stopped_jvm_keeps_the_lock_and_a_second_start_is_refused(server: Embe
     try:
         with pytest.raises(Refused) as refusal:
             EmbeddedServer(home, _OPTIONS).ensure()
-        assert refusal.value.code == "spark_held"
+        assert refusal.value.code == "spark_locked"
         assert str(pid) in refusal.value.message
         assert try_lock(home / "writer.lock") is None
     finally:

@@ -10,7 +10,8 @@ import pytest
 from airflow_refresh_provider.core.changes.pins import Pin
 from airflow_refresh_provider.core.definition.columns import Column
 from airflow_refresh_provider.core.definition.inputs import Format, Input
-from airflow_refresh_provider.core.plan.plan import Chunk, Split, Way
+from airflow_refresh_provider.core.plan.plan import Chunk, Split
+from airflow_refresh_provider.core.plan.ways import Way
 from airflow_refresh_provider.delta.tables.input_probe import DeltaInputProbe
 from airflow_refresh_provider.errors import Failed, Invalid
 from airflow_refresh_provider.ports.engine import Source

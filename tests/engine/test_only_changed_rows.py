@@ -11,7 +11,8 @@ from pyspark.sql import SparkSession
 from airflow_refresh_provider.compose import refreshes
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.log.note import read_note
-from airflow_refresh_provider.core.plan.plan import ChangeCounts, Target, Way
+from airflow_refresh_provider.core.plan.plan import ChangeCounts, Target
+from airflow_refresh_provider.core.plan.ways import Way
 from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.core.run.results import Rows
 from airflow_refresh_provider.delta.tables.target_log import DeltaTableLog

@@ -6,7 +6,8 @@ from itertools import cycle, islice
 
 import pytest
 
-from airflow_refresh_provider.core.plan.plan import ChangeCounts, Way
+from airflow_refresh_provider.core.plan.plan import ChangeCounts
+from airflow_refresh_provider.core.plan.ways import Way
 from tests.engine.acts import Lake, source
 
 TEXTS = {"p": ("''", "'__HIVE_DEFAULT_PARTITION__'", "'a/b=c'", "' x '", "'ü%20'", "'NULL'", "NULL")}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_refresh_provider.core.plan.plan import Way
+from airflow_refresh_provider.core.plan.ways import Way
 from airflow_refresh_provider.errors import Failed
 from airflow_refresh_provider.spark.acts import sql
 from tests.engine.acts import VECTORS, Lake, source

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from airflow_refresh_provider.core.plan.plan import MAX_SLOTS, ChangeCounts, Chunk, HashRange, Split, Unit, Way
+from airflow_refresh_provider.core.plan.plan import MAX_SLOTS, ChangeCounts, Chunk, HashRange, Split, Unit
+from airflow_refresh_provider.core.plan.ways import Way
 from airflow_refresh_provider.core.text.stored import Stored
 
 _HASHES = 1 << 64

@@ -8,9 +8,9 @@ is so large that losing the job would hurt more than staging its rows first.
 from __future__ import annotations
 
 from airflow_refresh_provider.core.definition.definition import Chunking, Layout, Visibility
+from airflow_refresh_provider.core.plan.choice import LITERAL_KEYS, REWRITE_TABLE_SHARE
 from airflow_refresh_provider.core.plan.chunking import Limits, split_files
 from airflow_refresh_provider.core.plan.plan import MAX_SLOTS, Split
-from airflow_refresh_provider.core.plan.ways import LITERAL_KEYS, REWRITE_TABLE_SHARE
 from airflow_refresh_provider.core.text.stored import Stored
 
 STAGE_ROWS_BEYOND = 20

@@ -8,27 +8,15 @@ added, and a mass delete accepted.
 from __future__ import annotations
 
 from datetime import datetime
-from enum import StrEnum
 
 from airflow_refresh_provider.core.changes.history import Windows
 from airflow_refresh_provider.core.changes.pins import VersionVector
 from airflow_refresh_provider.core.definition.columns import Columns
+from airflow_refresh_provider.core.plan.ways import Way
 from airflow_refresh_provider.core.text.stored import Stored
 
 MAX_SLOTS = 32
 """Slots a target ever uses; few, because Delta keeps at most 100 appIds in its quick checksum."""
-
-
-class Way(StrEnum):
-    """How the rows of one chunk get into the target; `ways` has the rule that picks one."""
-
-    APPEND = "append"  # into a table that was empty when compared
-    KEYED_REPLACE = "keyed_replace"  # overwrite exactly the changed keys, named as literals
-    REPLACE_ON = "replace_on"  # overwrite the rows whose keys match; no deletes
-    MERGE = "merge"
-    REPLACE_VNODES = "replace_vnodes"  # overwrite whole vnodes
-    REPLACE_TABLE = "replace_table"  # overwrite the whole table with what it has and what has changed
-    REWRITE = "rewrite"  # overwrite the whole table with the query's result
 
 
 class Target(Stored):
@@ -156,7 +144,7 @@ class Round(Stored):
     @property
     def reads_inputs(self) -> bool:
         """Whether its chunks run the query, instead of taking staged changes."""
-        return self.changes is None or any(c.way is Way.REWRITE for u in self.units for c in u.chunks)
+        return self.changes is None or any(c.way.reads_inputs for u in self.units for c in u.chunks)
 
 
 class Frozen(Stored):

@@ -41,19 +41,19 @@ def check_keys(
         )
 
 
-def by_others(error: Failed, location: str, published: int, versions: Sequence[int]) -> Failed:
+def with_foreign_writes(error: Failed, location: str, published: int, versions: Sequence[int]) -> Failed:
     """An error about rows that no refresh has published, with who has, and the other way to be rid of them."""
     return Failed(
         error.code,
         f"{error.message}; somebody else has written the target since version {published} was published: "
-        f"{versions_told(versions)}",
+        f"{version_range(versions)}",
         left=error.left,
         next=f"{error.next} Or take back all that others have written: "
         f"`RESTORE TABLE delta.`{location}` TO VERSION AS OF {published}` in Spark.",
     )
 
 
-def versions_told(versions: Sequence[int]) -> str:
+def version_range(versions: Sequence[int]) -> str:
     """Versions of a table for people, however many there are."""
     return f"version {versions[0]}" if len(versions) == 1 else f"versions {versions[0]} to {versions[-1]}"
 

@@ -41,10 +41,10 @@ def ordered(definitions: Iterable[Definition]) -> tuple[Link, ...]:
             "two definitions of a cascade have one name, or one target",
             next="Give each definition a name and a target of its own.",
         )
-    return feeders_first(given)
+    return upstream_first(given)
 
 
-def feeders_first(definitions: Collection[Definition]) -> tuple[Link, ...]:
+def upstream_first(definitions: Collection[Definition]) -> tuple[Link, ...]:
     """As `ordered`, for definitions of different names that nobody has looked at. Raises Invalid for a cycle."""
     makers = {definition.target: definition.name for definition in definitions}
     waiting = {d.name: Link(definition=d, parents=_parents(d, makers)) for d in definitions}
@@ -74,7 +74,7 @@ def bases(links: Iterable[Link]) -> dict[str, Input]:
     return {given.path: given for given in read if given.path not in made}
 
 
-def with_feeders(names: Collection[str], definitions: Sequence[Definition]) -> list[Definition]:
+def with_upstream(names: Collection[str], definitions: Sequence[Definition]) -> list[Definition]:
     """The named ones of some definitions and those that feed them, whether directly or not."""
     makers = {definition.target: definition for definition in definitions}
     waiting = [definition for definition in definitions if definition.name in names]
@@ -87,13 +87,13 @@ def with_feeders(names: Collection[str], definitions: Sequence[Definition]) -> l
     return [definition for definition in definitions if definition.name in found]
 
 
-def held_up(link: Link, before: Iterable[CascadeStep]) -> tuple[str, ...]:
+def failed_upstream(link: Link, before: Iterable[CascadeStep]) -> tuple[str, ...]:
     """Those that feed a definition and were not refreshed: it has to wait for them."""
     bad = {step.name for step in before if step.state in _BAD}
     return tuple(parent for parent in link.parents if parent in bad)
 
 
-def summed_up(steps: Iterable[CascadeStep]) -> CascadeResult:
+def summary_of(steps: Iterable[CascadeStep]) -> CascadeResult:
     """The steps with the state of the whole."""
     done = tuple(steps)
     states = {step.state for step in done}

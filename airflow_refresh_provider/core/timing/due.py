@@ -28,7 +28,7 @@ class Cause(StrEnum):
     CRON = "cron"
     CHANGED = "changed"
     NOTHING_NEW = "nothing_new"
-    FEEDING = "feeding"  # an input is being refreshed, and not seen before it is whole
+    INPUT_RUNNING = "input_running"  # an input is being refreshed; its rows are read once it is published
     NOT_YET = "not_yet"
     MANUAL = "manual"
     RUNNING = "running"
@@ -59,13 +59,13 @@ class Behind(Stored):
 
 @dataclass(frozen=True)
 class DueFacts:
-    """What the decision rests on. `resting` is why nothing may begin, if so; `ready` why it should whatever moved."""
+    """What the decision rests on. `blocked` is why nothing may begin, if so; `ready` why it should whatever moved."""
 
     now: datetime
     schedule: Schedule
     refreshed_at: datetime | None
     behind: tuple[Behind, ...]
-    resting: Cause | None = None
+    blocked: Cause | None = None
     ready: Cause | None = None
 
 
@@ -79,8 +79,8 @@ class DueDecision:
 
 def due(facts: DueFacts) -> DueDecision:
     """Decide it."""
-    if facts.resting:
-        return DueDecision(facts.resting)
+    if facts.blocked:
+        return DueDecision(facts.blocked)
     if facts.schedule.by_hand:
         return DueDecision(Cause.MANUAL)
     if facts.ready or facts.refreshed_at is None:
@@ -106,7 +106,7 @@ def is_late(schedule: Schedule, seconds: float | None) -> bool:
     return allowed is not None and (seconds is None or seconds > allowed.total_seconds())
 
 
-def told(cause: Cause, behind: Iterable[Behind], suspended: str | None = None, ready: Cause | None = None) -> str:
+def describe(cause: Cause, behind: Iterable[Behind], suspended: str | None = None, ready: Cause | None = None) -> str:
     """The cause in words, with the changes that wait, or why it is suspended.
 
     `ready` is what would make it due if it were not refreshed by hand only.
@@ -124,7 +124,7 @@ def told(cause: Cause, behind: Iterable[Behind], suspended: str | None = None, r
         case Cause.NOTHING_NEW:
             return "no input has changed a row since the last refresh"
         case Cause.MANUAL:
-            why = told(ready, ()) if ready else f"changes wait: {waiting}" if waiting else ""
+            why = describe(ready, ()) if ready else f"changes wait: {waiting}" if waiting else ""
             return f"it is refreshed by hand only; {why}" if why else "it is refreshed by hand only"
         case Cause.RUNNING:
             return "it is being refreshed"

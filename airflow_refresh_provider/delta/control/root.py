@@ -48,7 +48,7 @@ def check_place(root: str) -> None:
     """Refuse paths that delta-rs cannot address. Raises Invalid."""
     if _UNSUPPORTED.search(root):
         raise Invalid(
-            "control_place",
+            "control_root_path",
             f"control tables cannot be kept at {root!r}: "
             "% \\ [ ] ^ |, control characters and what is not UTF-8 are not possible there",
             next="Choose another path for --control.",

@@ -19,7 +19,15 @@ from airflow_refresh_provider.core.run.results import (
     Outcome,
     RunResult,
 )
-from airflow_refresh_provider.core.timing.cascade import Link, bases, held_up, located, ordered, summed_up, with_feeders
+from airflow_refresh_provider.core.timing.cascade import (
+    Link,
+    bases,
+    failed_upstream,
+    located,
+    ordered,
+    summary_of,
+    with_upstream,
+)
 from airflow_refresh_provider.errors import Failed, Invalid, RefreshError, Refused
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.runner.facts import pinned_inputs
@@ -46,17 +54,17 @@ def cascade(ports: Ports, names: Sequence[str], request: Request) -> CascadeResu
     """
     named = [registered(ports, name, ports.store.read(name).record).name for name in names]
     stored = located((record.definition for record in ports.store.records()), ports.environment)
-    links = ordered(with_feeders(named, stored))
+    links = ordered(with_upstream(named, stored))
     wanted = request.model_copy(update={"pins": pinned(ports, bases(links).items())})
     steps: list[CascadeStep] = []
     for link in links:
         steps.append(_step(ports, link, steps, wanted))
-    return summed_up(steps)
+    return summary_of(steps)
 
 
 def _step(ports: Ports, link: Link, before: Sequence[CascadeStep], request: Request) -> CascadeStep:
     name = link.definition.name
-    if parents := held_up(link, before):
+    if parents := failed_upstream(link, before):
         reason = f"it reads {', '.join(parents)}, and that was not refreshed"
         return CascadeStep(name=name, state=CascadeState.SKIPPED, reason=reason)
     ports.watch.note(f"refreshing {name}")

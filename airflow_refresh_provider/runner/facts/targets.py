@@ -25,7 +25,7 @@ from airflow_refresh_provider.core.log.commits import foreign
 from airflow_refresh_provider.core.log.marker import Marker, app_ids
 from airflow_refresh_provider.core.plan.chunking import auto_vnodes
 from airflow_refresh_provider.core.plan.plan import Target
-from airflow_refresh_provider.core.plan.policy import versions_told
+from airflow_refresh_provider.core.plan.policy import version_range
 from airflow_refresh_provider.core.run.ownership import (
     CONTROL,
     DEFINITION,
@@ -189,7 +189,7 @@ def changed_reason(
         return f"the log of the target {location} no longer tells who has written it since the last refresh"
     if not found:
         return None
-    return f"others have written the target {location} since the last refresh, in {versions_told(found)}"
+    return f"others have written the target {location} since the last refresh, in {version_range(found)}"
 
 
 def _replaced(location: str, *, gone: bool = False) -> str:

@@ -13,7 +13,7 @@ from airflow_refresh_provider.core.changes.pins import DeltaPin, FilesPin, Pin, 
 from airflow_refresh_provider.core.definition.inputs import Format
 from airflow_refresh_provider.core.run.record import Published, Record
 from airflow_refresh_provider.core.run.results import Complaint, DueReport, Freshness, InputLag, Outcome
-from airflow_refresh_provider.core.timing.due import Behind, Cause, DueDecision, DueFacts, due, is_late, lag, told
+from airflow_refresh_provider.core.timing.due import Behind, Cause, DueDecision, DueFacts, describe, due, is_late, lag
 from airflow_refresh_provider.errors import Failed, Invalid, RefreshError, Refused
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.runner.facts import pinned_inputs, targets
@@ -40,8 +40,8 @@ class _Look:
 def report_due(ports: Ports, name: str) -> DueReport:
     """Whether a refresh of a definition is due now. Raises Invalid for an unknown name or a missing input."""
     record = registered(ports, name, ports.store.read(name).record)
-    now, published, resting = ports.clock.now(), record.published, _resting(ports, record)
-    behind = _behind(ports, record, tolerant=resting is not None)
+    now, published, blocked = ports.clock.now(), record.published, _blocked(ports, record)
+    behind = _behind(ports, record, tolerant=blocked is not None)
     ready = _ready(ports, record)
     decision = due(
         DueFacts(
@@ -49,13 +49,14 @@ def report_due(ports: Ports, name: str) -> DueReport:
             schedule=record.definition.refresh,
             refreshed_at=published.started_at or published.at if published else None,
             behind=(*behind, *_clock(record)),
-            resting=resting,
+            blocked=blocked,
             ready=ready,
         )
     )
-    reason = told(decision.cause, behind, record.suspended, ready)
-    if decision.cause is Cause.NOTHING_NEW and (feeding := _being_refreshed(ports, record, now)):
-        decision, reason = DueDecision(Cause.FEEDING, now + _LOOK_AGAIN), f"its input {feeding} is being refreshed"
+    reason = describe(decision.cause, behind, record.suspended, ready)
+    if decision.cause is Cause.NOTHING_NEW and (running := _being_refreshed(ports, record, now)):
+        decision = DueDecision(Cause.INPUT_RUNNING, now + _LOOK_AGAIN)
+        reason = f"its input {running} is being refreshed"
     return DueReport(
         name=name,
         due=decision.cause.due,
@@ -187,7 +188,7 @@ def _file_span(published: Published, applied: FilesPin, pin: FilesPin) -> tuple[
     return published.at, max(since, min(fresh)), max(since, *fresh)
 
 
-def _resting(ports: Ports, record: Record) -> Cause | None:
+def _blocked(ports: Ports, record: Record) -> Cause | None:
     if record.suspended:
         return Cause.SUSPENDED
     if record.paused:

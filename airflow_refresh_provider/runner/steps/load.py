@@ -10,7 +10,7 @@ from contextlib import suppress
 from airflow_refresh_provider.core.definition.definition import Definition, Deletes, Layout
 from airflow_refresh_provider.core.plan import chunking, loading
 from airflow_refresh_provider.core.plan.plan import Frozen, Round, Split, StagedTable, Target
-from airflow_refresh_provider.core.plan.policy import TARGET_ERRORS, by_others, check_deletes, check_keys
+from airflow_refresh_provider.core.plan.policy import TARGET_ERRORS, check_deletes, check_keys, with_foreign_writes
 from airflow_refresh_provider.core.run.lifecycle import Event
 from airflow_refresh_provider.core.run.record import Published, Run
 from airflow_refresh_provider.errors import Failed
@@ -103,7 +103,7 @@ def _explained(tenure: Tenure, error: Failed) -> Failed:
     location = run.plan.target.location
     with suppress(LogGap):
         if versions := targets.foreign_versions(tenure.ports, published, location, run.generations):
-            return by_others(error, location, published.version, versions)
+            return with_foreign_writes(error, location, published.version, versions)
     return error
 
 

@@ -15,8 +15,8 @@ from airflow_refresh_provider.core.log import seal
 from airflow_refresh_provider.core.log.commits import Commit, Standing, chunk_reached, standing
 from airflow_refresh_provider.core.log.marker import Marker, slot_app_id
 from airflow_refresh_provider.core.log.note import Note, NoteKind
-from airflow_refresh_provider.core.plan.plan import Chunk, Round, Target, Way
-from airflow_refresh_provider.core.plan.ways import INTEGERS, LOOKING
+from airflow_refresh_provider.core.plan.choice import INTEGERS
+from airflow_refresh_provider.core.plan.plan import Chunk, Round, Target
 from airflow_refresh_provider.core.run.cursor import cursor_of
 from airflow_refresh_provider.core.run.record import Run
 from airflow_refresh_provider.errors import Conflict, Failed, Lost, Retry
@@ -139,19 +139,19 @@ def _apply(held: UnitTenure, session: EngineSession, run: Run, chunk: Chunk) -> 
 
 
 def _span(ports: Ports, run: Run, chunk: Chunk) -> tuple[int, int] | None:
-    """Between which values the first key of the changes lies, where the chunk's way looks for keys in the target."""
+    """Between which values the first key of the changes lies, where the chunk's way joins on keys."""
     changes = _current(run).changes
     first = run.definition.keys[0].lower()
     key = next(c for c in _target(run).columns if c.name.lower() == first)
-    if changes is None or chunk.way not in LOOKING or key.type not in INTEGERS:
+    if changes is None or not chunk.way.joins_on_keys or key.type not in INTEGERS:
         return None
     return ports.staging.span(changes, key.name)
 
 
 def _files(ports: Ports, run: Run, chunk: Chunk) -> tuple[str, ...] | None:
-    """The files of the changes, for the ways that do not name the table in a statement."""
+    """The files of the changes, for the ways that read them directly."""
     changes = _current(run).changes
-    return ports.staging.files(changes) if changes and chunk.way is not Way.MERGE else None
+    return ports.staging.files(changes) if changes and not chunk.way.is_statement else None
 
 
 def _committed(held: UnitTenure, run: Run, stamp: Stamp) -> Commit | None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from airflow_refresh_provider.core.definition.definition import Deletes, Layout
 from airflow_refresh_provider.core.plan import chunking, loading
-from airflow_refresh_provider.core.plan.plan import Frozen, Round, Way
-from airflow_refresh_provider.core.plan.ways import ChunkFacts, choose, key_types
+from airflow_refresh_provider.core.plan.choice import ChunkFacts, choose, key_types
+from airflow_refresh_provider.core.plan.plan import Frozen, Round
+from airflow_refresh_provider.core.plan.ways import Way
 from airflow_refresh_provider.core.run.record import Run
 from airflow_refresh_provider.ports.engine import Comparison
 

@@ -7,7 +7,7 @@ from typing import assert_never
 from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 
 from airflow_refresh_provider.core.definition.columns import HIDDEN, OP, VNODE, Columns
-from airflow_refresh_provider.core.plan.plan import Way
+from airflow_refresh_provider.core.plan.ways import Way
 from airflow_refresh_provider.ports.engine import ApplyTask
 from airflow_refresh_provider.spark.acts import content, sql, stamped_writes
 

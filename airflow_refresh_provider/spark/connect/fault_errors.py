@@ -21,7 +21,7 @@ class FaultKind(StrEnum):
     SESSION_GONE = "session_gone"
     CANCELLED = "cancelled"
     OUT_OF_DISK = "out_of_disk"
-    SPEECHLESS = "speechless"
+    NO_MESSAGE = "no_message"
     OTHER = "other"
 
 
@@ -52,9 +52,9 @@ def of(kind: FaultKind, reason: str, left: str) -> RefreshError:
                 left=left,
                 next="Free disk space, then run again; the refresh goes on from its last commit.",
             )
-        case FaultKind.SPEECHLESS:
+        case FaultKind.NO_MESSAGE:
             return Retry(
-                "spark_speechless",
+                "spark_no_message",
                 "Spark ended a call without saying why",
                 left=left,
                 next=f"{_GO_ON} If that stays so, start Spark anew (the embedded one: `airflow-refresh spark stop`).",

@@ -192,7 +192,7 @@ def _kind(error: Exception, error_class: str, sql_state: str, everything: str) -
         return FaultKind.MISSING
     if not error_class and _status(error) == grpc.StatusCode.UNKNOWN:
         # Of what Java takes for fatal, Spark Connect tells nothing.
-        return FaultKind.SPEECHLESS
+        return FaultKind.NO_MESSAGE
     if isinstance(error, ParseException):
         return FaultKind.PARSE
     if sql_state.startswith(_BAD_VALUE_STATES):

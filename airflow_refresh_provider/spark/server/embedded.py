@@ -209,12 +209,12 @@ def _free_port() -> int:
 def _held(home: Home, server: ServerProcess | None) -> Refused:
     if server is None:
         return Refused(
-            "spark_held",
+            "spark_locked",
             f"another process works at {home.root}: a Spark application, or an embedded server that left no record",
             next=f"Wait for it or end it, then run again. While it exists no other server may write. See {home.log}.",
         )
     return Refused(
-        "spark_held",
+        "spark_locked",
         f"the embedded Spark server of {home.root} exists (process {server.pid}) but does not answer",
         next="Continue or end that process (`airflow-refresh spark stop`), then run again. "
         f"While it exists no other server may write. Its log is {home.log}.",
@@ -223,7 +223,7 @@ def _held(home: Home, server: ServerProcess | None) -> Refused:
 
 def _of_another_user(server: ServerProcess) -> Refused:
     return Refused(
-        "spark_held",
+        "spark_locked",
         f"the embedded Spark server (process {server.pid}) belongs to another user",
         left="It goes on running.",
         next="Let its owner stop it.",

@@ -81,7 +81,7 @@ def _ended(process: psutil.Process, urge: Callable[[], None]) -> bool:
 
 def _lasting(server: ServerProcess) -> Refused:
     return Refused(
-        "spark_held",
+        "spark_locked",
         f"the embedded Spark server (process {server.pid}) was killed and does not end",
         left="It still exists, and while it does no other server may write.",
         next="The system holds it, as where a disk does not answer. Mend that or restart the host, then try again.",

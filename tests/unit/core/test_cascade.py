@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.run.results import CascadeState, CascadeStep
-from airflow_refresh_provider.core.timing.cascade import bases, held_up, ordered, summed_up, with_feeders
+from airflow_refresh_provider.core.timing.cascade import bases, failed_upstream, ordered, summary_of, with_upstream
 from airflow_refresh_provider.errors import Invalid
 
 
@@ -64,15 +64,15 @@ def test_with_those_that_feed_them_come_all_that_are_needed_and_no_other() -> No
         made("low", "base"),
         made("x", "base"),
     ]
-    assert [d.name for d in with_feeders(["left"], given)] == ["left", "low"]
-    assert [d.name for d in with_feeders(["top", "x"], given)] == ["top", "left", "right", "low", "x"]
+    assert [d.name for d in with_upstream(["left"], given)] == ["left", "low"]
+    assert [d.name for d in with_upstream(["top", "x"], given)] == ["top", "left", "right", "low", "x"]
     circle = [made("a", "b"), made("b", "a")]
-    assert [d.name for d in with_feeders(["a"], circle)] == ["a", "b"]
+    assert [d.name for d in with_upstream(["a"], circle)] == ["a", "b"]
 
 
 def test_the_worst_of_the_states_is_that_of_all() -> None:
     def of(*states: str) -> str:
-        return summed_up(CascadeStep(name=s, state=CascadeState(s)) for s in states).state.value
+        return summary_of(CascadeStep(name=s, state=CascadeState(s)) for s in states).state.value
 
     assert of("nothing_to_do", "succeeded") == "succeeded"
     assert of("nothing_to_do", "nothing_to_do") == "nothing_to_do"
@@ -84,5 +84,5 @@ def test_one_is_held_up_by_those_that_feed_it_and_were_not_refreshed() -> None:
     links = {link.definition.name: link for link in ordered([made("top", "left", "right"), made("left", "b")])}
     states = {"left": "skipped", "other": "failed"}
     before = [CascadeStep(name=name, state=CascadeState(state)) for name, state in states.items()]
-    assert held_up(links["top"], before) == ("left",)
-    assert held_up(links["left"], before) == ()
+    assert failed_upstream(links["top"], before) == ("left",)
+    assert failed_upstream(links["left"], before) == ()

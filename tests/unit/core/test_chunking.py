@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airflow_refresh_provider.core.plan.chunking import Limits, Piece, auto_vnodes, cut, direct, number, split_files
-from airflow_refresh_provider.core.plan.plan import MAX_SLOTS, ChangeCounts, Split, Unit, Way
+from airflow_refresh_provider.core.plan.plan import MAX_SLOTS, ChangeCounts, Split, Unit
+from airflow_refresh_provider.core.plan.ways import Way
 
 ROWS = st.integers(0, 40)
 CHANGES = st.dictionaries(

@@ -63,7 +63,7 @@ def test_other_schedules(schedule: dict[str, object], cause: Cause, next_at: dat
 
 @pytest.mark.parametrize("cause", [Cause.SUSPENDED, Cause.PAUSED, Cause.RUNNING])
 def test_what_rests_is_never_due(cause: Cause) -> None:
-    assert due(replace(FACTS, resting=cause, ready=Cause.INTERRUPTED)).cause is cause
+    assert due(replace(FACTS, blocked=cause, ready=Cause.INTERRUPTED)).cause is cause
 
 
 @pytest.mark.parametrize("cause", [Cause.REDEFINED, Cause.INTERRUPTED])

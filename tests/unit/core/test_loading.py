@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from airflow_refresh_provider.core.definition.definition import Chunking, Visibility
+from airflow_refresh_provider.core.plan.choice import LITERAL_KEYS
 from airflow_refresh_provider.core.plan.chunking import Limits
 from airflow_refresh_provider.core.plan.loading import (
     STAGE_ROWS_BEYOND,
@@ -11,7 +12,6 @@ from airflow_refresh_provider.core.plan.loading import (
     rewritten_from,
     row_splits,
 )
-from airflow_refresh_provider.core.plan.ways import LITERAL_KEYS
 
 _CHUNKING = Chunking(one_commit_up_to=100, chunk_rows=10)
 _LIMITS = Limits(one_commit=100, chunk_rows=10)

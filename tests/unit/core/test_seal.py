@@ -8,7 +8,8 @@ from airflow_refresh_provider.core.log.commits import Commit
 from airflow_refresh_provider.core.log.marker import Marker, seal_app_id, slot_app_id
 from airflow_refresh_provider.core.log.note import Note, NoteKind, Sealing
 from airflow_refresh_provider.core.log.seal import find_seal, sealing, seals
-from airflow_refresh_provider.core.plan.plan import ChangeCounts, Chunk, Round, StagedTable, Unit, Way
+from airflow_refresh_provider.core.plan.plan import ChangeCounts, Chunk, Round, StagedTable, Unit
+from airflow_refresh_provider.core.plan.ways import Way
 
 SLOT = slot_app_id("t", 0)
 CHANGES = StagedTable(location="/staging", version=1)

@@ -324,7 +324,7 @@ def test_a_target_that_is_being_refreshed_is_waited_for() -> None:
     made.lake.append(INPUT, [row(2)])
     one_task.start(made.ports, NAME, Request(origin="dag/one"))
     due = made.refreshes.due("child")
-    assert (due.due, due.cause, due.reason) == (False, "feeding", "its input x is being refreshed")
+    assert (due.due, due.cause, due.reason) == (False, "input_running", "its input x is being refreshed")
     assert due.next_at and due.next_at > made.ports.clock.now()
     one_task.interrupt(made.ports, NAME, Request(origin="dag/one"))
     assert made.refreshes.due("child").cause == "nothing_new"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from airflow_refresh_provider.core.definition.inputs import Format
-from airflow_refresh_provider.core.plan.ways import LITERAL_KEYS
+from airflow_refresh_provider.core.plan.choice import LITERAL_KEYS
 from airflow_refresh_provider.core.run.results import Outcome, UnitOfWork
 from airflow_refresh_provider.errors import Failed
 from airflow_refresh_provider.runner.refreshes import Refreshes

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from airflow_refresh_provider.core.log.note import read_note
-from airflow_refresh_provider.core.plan.ways import LITERAL_KEYS
+from airflow_refresh_provider.core.plan.choice import LITERAL_KEYS
 from airflow_refresh_provider.core.run.owner import STALE_AFTER
 from airflow_refresh_provider.core.run.request import IfRunning, Request
 from airflow_refresh_provider.core.run.results import Outcome, Rows, RunResult

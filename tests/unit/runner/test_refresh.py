@@ -7,7 +7,7 @@ import pytest
 
 from airflow_refresh_provider.core.definition.columns import Column
 from airflow_refresh_provider.core.log.note import read_note
-from airflow_refresh_provider.core.plan.plan import Way
+from airflow_refresh_provider.core.plan.ways import Way
 from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.core.run.results import Outcome, Rows
 from airflow_refresh_provider.errors import Failed, Invalid, Paused, Refused

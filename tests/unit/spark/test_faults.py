@@ -29,7 +29,7 @@ def _grpc(message: str, status: grpc.StatusCode, trace: str | None = None) -> Sp
         (_grpc("slow", grpc.StatusCode.DEADLINE_EXCEEDED), FaultKind.UNREACHABLE),
         (_grpc("stopped", grpc.StatusCode.CANCELLED), FaultKind.CANCELLED),
         (_grpc("odd", grpc.StatusCode.INTERNAL), FaultKind.OTHER),
-        (_grpc("", grpc.StatusCode.UNKNOWN), FaultKind.SPEECHLESS),
+        (_grpc("", grpc.StatusCode.UNKNOWN), FaultKind.NO_MESSAGE),
         (Py4JNetworkError("gone"), FaultKind.UNREACHABLE),
         (Py4JError("gone"), FaultKind.UNREACHABLE),
         (PySparkAssertionError("Received incorrect server side session identifier"), FaultKind.SESSION_GONE),

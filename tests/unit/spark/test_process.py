@@ -66,5 +66,5 @@ def test_a_server_that_even_a_kill_does_not_end_is_told_as_held() -> None:
     with pytest.raises(Refused, match="process 7") as caught:
         _server(Stubborn(3)).end()
     error = caught.value
-    assert error.code == "spark_held"
+    assert error.code == "spark_locked"
     assert "still exists" in error.left and error.next

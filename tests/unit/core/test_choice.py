@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from airflow_refresh_provider.core.definition.columns import Column
-from airflow_refresh_provider.core.plan.plan import ChangeCounts, Way
-from airflow_refresh_provider.core.plan.ways import (
+from airflow_refresh_provider.core.plan.choice import (
     FEW_KEYS,
     LITERAL_KEYS,
     UPSERT_ROWS,
@@ -15,6 +14,8 @@ from airflow_refresh_provider.core.plan.ways import (
     fits_literals,
     key_types,
 )
+from airflow_refresh_provider.core.plan.plan import ChangeCounts
+from airflow_refresh_provider.core.plan.ways import Way
 
 FEW = ChangeCounts(inserted=5, updated=5, deleted=5)
 
