@@ -1,9 +1,8 @@
-"""Assets: what Airflow calls the targets that are kept fresh, and the inputs they are made of.
+"""Assets of targets and inputs.
 
-A target's asset has the name of its definition and lies at the target. An input may be somebody's target, or be read
-by several DAGs, of which only some watch it. Of two assets with one URI Airflow shuts one out, and an asset is watched
-only as long as every DAG that names it does so. Hence what is read of a place and the changes made to it are assets of
-their own.
+A target's asset has the name of its definition and the URI of the target. An input may be a target too, or be read
+by several DAGs, of which only some watch it. Airflow keeps only one of two assets with the same URI, and watches an
+asset only as long as every DAG that refers to it has the watcher. So reading an input and watching it are two assets.
 """
 
 from __future__ import annotations
@@ -16,17 +15,17 @@ from airflow_refresh_provider.triggers.input_trigger import InputTrigger
 
 
 def asset_of(name: str, place: str) -> Asset:
-    """The asset that stands for a definition's target: named as the definition, found at the target."""
+    """The asset of a definition's target: its name is the definition's, its URI the target's."""
     return Asset(name=name, uri=_uri(place))
 
 
 def input_asset(read: Input) -> Asset:
-    """The asset that stands for what is read of an input."""
+    """The asset of an input that is read."""
     return Asset(name=read.path, uri=f"{_uri(read.path)}?asset=input")
 
 
 def changes_asset(read: Input) -> Asset:
-    """The asset that stands for the changes of an input: watched, it has an event whenever rows may have changed."""
+    """The watched asset of an input: it has an event whenever rows may have changed."""
     watcher = AssetWatcher(name="changes", trigger=_trigger(read))
     return Asset(name=f"changes of {read.path}", uri=f"{_uri(read.path)}?asset=changes", watchers=[watcher])
 

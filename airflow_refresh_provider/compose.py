@@ -1,4 +1,4 @@
-"""The composition: which store, engine and clock a set of places stands for. Nothing heavy is imported before use."""
+"""The composition: the store, engine and clock for a set of places. Heavy modules are imported on use."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def refreshes(
     origin_status: Callable[[str], OriginStatus] | None = None,
     engine: Engine | None = None,
 ) -> Refreshes:
-    """The refreshes of one control root. `label` is what others see of this owner; `origin_status` knows about origins.
+    """The refreshes of one control root. `label` names this owner to others; `origin_status` answers for origins.
 
-    `engine` does the work instead of the Spark that the places name.
+    `engine` is used instead of the Spark that the places name.
     """
     from airflow_refresh_provider.delta.control.store import DeltaControlStore
     from airflow_refresh_provider.delta.tables.input_probe import DeltaInputProbe
@@ -57,26 +57,26 @@ def refreshes(
 
 
 def input_state(read: Input) -> Callable[[], str]:
-    """A look at one input: a text that is another one after rows of it may have changed. Raises errors.*"""
+    """A function that returns a text, which changes whenever rows of the input may have changed. Raises errors.*"""
     from airflow_refresh_provider.delta.tables.input_state import Watched
 
     return Watched(read.expanded(os.environ)).state
 
 
 def answers(places: Places) -> Answers:
-    """What applications that worked on these places have to say to those who started them."""
+    """The results that submitted applications leave in the control root."""
     from airflow_refresh_provider.delta.control.answers import Answers
 
     return Answers(places.control)
 
 
 def look(places: Places) -> str:
-    """What is found at some places, in one line. Raises errors.* when they cannot be used; starts nothing."""
+    """Control root and Spark in one line. Raises errors.* when they cannot be used; starts nothing."""
     found = refreshes(places)
     definitions = len(found.statuses())
     control = f"{definitions} definitions in {places.control}"
     if not found.ports.store.exists:
-        control = f"no control root is at {places.control} yet: the first definition that is registered makes it"
+        control = f"there is no control root at {places.control} yet: registering the first definition creates it"
     if places.spark == EMBEDDED:
         running = embedded_server(places).status().running
         spark = "the embedded Spark server runs" if running else "the embedded Spark server starts when it is needed"
@@ -105,9 +105,7 @@ def _engine(places: Places) -> Engine:
 
 
 class LazyEngine:
-    """The engine of a set of places, which `make` makes when the first session is opened: it looks for Spark, or
-    starts it.
-    """
+    """The engine of a set of places, made by `make` when the first session is opened; that may start Spark."""
 
     def __init__(self, places: Places, watch: Watch | None = None, make: Callable[[Places], Engine] = _engine) -> None:
         self._places = places
@@ -116,11 +114,11 @@ class LazyEngine:
         self._engine: Engine | None = None
 
     def open(self, session_id: str) -> EngineSession:
-        """Open a session, starting the embedded server when that is the place."""
+        """Open a session, starting the embedded server if it is used and does not run."""
         return self._found().open(session_id)
 
     def release(self, session_id: str) -> None:
-        """End somebody's session. A server that does not run has none."""
+        """Release a session. A server that does not run has none."""
         embedded = self._engine is None and self._places.spark == EMBEDDED
         if not embedded or embedded_server(self._places).status().running:
             self._found().release(session_id)

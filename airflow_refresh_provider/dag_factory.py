@@ -1,7 +1,7 @@
-"""The DAG of a definition: start, load, one merge task for each unit, finish, and a teardown that lets go.
+"""The DAG of a definition: start, load, one merge task for each unit, finish, and a teardown that releases the run.
 
-`finish` looks at `load` too: with an empty list of units the merge is one skipped task, and the run still has to end.
-The teardown never publishes; it leaves what was not finished to whoever comes next.
+`finish` depends on `load` too: with an empty list of units the merge is one skipped task, and the run still has to end.
+The teardown never publishes; an unfinished run is left for the next caller to resume.
 """
 
 from __future__ import annotations
@@ -67,10 +67,10 @@ def refresh_dag(
 ) -> DAG:
     """A DAG that keeps one definition's target fresh. `options` are those of DAG, and outrank what is set here.
 
-    One run at a time, without catching up: whichever run comes first brings everything up to date. `schedule` is for
-    definitions that do not say themselves when they are refreshed; what one says in `refresh` outranks it. `upstream`:
-    input -> its asset, for inputs that other DAGs keep fresh. `task_args`: task -> arguments of its operator, such as
-    `{"merge": {"pool": "spark"}}`. Of a broken file it makes a DAG that nothing begins, and that says what is wrong.
+    One run at a time, without catch-up: any run brings everything up to date. `schedule` is for definitions without a
+    `refresh` of their own, which outranks it. `upstream`: input -> its asset, for inputs that other DAGs keep fresh.
+    `task_args`: task -> arguments of its operator, such as `{"merge": {"pool": "spark"}}`. For a broken file it makes a
+    DAG without a schedule that shows the errors.
     Raises Invalid for a name in `upstream` that is no input, or in `task_args` that is no task.
     """
     definition = outside(definition)
@@ -82,7 +82,9 @@ def refresh_dag(
         "tags": ["refresh", *(tag[:_LONGEST_TAG] for tag in definition.tags)],
         "description": definition.description or f"Keeps {definition.target} fresh",
         "doc_md": _doc(definition),
-        "max_active_runs": 2 if definition.refresh.at_most_every else 1,  # one may wait for hours, and one by hand
+        "max_active_runs": 2
+        if definition.refresh.at_most_every
+        else 1,  # one deferred for hours, one manual
     }
     when = schedule if definition.refresh.by_hand else _schedule(definition, inputs)
     owned = {"owner": definition.owner or "airflow"} | dict(default_args or {})
@@ -118,11 +120,11 @@ def cascade_dag(
 ) -> DAG:
     """A DAG of definitions that feed each other, parents first. `options` are those of DAG, `task_args` of all groups.
 
-    What none of them makes is read at one version by all, fixed by the first task. One that fails stops those it feeds;
-    the others go on. Variables in places of inputs are those of the machine that parses the DAG, too. Raises Invalid
-    for a broken one: nobody knows whom it feeds.
+    An input that is not a target of one of them is read at one version by all, pinned by the first task. A failure
+    stops the definitions downstream; the others continue. Environment variables in paths of inputs are read where the
+    DAG is parsed, too. Raises Invalid for a broken one: its place in the order is unknown.
     """
-    given = {definition.name: definition for definition in map(_sound, definitions)}
+    given = {definition.name: definition for definition in map(_valid, definitions)}
     links = ordered(located(given.values(), os.environ))
     with _dag(dag_id, schedule, default_args, {"tags": ["refresh"], "doc_md": _cascade_doc(links)} | options) as dag:
         reads = {place: read.model_dump(mode="json") for place, read in bases(links).items()}
@@ -145,10 +147,10 @@ def refresh_tasks(
     pins: Any = None,
     task_args: TaskArgs | None = None,
 ) -> tuple[BaseOperator, BaseOperator]:
-    """The tasks of a phased refresh, in the DAG or group that is open. Returns the first and the last that counts.
+    """The tasks of a phased refresh, in the current DAG or task group. Returns the first one and the one that publishes.
 
-    The first one begins whether those before it have done something or skipped. In the place of a broken definition
-    there is one task that fails with what is wrong. Raises Invalid for a name in `task_args` that is no task.
+    The first one runs whether its upstream tasks succeeded or skipped. For a broken definition there is one task, which
+    fails with the errors. Raises Invalid for a name in `task_args` that is no task.
     """
     _check_tasks(task_args or {})
     definition = outside(definition)
@@ -160,7 +162,7 @@ def refresh_tasks(
     def args(task_id: str, **own: Any) -> dict[str, Any]:
         return {"task_id": task_id, **common, **own, **(task_args or {}).get(task_id, {})}
 
-    # It fails beside the task that has failed, who has told whoever is to hear of it.
+    # It fails in addition to the task that failed, whose callbacks have run.
     release = RefreshReleaseOperator(**args("release", on_failure_callback=None, email_on_failure=False))
     start = RefreshStartOperator(**args("start", inlets=list(inlets), pins=pins, trigger_rule=TriggerRule.NONE_FAILED))
     load = RefreshLoadOperator(**args("load"))
@@ -179,7 +181,7 @@ def _dag(dag_id: str, schedule: Any, default_args: Mapping[str, Any] | None, opt
         "start_date": _BEGINNING,
         "catchup": False,
         "max_active_runs": 1,
-        "rerun_with_latest_version": True,  # one that is cleared must not put back what the definition said then
+        "rerun_with_latest_version": True,  # a cleared DAG run must not register an old definition
         **options,
     }
     given["params"] = trigger_form() | dict(options.get("params") or {})
@@ -189,23 +191,23 @@ def _dag(dag_id: str, schedule: Any, default_args: Mapping[str, Any] | None, opt
 def _broken_dag(
     broken: Broken, dag_id: str | None, default_args: Mapping[str, Any] | None, options: Mapping[str, Any]
 ) -> DAG:
-    """A DAG that shows what is wrong with a file wherever people look: in the list, on its page, in its one task."""
+    """A DAG that shows the errors of a file: in the list of DAGs, on its page, in its one task."""
     error = broken.error
-    told = {
+    shown = {
         "tags": [*(options.get("tags") or ["refresh"]), "broken"],
         "description": f"{error.message.splitlines()[0]}. {error.next}",
         "doc_md": f"### {broken.file} is broken\n\n```\n{error.message}\n```\n\n{error.left} {error.next}\n",
     }
-    with _dag(dag_id or broken.name, None, default_args, {**options, **told}) as dag:
+    with _dag(dag_id or broken.name, None, default_args, {**options, **shown}) as dag:
         refresh_tasks(broken, RefreshHook.default_conn_name)
     return dag
 
 
-def _sound(definition: Definition | Broken) -> Definition:
-    sound = outside(definition)
-    if isinstance(sound, Broken):
-        raise sound.error
-    return sound
+def _valid(definition: Definition | Broken) -> Definition:
+    valid = outside(definition)
+    if isinstance(valid, Broken):
+        raise valid.error
+    return valid
 
 
 def _group_id(name: str) -> str:
@@ -233,7 +235,7 @@ def _check_upstream(definition: Definition, upstream: Mapping[str, Asset]) -> No
 
 
 def _asset(definition: Definition, name: str) -> Asset | None:
-    """The asset of an input; none where only the machine that refreshes knows its place."""
+    """The asset of an input; none where its path has an environment variable, known only where the refresh runs."""
     read, refresh = definition.inputs[name], definition.refresh
     watched = refresh.on_change and read.trigger and not read.ignore_changes
     if watched:
@@ -242,15 +244,15 @@ def _asset(definition: Definition, name: str) -> Asset | None:
 
 
 def _schedule(definition: Definition, inputs: Mapping[str, Asset | None]) -> Any:
-    """When the definition wants to be refreshed, in Airflow's terms; on change, and once an hour for certain."""
+    """The schedule of the definition as an Airflow timetable; with `on_change` by asset events and once an hour."""
     refresh = definition.refresh
     if not refresh.on_change:
         return refresh.cron or refresh.interval
-    begin = [name for name, read in definition.inputs.items() if read.trigger and not read.ignore_changes]
-    # An event that comes while the DAG is switched off, or whose run fails, does not come again.
+    watched = [name for name, read in definition.inputs.items() if read.trigger and not read.ignore_changes]
+    # An event is lost while the DAG is paused, or when the DAG run that it started fails.
     minute = crc32(definition.name.encode()) % 60
     hourly = CronTriggerTimetable(f"{minute} * * * *", timezone="UTC", run_immediately=True)
-    commits = AssetAny(*(asset for name in begin if (asset := inputs[name])))
+    commits = AssetAny(*(asset for name in watched if (asset := inputs[name])))
     return AssetOrTimeSchedule(timetable=hourly, assets=commits)
 
 
@@ -260,13 +262,13 @@ def _doc(definition: Definition) -> str:
     return (
         f"### {definition.name}\n\n{definition.description or ''}\n\n"
         f"Keeps `{definition.target}` equal to\n\n```sql\n{definition.query_text.strip()}\n```\n\n"
-        f"| input | place |\n|---|---|\n{inputs}\n\n"
+        f"| input | path |\n|---|---|\n{inputs}\n\n"
         f"Keys: {', '.join(f'`{key}`' for key in definition.keys)}. Layout: {definition.layout.value}.\n"
     )
 
 
 def _cascade_doc(links: Sequence[Link]) -> str:
-    """The page of a cascade's DAG: who is made of what."""
+    """The docs of a cascade's DAG: which definition reads what."""
     rows = (
         f"| `{k.definition.name}` | {', '.join(f'`{i.path}`' for i in k.definition.inputs.values())} |" for k in links
     )

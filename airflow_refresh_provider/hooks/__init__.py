@@ -1,1 +1,1 @@
-"""Doors from Airflow's connections to refreshes."""
+"""Airflow connections and configuration."""

@@ -1,4 +1,4 @@
-"""What `airflow.cfg` says in the section `refresh`; the provider's metadata lists the options and their defaults."""
+"""The section `refresh` of `airflow.cfg`; the provider metadata lists the options and their defaults."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ _SECTION = "refresh"
 
 
 def retrying() -> dict[str, Any]:
-    """How often a task of a refresh is tried again, and how long it waits before: arguments of an operator."""
+    """`retries` and `retry_delay` of refresh tasks: arguments of an operator."""
     seconds = conf.getfloat(_SECTION, "retry_delay", fallback=float(_default("retry_delay")))
     retries = conf.getint(_SECTION, "retries", fallback=int(_default("retries")))
     return {"retries": retries, "retry_delay": timedelta(seconds=seconds)}
 
 
 def poll_interval() -> float:
-    """Seconds between two looks at the control tables while something is waited for."""
+    """Seconds between two polls of the control tables while a task is deferred."""
     return conf.getfloat(_SECTION, "poll_interval", fallback=float(_default("poll_interval")))
 
 
 def watch_interval() -> float:
-    """Seconds between two looks at an input that is watched."""
+    """Seconds between two checks of a watched input."""
     return conf.getfloat(_SECTION, "watch_interval", fallback=float(_default("watch_interval")))
 
 

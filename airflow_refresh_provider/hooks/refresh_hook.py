@@ -1,4 +1,4 @@
-"""The connection type `airflow_refresh`: where the control tables are, and which Spark does the work."""
+"""The connection type `airflow_refresh`: where the control tables are, and which Spark is used."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _VARIABLES = {"control": CONTROL_VARIABLE, "spark": SPARK_VARIABLE}
 
 
 class RefreshHook(BaseHook):
-    """Refreshes of the control root that a connection names. What the environment says outranks the connection."""
+    """Refreshes of the control root that a connection names. Environment variables outrank the connection."""
 
     conn_name_attr = "refresh_conn_id"
     default_conn_name = "refresh_default"
@@ -90,14 +90,14 @@ class RefreshHook(BaseHook):
             return False, f"{error.message}. {error.next}"
 
     def fields(self) -> dict[str, str]:
-        """`control` and `spark` as far as the connection says them; nothing when there is no such connection."""
+        """`control` and `spark` of the connection, as far as given; empty when there is no such connection."""
         try:
             return self.fields_of(self.get_connection(self.refresh_conn_id))
         except AirflowNotFoundException:
             return {}
 
     def fields_of(self, connection: _Connection) -> dict[str, str]:
-        """What a connection says. Raises Invalid when it is not what the form makes."""
+        """The fields of a connection. Raises Invalid when they are not as the form makes them."""
         try:
             extras = connection.extra_dejson
         except ValueError:
@@ -113,7 +113,7 @@ class RefreshHook(BaseHook):
             and "://" not in given["control"]
             and not given["control"].lower().startswith(("/", "file:"))
         ):
-            # Every worker would begin it in a folder of its own.
+            # Every worker would resolve it against another folder.
             raise self._broken(f"the control root {given['control']!r} is neither an absolute path nor a URI")
         return given
 

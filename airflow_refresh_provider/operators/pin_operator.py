@@ -1,4 +1,4 @@
-"""The operator that fixes, for everybody in a cascade, which state of its bases a DAG run reads."""
+"""The operator that pins the inputs of a whole cascade for one DAG run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class RefreshPinOperator(BaseOperator):
-    """Returns what inputs are now, by place: the `pins` of the tasks that start refreshes. `reads`: name -> input."""
+    """Returns the pins of inputs by location: the `pins` of the `start` tasks. `reads`: name -> input."""
 
     ui_color = "#e4f0e8"
 
@@ -32,7 +32,7 @@ class RefreshPinOperator(BaseOperator):
         self.refresh_conn_id = refresh_conn_id
 
     def execute(self, context: Context) -> dict[str, Any]:
-        """Look at each of them once. A task that is tried again returns what is there then."""
+        """Pin each of them once. A retry pins them again."""
         from airflow_refresh_provider.runner.admin.cascades import pinned
 
         reads = [(name, Input.model_validate(read)) for name, read in self.reads.items()]

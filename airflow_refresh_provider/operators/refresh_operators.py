@@ -1,7 +1,7 @@
-"""Operators of a phased refresh, and the one that does all phases in a single task.
+"""Operators of a phased refresh, and the one that does a whole refresh in a single task.
 
-Thin on purpose: each binds the context of an Airflow task to one act of `runner.phases`. All tasks of a DAG run name
-the same origin, so that whichever comes again, on whatever machine, finds its own run and goes on with it.
+Thin on purpose: each binds the context of an Airflow task to one function of `runner.steps.one_task`. All tasks of a
+DAG run have the same origin, so that a task that is tried again, on any machine, finds its run and resumes it.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ from airflow_refresh_provider.task_context import binding
 from airflow_refresh_provider.task_context.bundles import outside
 from airflow_refresh_provider.task_context.links import RunLink, TargetLink
 from airflow_refresh_provider.task_context.trigger_form import check_form
-from airflow_refresh_provider.triggers.refresh_trigger import Wish, waiting
+from airflow_refresh_provider.triggers.refresh_trigger import Condition, trigger_for
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from airflow_refresh_provider.ports.bundle import Ports
 
-_STOPPED = "the task was asked to stop"
+_STOPPED = "the task was stopped"
 
 
 class _RefreshTask(BaseOperator):
-    """What all operators know: the definition, by itself or by the name it was registered under, and the connection.
+    """Common to all operators: the definition, or the name it is registered under, and the connection.
 
-    With a broken definition a task fails with what is wrong, before it looks at anything else.
+    With a broken definition a task fails with the definition's errors before it does anything else.
     """
 
     ui_color = "#e4f0e8"
     template_fields: Sequence[str] = ()
     operator_extra_links = (RunLink(), TargetLink())
     publishes = False
-    """Whether what the task returns is the result of a whole refresh."""
+    """Whether the task returns the result of a whole refresh."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class _RefreshTask(BaseOperator):
         self._broken = definition if isinstance(definition, Broken) else None
         self.definition = binding.stored(definition.name if isinstance(definition, Broken) else definition)
         self.refresh_conn_id = refresh_conn_id
-        self._at_work = False
+        self._running = False
 
     @property
     def definition_name(self) -> str:
@@ -67,53 +67,55 @@ class _RefreshTask(BaseOperator):
         return self.definition if isinstance(self.definition, str) else str(self.definition["name"])
 
     def execute(self, context: Context, event: dict[str, Any] | None = None) -> Any:
-        """Do this task's part. Errors that trying again cannot mend fail the task at once.
+        """Do this task's part. Errors that a retry cannot fix fail the task at once.
 
-        While the definition is paused the task waits in the triggerer, and begins again when the event comes: what it
-        did before is found where it was left.
+        While the definition is paused the task is deferred. It executes again after the trigger event and resumes
+        what it did before.
         """
         with binding.as_airflow_errors():
             if self._broken:
                 raise self._broken.error
             try:
-                self._at_work = True
+                self._running = True
                 return self.perform(
                     context, binding.ports(context, self.refresh_conn_id, self.definition_name, self.log)
                 )
             except Paused as paused:
-                self.log.info("%s; this task goes on when the pause ends", paused.message)
+                self.log.info("%s; deferred until it is resumed", paused.message)
                 places = RefreshHook(self.refresh_conn_id).places()
-                trigger = waiting(self.definition_name, places, Wish(unpaused=True), configuration.poll_interval())
+                trigger = trigger_for(
+                    self.definition_name, places, Condition(unpaused=True), configuration.poll_interval()
+                )
                 raise TaskDeferred(trigger=trigger, method_name="execute") from None
-            except binding.NotYet as wait:
+            except binding.DeferUntil as until:
                 from airflow.providers.standard.triggers.temporal import DateTimeTrigger
 
-                self.log.info("%s; this task goes on at %s", wait, wait.moment)
-                raise TaskDeferred(trigger=DateTimeTrigger(moment=wait.moment), method_name="execute") from None
+                self.log.info("%s; deferred until %s", until, until.moment)
+                raise TaskDeferred(trigger=DateTimeTrigger(moment=until.moment), method_name="execute") from None
             finally:
-                self._at_work = False
+                self._running = False
 
     @abstractmethod
     def perform(self, context: Context, ports: Ports) -> Any:
-        """The one act of this operator."""
+        """What this operator does."""
 
     def on_kill(self) -> None:
-        """Stop where the work stands: the statement in Spark is ended, the run stays resumable, the task fails."""
-        if self._at_work:
-            self._at_work = False
+        """Interrupt the statement in Spark and fail the task; the run stays resumable."""
+        if self._running:
+            self._running = False
             raise Interrupted(
                 "interrupted",
                 _STOPPED,
                 left="Everything committed stays, and the run can be resumed.",
-                next="Clear the task, or let the next DAG run go on.",
+                next="Clear the task, or let the next DAG run resume it.",
             )
 
 
 class RefreshStartOperator(_RefreshTask):
-    """Checks, pins the inputs and begins a run, or goes on with an unfinished one. Skips what is left if nothing moved.
+    """Checks, pins the inputs and starts a run, or resumes an unfinished one. Skips if no input has changed.
 
-    Returns the run's id, and why an unfinished one was gone on with. `pins` is what a RefreshPinOperator returned:
-    inputs at these places are read as they were then.
+    Returns the run's id, and why an unfinished run was resumed. `pins` is what a RefreshPinOperator returned: inputs at
+    these locations are read at these versions.
     """
 
     template_fields: Sequence[str] = ("pins",)
@@ -123,27 +125,27 @@ class RefreshStartOperator(_RefreshTask):
         self.pins = pins
 
     def perform(self, context: Context, ports: Ports) -> dict[str, Any]:
-        """Register the definition if it was given, then begin."""
+        """Register the definition if it was given, then start."""
         from airflow_refresh_provider.runner.steps import one_task
 
         check_form(context)
         binding.register(ports, self.definition)
         if binding.compare_only(context):
             binding.show_differences(ports, self.definition_name, self.log)
-            raise AirflowSkipException("compared only: nothing was written")
+            raise AirflowSkipException("compared only; nothing was written")
         binding.check_due(context, ports, self.definition_name, cascaded=self.pins is not None)
-        begun = one_task.start(ports, self.definition_name, binding.request(context, self.pins))
-        if isinstance(begun, RunResult):
-            raise binding.skip(begun)
-        self.log.info("run %s%s", begun.run_id, f", gone on with: {begun.reason}" if begun.reason else " begins")
-        return begun.model_dump(mode="json")
+        started = one_task.start(ports, self.definition_name, binding.request(context, self.pins))
+        if isinstance(started, RunResult):
+            raise binding.skip(started)
+        self.log.info("run %s%s", started.run_id, f" is resumed: {started.reason}" if started.reason else " starts")
+        return started.model_dump(mode="json")
 
 
 class RefreshLoadOperator(_RefreshTask):
-    """Makes the target ready, fills and freezes staging. Returns the units to merge, for the next task to map over."""
+    """Prepares the target, fills and freezes staging. Returns the units to merge, for the next task to map over."""
 
     def perform(self, context: Context, ports: Ports) -> list[dict[str, int]]:
-        """Load; units whose chunks are already in are returned too, and cost their task one look."""
+        """Load. Units whose chunks are already in the target are returned too; their tasks end at once."""
         from airflow_refresh_provider.runner.steps import one_task
 
         units = one_task.fill(ports, self.definition_name, binding.request(context))
@@ -163,12 +165,14 @@ class VnodeMergeOperator(_RefreshTask):
 
         skipped = one_task.merge_unit(ports, self.definition_name, binding.request(context), self.unit["unit"])
         chunks = counted(self.unit["chunks"], "chunk")
-        self.log.info("unit %s is in: %s, %s of them before", self.unit["unit"], chunks, skipped)
+        self.log.info(
+            "unit %s is in the target: %s, %s of them before", self.unit["unit"], chunks, skipped
+        )
         return {"unit": self.unit["unit"], "chunks": self.unit["chunks"], "skipped": skipped}
 
 
 class CleanupOperator(_RefreshTask):
-    """Ends a run: gate, seal, publish, history, staging. Only then the target's asset is marked as updated."""
+    """Ends a run: gate, seal, publish, history, staging. Then the target's asset event is emitted."""
 
     publishes = True
 
@@ -186,10 +190,10 @@ class CleanupOperator(_RefreshTask):
 
 
 class RefreshReleaseOperator(_RefreshTask):
-    """The teardown: leaves a run that did not get to its end for anyone to go on with, at once. Publishes nothing."""
+    """The teardown: releases an unfinished run, so that any caller may resume it at once. Publishes nothing."""
 
     def perform(self, context: Context, ports: Ports) -> None:
-        """Shut out whoever is left of the run's tasks; fails if there was something to release, or if they failed."""
+        """Fence what is left of the run's tasks; fails if there was a run to release, or if a task failed."""
         from airflow_refresh_provider.runner.steps import one_task
 
         if one_task.interrupt(ports, self.definition_name, binding.request(context)):
@@ -198,7 +202,7 @@ class RefreshReleaseOperator(_RefreshTask):
 
 
 class RefreshOperator(_RefreshTask):
-    """A whole refresh in one task, for the many small tables; as resumable as the phased one."""
+    """A whole refresh in one task, for many small tables; as resumable as the phased one."""
 
     publishes = True
 
@@ -207,15 +211,15 @@ class RefreshOperator(_RefreshTask):
         self.outlets = [*self.outlets, *binding.assets(self.definition)]
 
     def perform(self, context: Context, ports: Ports) -> dict[str, Any]:
-        """Register the definition if it was given, then refresh, or only show what differs.
+        """Register the definition if it was given, then refresh, or only log the differences.
 
-        Repeated with nothing new, it tells again what its DAG run has published.
+        A retry with nothing to do returns again what its DAG run has published.
         """
         check_form(context)
         binding.register(ports, self.definition)
         if binding.compare_only(context):
             self.show_differences(context, ports)
-            raise AirflowSkipException("compared only: nothing was written")
+            raise AirflowSkipException("compared only; nothing was written")
         try:
             binding.check_due(context, ports, self.definition_name)
             result = self.refresh(context, ports)
@@ -228,20 +232,20 @@ class RefreshOperator(_RefreshTask):
         return result.model_dump(mode="json")
 
     def refresh(self, context: Context, ports: Ports) -> RunResult:
-        """Do the refresh. Raises AirflowSkipException when there is nothing to do."""
+        """Refresh. Raises AirflowSkipException when there is nothing to do."""
         from airflow_refresh_provider.runner.refreshes import Refreshes
 
-        return binding.needed(Refreshes(ports).run(self.definition_name, binding.request(context)))
+        return binding.result_or_skip(Refreshes(ports).run(self.definition_name, binding.request(context)))
 
     def show_differences(self, context: Context, ports: Ports) -> None:
-        """Log what differs between target and query."""
+        """Log the differences between target and query."""
         binding.show_differences(ports, self.definition_name, self.log)
 
 
 def target_asset(definition: Definition | Broken) -> Asset:
-    """The asset that stands for a definition's target: named as the definition, found at the target.
+    """The asset of a definition's target: its name is the definition's, its URI the target's.
 
-    That of a broken one has its name alone, and no events.
+    The asset of a broken definition has a name only, and no events.
     """
     if isinstance(definition, Broken):
         return Asset(name=definition.name)

@@ -35,7 +35,7 @@ _OURS = frozenset(
         "application_args",
         "conn_id",
         "java_class",
-        # With these the submission ends before the application does, and somebody else has to watch it.
+        # With these the submission ends before the application does, and something else has to track it.
         "track_driver_via_k8s_api",
         "yarn_track_via_rm_api",
     }
@@ -52,7 +52,7 @@ class DeltaFrom(StrEnum):
 
 @dataclass(frozen=True)
 class Submission:
-    """How a user wants his applications to be submitted.
+    """How applications are submitted.
 
     `options` are arguments of SparkSubmitHook; `application` is the program, if it is not to be sent from here.
     `delta` None: from the cache for a driver on this machine, else by Spark's resolver.
@@ -97,8 +97,8 @@ class Submission:
         )
 
     def _deploys_to_cluster(self, connection: Connection) -> bool:
-        wished = self.options.get("deploy_mode") or connection.extra_dejson.get("deploy-mode")
-        return bool(wished == "cluster")
+        wanted = self.options.get("deploy_mode") or connection.extra_dejson.get("deploy-mode")
+        return bool(wanted == "cluster")
 
 
 def arguments(name: str, control: str, request: Request, answer: str, *, compare_only: bool) -> list[str]:

@@ -1,7 +1,7 @@
-"""The operator that has a whole refresh done by a Spark application, submitted for it through the Spark provider.
+"""The operator that runs a whole refresh as a Spark application, submitted through the Spark provider.
 
-Thin like the others: it registers, asks whether there is anything to do, submits, and takes the application's answer
-out of the control root. The application holds the run; what becomes of it does not depend on who started it.
+Thin like the others: it registers the definition, checks whether there is anything to do, submits, and reads the
+application's result from the control root. The application owns the run.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 
 class RefreshSubmitOperator(RefreshOperator):
-    """A whole refresh in one task, done by a Spark application of its own on the cluster of a `spark` connection.
+    """A whole refresh in one task, run as a Spark application on the cluster of a `spark` connection.
 
-    `submit_options` are arguments of SparkSubmitHook, such as `{"executor_memory": "4g"}`. `application` names the
-    program where the cluster has it, `delta` where Delta's jars come from: `jars`, `packages` or `image`.
+    `submit_options` are arguments of SparkSubmitHook, such as `{"executor_memory": "4g"}`. `application` is the path of
+    the program on the cluster, `delta` where Delta's jars come from: `jars`, `packages` or `image`.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class RefreshSubmitOperator(RefreshOperator):
         self._hook: SparkSubmitHook | None = None
 
     def refresh(self, context: Context, ports: Ports) -> RunResult:
-        """Have it refreshed, unless there is nothing to do."""
+        """Refresh, unless there is nothing to do."""
         from airflow_refresh_provider.runner.refreshes import Refreshes
 
         wanted = binding.request(context)
@@ -59,10 +59,10 @@ class RefreshSubmitOperator(RefreshOperator):
             raise binding.skip(idle)
         answer = self._answer(wanted, compare_only=False)
         assert answer.result is not None
-        return binding.needed(answer.result)
+        return binding.result_or_skip(answer.result)
 
     def show_differences(self, context: Context, ports: Ports) -> None:
-        """Have target and query compared, and log what differs."""
+        """Compare target and query, and log the differences."""
         answer = self._answer(binding.request(context), compare_only=True)
         assert answer.differences is not None
         binding.log_differences(answer.differences, self.log)
@@ -90,10 +90,10 @@ class RefreshSubmitOperator(RefreshOperator):
             self._hook.submit(self.submission.program)
             ended = True
         except AirflowException as error:
-            # The answer says more than an exit code. Without one the application was killed, or never began.
+            # The result says more than an exit code. Without one the application was killed, or never started.
             failure, ended = str(error), True
         finally:
-            if not ended:  # the task's time is over, or it was asked to stop
+            if not ended:  # the task timed out or was stopped
                 self._hook.on_kill()
             self._hook = None
         text = compose.answers(places).take(self.definition_name, answer_id)
@@ -110,5 +110,5 @@ def _no_answer(name: str, why: str) -> Retry:
         "no_answer",
         f"the Spark application left no answer about {name}: {why}",
         left="Everything committed stays, and the run can be resumed.",
-        next="Clear the task, or let the next DAG run go on.",
+        next="Clear the task, or let the next DAG run resume it.",
     )

@@ -1,4 +1,4 @@
-"""Sensors on refreshes: wait until a definition rests, a new whole version can be read, or a target is fresh."""
+"""Sensors: wait until a definition is in a state, a new version is published, or a target is fresh."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class _RefreshSensor(BaseSensorOperator):
-    """Looks at one definition, in a worker or, deferrable, in the triggerer."""
+    """Checks one definition, in a worker or, deferrable, in the triggerer."""
 
     def __init__(
         self,
@@ -37,32 +37,32 @@ class _RefreshSensor(BaseSensorOperator):
         self.deferrable = deferrable
 
     @abstractmethod
-    def wish(self) -> triggers.Wish:
-        """What is waited for."""
+    def condition(self) -> triggers.Condition:
+        """The condition to wait for."""
 
     def execute(self, context: Context) -> Any:
-        """Look once; what is not so yet is waited for."""
+        """Check once; defer or poke until the condition is met."""
         with as_airflow_errors():
             if not self.deferrable:
                 return super().execute(context)
             found = self.poke(context)
             if not found.is_done:
                 places = RefreshHook(self.refresh_conn_id).places()
-                trigger = triggers.waiting(self.definition, places, self.wish(), self.poke_interval)
+                trigger = triggers.trigger_for(self.definition, places, self.condition(), self.poke_interval)
                 self.defer(trigger=trigger, method_name="execute_complete", timeout=timedelta(seconds=self.timeout))
             return found.xcom_value
 
     def poke(self, context: Context) -> PokeReturnValue:
-        """One look; where it fails for reasons that time cures, it was one in vain."""
+        """Check once. An error that a retry may cure counts as not met."""
         try:
             places = RefreshHook(self.refresh_conn_id).places()
-            return PokeReturnValue(*triggers.look(places, self.definition, self.wish()))
+            return PokeReturnValue(*triggers.look(places, self.definition, self.condition()))
         except Retry as error:
             self.log.warning("%s", error.message)
             return PokeReturnValue(is_done=False)
 
     def execute_complete(self, context: Context, event: dict[str, Any]) -> dict[str, Any]:
-        """What the triggerer saw."""
+        """Return the trigger event."""
         return event
 
 
@@ -75,15 +75,15 @@ class RefreshStateSensor(_RefreshSensor):
         if not self.states or not set(self.states) <= set(State):
             raise _wrong("states", states, f"some of {', '.join(State)}")
 
-    def wish(self) -> triggers.Wish:
+    def condition(self) -> triggers.Condition:
         """One of the states."""
-        return triggers.Wish(states=tuple(self.states))
+        return triggers.Condition(states=tuple(self.states))
 
 
 class RefreshPublishedSensor(_RefreshSensor):
     """Waits for a refresh that was published after a moment, by default after the DAG run became due.
 
-    The moment is a datetime or text in ISO 8601, with its time zone. A template is looked at when it has been rendered.
+    The moment is a datetime or ISO 8601 text with a time zone. A template is checked after it is rendered.
     """
 
     template_fields: Sequence[str] = ("published_after",)
@@ -94,13 +94,13 @@ class RefreshPublishedSensor(_RefreshSensor):
         if "{" not in str(published_after):
             _moment(published_after)
 
-    def wish(self) -> triggers.Wish:
-        """A younger publication."""
-        return triggers.Wish(published_after=_moment(self.published_after).isoformat())
+    def condition(self) -> triggers.Condition:
+        """Published after the moment."""
+        return triggers.Condition(published_after=_moment(self.published_after).isoformat())
 
 
 class RefreshFreshnessSensor(_RefreshSensor):
-    """Waits until a target is at most so far behind its inputs: until no change is older that was not applied.
+    """Waits until a target is at most `max_lag` behind its inputs: until no unapplied change is older.
 
     `max_lag` is a timedelta, a number of seconds, or written as in a definition, such as `5 minutes`.
     """
@@ -112,9 +112,9 @@ class RefreshFreshnessSensor(_RefreshSensor):
         except (ValueError, OverflowError):
             raise _wrong("max_lag", max_lag, "a timedelta, seconds, or text such as 15 minutes, 2 h or PT15M") from None
 
-    def wish(self) -> triggers.Wish:
-        """Little enough to be applied."""
-        return triggers.Wish(max_lag=self.max_lag.total_seconds())
+    def condition(self) -> triggers.Condition:
+        """A small enough lag."""
+        return triggers.Condition(max_lag=self.max_lag.total_seconds())
 
 
 def _moment(given: str | datetime) -> datetime:

@@ -1,6 +1,6 @@
-"""What binds tasks of Airflow to the runner: context to request, ports, errors, logs and asset events.
+"""Binds Airflow tasks to the runner: context to request, ports, errors, logs and asset events.
 
-Here and nowhere else it is known how Airflow names a DAG run, a task's log, a parameter of the trigger form.
+Only this module knows how Airflow names a DAG run, a task's log, a parameter of the trigger form.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ _BROKEN = frozenset({"failed", "upstream_failed"})
 
 
 def stored(definition: Definition | Mapping[str, Any] | str) -> Stored:
-    """A definition as an argument that Airflow can serialise; a name stays a name. Raises Invalid.
+    """A definition as an argument that Airflow can serialize; a name stays a name. Raises Invalid.
 
-    Its query is checked by whoever has made it, or else when it is registered: to load the SQL parser takes as long as
-    many a task.
+    Its query was checked when the definition was built, or is checked at registration: loading the SQL parser here
+    would slow down DAG parsing.
     """
     if isinstance(definition, str):
         return definition
@@ -56,15 +56,15 @@ def stored(definition: Definition | Mapping[str, Any] | str) -> Stored:
 
 
 def register(ports: Ports, definition: Stored) -> None:
-    """Store a definition that was given as a whole; one that is unchanged costs a look."""
+    """Register a definition that was given as a whole; for an unchanged one this is one read."""
     if not isinstance(definition, str):
         from airflow_refresh_provider.runner.refreshes import Refreshes
 
         Refreshes(ports).register(Definition.model_validate(definition))
 
 
-class NotYet(Exception):
-    """A scheduled refresh that has to wait; `moment` is when it may begin."""
+class DeferUntil(Exception):
+    """A scheduled refresh that has to be deferred; `moment` is when it may start."""
 
     def __init__(self, moment: datetime, reason: str) -> None:
         super().__init__(reason)
@@ -72,10 +72,10 @@ class NotYet(Exception):
 
 
 def check_due(context: Context, ports: Ports, name: str, *, cascaded: bool = False) -> None:
-    """End a scheduled task whose refresh is not due: it skips, or raises NotYet. One by hand, or by force, always is.
+    """End a scheduled task whose refresh is not due: it skips, or raises DeferUntil. Manual and forced runs are due.
 
-    Changes that are younger than an interval are taken along: the DAG's own schedule has said that it is time. One
-    that is part of a cascade waits for nothing, and is not skipped for being suspended: it would join old and new.
+    Changes younger than an interval are applied too: the DAG's own schedule decides when. A refresh in a cascade is
+    neither deferred nor skipped for being suspended: its children would join old and new.
     """
     if not _scheduled(context) or context["params"].get("force"):
         return
@@ -85,7 +85,7 @@ def check_due(context: Context, ports: Ports, name: str, *, cascaded: bool = Fal
     try:
         report = refreshes.due(name)
     except (Invalid, Refused, Failed):
-        return  # the refresh will fail with it, and count it
+        return  # the refresh fails with it, and counts it
     schedule = refreshes.show(name).definition.refresh
     if report.cause == Cause.NOTHING_NEW:
         metrics.idle(name)
@@ -94,20 +94,20 @@ def check_due(context: Context, ports: Ports, name: str, *, cascaded: bool = Fal
         metrics.suspended(name, report.lag_seconds, late=is_late(schedule, report.lag_seconds))
         raise AirflowSkipException(report.reason)
     if report.next_at is not None and not cascaded and schedule.on_change:
-        raise NotYet(report.next_at, report.reason)
+        raise DeferUntil(report.next_at, report.reason)
 
 
 def published_before(context: Context, ports: Ports, name: str) -> RunResult | None:
-    """What this DAG run has published of a definition, if that is still the newest: its event may have been lost."""
+    """What this DAG run has published, if that is still the newest version: its asset event may have been lost."""
     from airflow_refresh_provider.runner.refreshes import Refreshes
 
     return Refreshes(ports).published_for(name, _origin(context))
 
 
 def request(context: Context, pins: Mapping[str, Any] | None = None) -> Request:
-    """What the trigger form, or the defaults of the DAG, ask for; made for this DAG run.
+    """The request of this DAG run, from the trigger form or the defaults of the DAG.
 
-    `pins` is what a task has returned about inputs, by place.
+    `pins` is what a RefreshPinOperator has returned, by location.
     """
     check_values(context)
     params = context["params"]
@@ -123,18 +123,18 @@ def request(context: Context, pins: Mapping[str, Any] | None = None) -> Request:
 
 
 def compare_only(context: Context) -> bool:
-    """Whether only differences were asked for."""
+    """Whether only a comparison was requested."""
     check_values(context)
     return bool(context["params"].get("compare_only", False))
 
 
 def origin_of(dag_id: str, run_id: str) -> str:
-    """The name of a DAG run among all Airflows that share a control root."""
+    """The name of a DAG run, unique among all Airflows that share a control root."""
     return f"{conf.get('api', 'base_url', fallback='')} {dag_id} {run_id}"
 
 
 def ports(context: Context, refresh_conn_id: str, name: str, log: Log) -> Ports:
-    """The composition that the connection names, watched by the task's log; `name` is the definition's."""
+    """The ports of the connection's control root, watched by the task's log; `name` is the definition's."""
     ti = context["ti"]
     label = f"task {ti.dag_id}.{ti.task_id}, run {context['run_id']}, try {ti.try_number}, process {os.getpid()}"
 
@@ -143,46 +143,46 @@ def ports(context: Context, refresh_conn_id: str, name: str, log: Log) -> Ports:
 
 @contextmanager
 def as_airflow_errors() -> Iterator[None]:
-    """Errors as Airflow takes them: what may help if it is tried again, and what fails at once. Each is counted."""
+    """Errors as Airflow's: AirflowException where a retry may help, AirflowFailException otherwise. Each is counted."""
     try:
         yield
     except (Retry, Interrupted) as error:
         _count(error)
-        raise AirflowException(_told(error)) from None
+        raise AirflowException(_message(error)) from None
     except RefreshError as error:
         _count(error)
-        raise AirflowFailException(_told(error)) from None
+        raise AirflowFailException(_message(error)) from None
 
 
 def unfinished(name: str) -> AirflowFailException:
-    """The failure of a teardown that found a run without an end."""
+    """The failure of a teardown that found an unfinished run."""
     return AirflowFailException(
-        f"the refresh of {name} did not get to its end. It is left to be gone on with: "
+        f"the refresh of {name} is unfinished and can be resumed: "
         "clear the failed tasks, trigger the DAG again, or wait for its next run."
     )
 
 
 def check_succeeded(context: Context, task_ids: Iterable[str], name: str) -> None:
-    """Fail with the tasks that come before: a teardown that fails DAG runs is all that Airflow judges them by."""
+    """Fail if an upstream task failed: the teardown with `on_failure_fail_dagrun` alone decides the DAG run's state."""
     ti, run_id = context["ti"], context["run_id"]
     states = ti.get_task_states(dag_id=ti.dag_id, task_ids=sorted(task_ids), run_ids=[run_id]).get(run_id, {})
     if _BROKEN.intersection(states.values()):
-        raise AirflowFailException(f"the refresh of {name} failed: the task that failed first says why")
+        raise AirflowFailException(f"the refresh of {name} failed: see the log of the task that failed first")
 
 
 def assets(definition: Stored) -> list[Asset]:
-    """The asset of a definition's target, if its place is known when the DAG is parsed."""
+    """The asset of a definition's target, if its location is known when the DAG is parsed."""
     if isinstance(definition, str):
         return []
     return [asset_of(str(definition["name"]), str(definition["target"]))]
 
 
 def announce(context: Context, outlets: Iterable[object], result: RunResult, log: Log) -> None:
-    """Say what was refreshed: in the log, and beside the asset events that consumers read."""
+    """Report what was refreshed: in the log, and as the extra of the asset event."""
     rows = result.rows
     metrics.ended(result)
     log.info(
-        "version %s of %s is published: %s inserted, %s updated, %s deleted, %s unchanged; %s, %s in before",
+        "version %s of %s is published: %s inserted, %s updated, %s deleted, %s unchanged; %s, %s of them before",
         result.published_version,
         result.name,
         *(f"{n:,}" for n in (rows.inserted, rows.updated, rows.deleted, rows.unchanged)),
@@ -204,28 +204,28 @@ def announce(context: Context, outlets: Iterable[object], result: RunResult, log
             context["outlet_events"][outlet].extra = extra
 
 
-def needed(result: RunResult) -> RunResult:
-    """The result of a refresh that had something to do. Raises AirflowSkipException for any other."""
+def result_or_skip(result: RunResult) -> RunResult:
+    """The result of a refresh. Raises AirflowSkipException when there was nothing to do."""
     if result.state is Outcome.NOTHING_TO_DO:
         raise skip(result)
     return result
 
 
 def skip(result: RunResult) -> AirflowSkipException:
-    """The end of a task whose refresh was not needed."""
+    """The exception of a task with nothing to do."""
     metrics.ended(result)
     return AirflowSkipException(result.reason)
 
 
 def show_differences(ports: Ports, name: str, log: Log) -> None:
-    """Compare only, and log what differs."""
+    """Compare, and log the differences."""
     from airflow_refresh_provider.runner.refreshes import Refreshes
 
     log_differences(Refreshes(ports).compare_only(name), log)
 
 
 def log_differences(found: Differences, log: Log) -> None:
-    """Log what a comparison found."""
+    """Log the result of a comparison."""
     rows = found.rows
     log.info(
         "%s %s its query: %s to insert, %s to update, %s to delete, %s equal",
@@ -238,9 +238,9 @@ def log_differences(found: Differences, log: Log) -> None:
 
 
 def _origin_status(ti: Any, origin: str) -> OriginStatus:
-    """What became of the DAG run of an origin; unknown is one of another Airflow.
+    """The status of the DAG run of an origin; unknown for one of another Airflow.
 
-    Only an Airflow that is told its own address from others can miss one of its DAG runs: it was deleted.
+    Only where `[api] base_url` identifies this Airflow does a DAG run that it does not know count as deleted.
     """
     base_url, _, rest = origin.partition(" ")
     dag_id, _, run_id = rest.partition(" ")
@@ -256,8 +256,8 @@ def _origin_status(ti: Any, origin: str) -> OriginStatus:
 
 
 def _count(error: RefreshError | Interrupted) -> None:
-    """Count the error of a task that refreshes; sensors and other tasks have no refresh that could end."""
-    with suppress(RuntimeError):  # where no task runs, as when an operator is tried out, there is nobody who counts
+    """Count the error of a refresh task; sensors have no refresh that could end."""
+    with suppress(RuntimeError):  # outside of a task there are no metrics
         if name := getattr(get_current_context()["task"], "definition_name", None):
             metrics.failed(name, error)
 
@@ -267,9 +267,9 @@ def _origin(context: Context) -> str:
 
 
 def _scheduled(context: Context) -> bool:
-    """Whether nobody has triggered the DAG run by hand."""
+    """Whether the DAG run was not triggered manually."""
     return bool(context["dag_run"].run_type != "manual")
 
 
-def _told(error: Explained) -> str:
+def _message(error: Explained) -> str:
     return f"{error.message}\nHow the data was left: {error.left}\nWhat to do: {error.next}"

@@ -1,16 +1,16 @@
-"""What Airflow's metrics count of refreshes. Each is tagged with `definition`, its name.
+"""Metrics of refreshes in Airflow's stats. Each is tagged with `definition`, its name.
 
 | name | kind | counts |
 |---|---|---|
 | `refresh.chunks` | counter | chunks committed, each by the try that did it; tag `stage` |
 | `refresh.rows` | counter | changed rows in them; tag `stage` |
-| `refresh.ended` | counter | refreshes that ended in a task, and tries of tasks that ended with an error; tag `state` |
-| `refresh.lag` | gauge | seconds by which a target was behind its inputs when a refresh of it ended, or did not begin |
+| `refresh.ended` | counter | refreshes that ended in a task, and task tries that ended with an error; tag `state` |
+| `refresh.lag` | gauge | seconds by which a target was behind its inputs when a refresh of it ended or was skipped |
 | `refresh.late` | gauge | 1 if that was more than the definition's `target_lag`, else 0 |
 | `refresh.seconds` | timer | from the start of a refresh, or of the attempt of a single task, to its end |
 
-`state` is `succeeded` or `nothing_to_do`, or `suspended` where a scheduled refresh did not begin for that reason, or,
-of a try, `failed`, `refused` (somebody has to decide) or `interrupted` (it was stopped on request). A task that is
+`state` is `succeeded` or `nothing_to_do`, or `suspended` where a scheduled refresh was skipped for that reason, or,
+of a try, `failed`, `refused` (a decision is needed) or `interrupted` (it was stopped on request). A task that is
 killed counts nothing.
 """
 

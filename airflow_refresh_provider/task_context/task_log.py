@@ -1,4 +1,4 @@
-"""The watch of a task: what a person wants to read in its log, and what monitors count."""
+"""The watch of a task: lines in its log, and metrics."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from airflow_refresh_provider.views.lines import Lines
 
 
 class Log(Protocol):
-    """What a task logs to, whether Airflow's own or one of the standard library."""
+    """A logger: a task's, or one of the standard library."""
 
     def info(self, event: str, *args: Any) -> Any: ...
 

@@ -1,4 +1,4 @@
-"""Looking at a definition's record again and again until it is as wished. Reads control tables only, needs no Spark."""
+"""Polling a definition until a condition is met. Reads control tables only; needs no Spark."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from airflow_refresh_provider.places import Places
 
 
 @dataclass(frozen=True)
-class Wish:
-    """What is waited for: a state of several, a refresh published after a moment (ISO 8601 with zone), no pause, a
-    target that is no more seconds behind its inputs than `max_lag`.
+class Condition:
+    """What to wait for: one of some states, a refresh published after a moment (ISO 8601 with zone), no pause, a target
+    at most `max_lag` seconds behind its inputs.
     """
 
     states: tuple[str, ...] = ()
@@ -27,8 +27,8 @@ class Wish:
     unpaused: bool = False
     max_lag: float | None = None
 
-    def granted(self, status: DefinitionStatus) -> bool:
-        """Whether a definition is as wished."""
+    def is_met(self, status: DefinitionStatus) -> bool:
+        """Whether a definition meets it, but for the lag."""
         if self.states and status.state not in self.states:
             return False
         if self.unpaused and status.paused:
@@ -39,7 +39,7 @@ class Wish:
 
 
 def seen(status: DefinitionStatus) -> dict[str, Any]:
-    """What a task that has waited returns."""
+    """The payload of the trigger event: what a task that has waited returns."""
     return {
         "name": status.name,
         "state": status.state,
@@ -50,48 +50,48 @@ def seen(status: DefinitionStatus) -> dict[str, Any]:
 
 
 class RefreshTrigger(BaseTrigger):
-    """Fires once the definition is as wished. Begun anew elsewhere, it looks anew: it keeps nothing.
+    """Fires once the condition is met. It keeps no state, so any triggerer can run it again.
 
-    Control tables that cannot be reached for a while are asked again.
+    Control tables that cannot be reached are polled again.
     """
 
-    def __init__(self, *, name: str, places: dict[str, str], wish: dict[str, Any], every: float) -> None:
+    def __init__(self, *, name: str, places: dict[str, str], condition: dict[str, Any], every: float) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.name = name
         self.places = places
-        self.wish = wish
+        self.condition = condition
         self.every = every
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
-        """The class and its arguments, as any triggerer can use them."""
-        arguments = {"name": self.name, "places": self.places, "wish": self.wish, "every": self.every}
+        """The class path and the arguments."""
+        arguments = {"name": self.name, "places": self.places, "condition": self.condition, "every": self.every}
         return f"{type(self).__module__}.{type(self).__qualname__}", arguments
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        """One event, with what was seen."""
-        wish = Wish(**(self.wish | {"states": tuple(self.wish["states"])}))
+        """One event, with the definition's status."""
+        condition = Condition(**(self.condition | {"states": tuple(self.condition["states"])}))
         while True:
             with suppress(Retry):
-                granted, found = await asyncio.to_thread(look, Places(**self.places), self.name, wish)
-                if granted:
+                is_met, found = await asyncio.to_thread(look, Places(**self.places), self.name, condition)
+                if is_met:
                     yield TriggerEvent(found)  # type: ignore[no-untyped-call]
                     return
             await asyncio.sleep(self.every)
 
 
-def waiting(name: str, places: Places, wish: Wish, every: float) -> RefreshTrigger:
-    """The trigger of a wish."""
-    return RefreshTrigger(name=name, places=asdict(places), wish=asdict(wish), every=every)
+def trigger_for(name: str, places: Places, condition: Condition, every: float) -> RefreshTrigger:
+    """The trigger that waits for a condition."""
+    return RefreshTrigger(name=name, places=asdict(places), condition=asdict(condition), every=every)
 
 
-def look(places: Places, name: str, wish: Wish) -> tuple[bool, dict[str, Any]]:
-    """Whether a wish is granted now, and what was seen. Raises errors.*"""
+def look(places: Places, name: str, condition: Condition) -> tuple[bool, dict[str, Any]]:
+    """Whether a condition is met now, and the payload. Raises errors.*"""
     from airflow_refresh_provider.compose import refreshes
 
     found = refreshes(places)
     status = found.show(name)
-    if wish.max_lag is None:
-        return wish.granted(status), seen(status)
+    if condition.max_lag is None:
+        return condition.is_met(status), seen(status)
     [fresh] = found.freshness(name)
-    soon_enough = fresh.lag_seconds is not None and fresh.lag_seconds <= wish.max_lag
-    return soon_enough and wish.granted(status), seen(status) | {"lag_seconds": fresh.lag_seconds}
+    soon_enough = fresh.lag_seconds is not None and fresh.lag_seconds <= condition.max_lag
+    return soon_enough and condition.is_met(status), seen(status) | {"lag_seconds": fresh.lag_seconds}

@@ -87,7 +87,7 @@ def test_young_changes_are_taken_along_when_the_dag_has_its_moment(schedule: dic
 def test_a_refresh_on_change_waits_until_enough_time_has_passed() -> None:
     world = refreshed(on_change=True, at_most_every="1 h")
     world.lake.append(INPUT, [row(2)])
-    with pytest.raises(binding.NotYet) as caught:
+    with pytest.raises(binding.DeferUntil) as caught:
         check(world, "asset_triggered")
     assert caught.value.moment == BEGINNING + timedelta(hours=1)
 

@@ -32,9 +32,9 @@ def shared(share: Callable[..., Shared]) -> Shared:
     ("marked", "stopped", "told"),
     [
         ("start", {"load": "failed", "finish": "upstream_failed"}, "nothing is left to do here"),
-        ("load", {"merge": "upstream_failed", "finish": "upstream_failed"}, "did not get to its end"),
+        ("load", {"merge": "upstream_failed", "finish": "upstream_failed"}, "is unfinished"),
         ("merge", {"finish": "failed"}, "units 0, 1, 2, 3 of orders are not wholly in the target"),
-        ("finish", {"release": "failed"}, "did not get to its end"),
+        ("finish", {"release": "failed"}, "is unfinished"),
     ],
 )
 def test_a_task_that_is_marked_as_successful_instead_of_done_publishes_nothing(

@@ -23,7 +23,7 @@ from airflow_refresh_provider.sensors.refresh_sensors import (
 )
 from airflow_refresh_provider.testing.memory_lake import BEGINNING
 from airflow_refresh_provider.triggers import refresh_trigger as triggers
-from airflow_refresh_provider.triggers.refresh_trigger import RefreshTrigger, Wish
+from airflow_refresh_provider.triggers.refresh_trigger import RefreshTrigger, Condition
 from tests.airflow.conftest import Airflow
 from tests.airflow.shared import Shared
 from tests.unit.runner.faults import Killed, at
@@ -61,7 +61,7 @@ def test_a_trigger_fires_when_the_wish_is_granted_and_survives_serialisation(sha
     shared = share()
     with at(shared.world.lake, "commit /gold"), pytest.raises(Killed):
         shared.world.run()
-    trigger = triggers.waiting(NAME, PLACES, Wish(states=("IDLE",)), 0.05)
+    trigger = triggers.trigger_for(NAME, PLACES, Condition(states=("IDLE",)), 0.05)
     path, arguments = trigger.serialize()
     assert path == "airflow_refresh_provider.triggers.refresh_trigger.RefreshTrigger"
 
@@ -80,14 +80,14 @@ def test_a_trigger_fires_when_the_wish_is_granted_and_survives_serialisation(sha
 def test_a_wish_for_a_publication_looks_at_its_time(share: Callable[..., Shared]) -> None:
     shared = share()
     never = shared.world.refreshes.show(NAME)
-    assert not Wish(published_after="2000-01-01T00:00:00+00:00").granted(never)
+    assert not Condition(published_after="2000-01-01T00:00:00+00:00").is_met(never)
     shared.world.become(row(1))
     shared.world.run()
     status = shared.world.refreshes.show(NAME)
     assert status.published_at is not None
-    assert Wish(published_after="2000-01-01T00:00:00+00:00").granted(status)
-    assert not Wish(published_after=status.published_at.isoformat()).granted(status)
-    assert not Wish(states=("FINISHING",), published_after="2000-01-01T00:00:00+00:00").granted(status)
+    assert Condition(published_after="2000-01-01T00:00:00+00:00").is_met(status)
+    assert not Condition(published_after=status.published_at.isoformat()).is_met(status)
+    assert not Condition(states=("FINISHING",), published_after="2000-01-01T00:00:00+00:00").is_met(status)
 
 
 @pytest.mark.parametrize(
@@ -110,46 +110,46 @@ def test_a_wrong_argument_is_refused_where_the_dag_is_written(sensor: Any, given
 
 @pytest.mark.parametrize("lag", ["5 minutes", "PT5M", 300, 300.0, timedelta(minutes=5)])
 def test_a_lag_is_written_as_everywhere(lag: Any) -> None:
-    assert RefreshFreshnessSensor(task_id="t", definition="d", max_lag=lag).wish().max_lag == 300
+    assert RefreshFreshnessSensor(task_id="t", definition="d", max_lag=lag).condition().max_lag == 300
 
 
 def test_a_template_is_looked_at_when_it_is_rendered() -> None:
     sensor = RefreshPublishedSensor(task_id="t", definition="d", published_after="{{ ds }}")
     sensor.render_template_fields({"ds": "2024-01-31"})
     with pytest.raises(Invalid, match="with its time zone"):
-        sensor.wish()
+        sensor.condition()
     sensor = RefreshPublishedSensor(task_id="t", definition="d", published_after=BEGINNING)
-    assert sensor.wish().published_after == BEGINNING.isoformat()
-    assert RefreshStateSensor(task_id="t", definition="d", states="IDLE").wish().states == ("IDLE",)
+    assert sensor.condition().published_after == BEGINNING.isoformat()
+    assert RefreshStateSensor(task_id="t", definition="d", states="IDLE").condition().states == ("IDLE",)
 
 
 def test_places_go_to_the_triggerer_as_plain_text() -> None:
-    arguments = triggers.waiting(NAME, PLACES, Wish(), 1).serialize()[1]
+    arguments = triggers.trigger_for(NAME, PLACES, Condition(), 1).serialize()[1]
     assert arguments["places"] == asdict(PLACES)
 
 
 def test_freshness_is_waited_for(share: Callable[..., Shared]) -> None:
     shared = share()
-    wish = RefreshFreshnessSensor(task_id="t", definition=NAME, max_lag=timedelta(minutes=5)).wish()
-    assert triggers.look(PLACES, NAME, wish)[0] is False  # never refreshed
+    condition = RefreshFreshnessSensor(task_id="t", definition=NAME, max_lag=timedelta(minutes=5)).condition()
+    assert triggers.look(PLACES, NAME, condition)[0] is False  # never refreshed
     shared.world.run()
     shared.world.lake.append(INPUT, [row(20)])
     newest = shared.world.lake.table(INPUT).newest.commit.version
-    for minutes, granted in ((4, True), (6, False)):
+    for minutes, is_met in ((4, True), (6, False)):
         shared.world.lake.times[INPUT, newest] = BEGINNING - timedelta(minutes=minutes)
-        done, found = triggers.look(PLACES, NAME, wish)
-        assert (done, found["lag_seconds"]) == (granted, minutes * 60)
+        done, found = triggers.look(PLACES, NAME, condition)
+        assert (done, found["lag_seconds"]) == (is_met, minutes * 60)
 
 
 def test_no_change_waits_means_that_none_does_however_a_clock_has_dated_it(share: Callable[..., Shared]) -> None:
     shared = share()
     shared.world.run()
-    wish = RefreshFreshnessSensor(task_id="t", definition=NAME).wish()
-    assert triggers.look(PLACES, NAME, wish)[0] is True
+    condition = RefreshFreshnessSensor(task_id="t", definition=NAME).condition()
+    assert triggers.look(PLACES, NAME, condition)[0] is True
     shared.world.lake.append(INPUT, [row(20)])
     newest = shared.world.lake.table(INPUT).newest.commit.version
     shared.world.lake.times[INPUT, newest] = BEGINNING + timedelta(seconds=2)
-    assert triggers.look(PLACES, NAME, wish)[0] is False
+    assert triggers.look(PLACES, NAME, condition)[0] is False
 
 
 def test_a_look_that_fails_for_a_while_is_one_in_vain(airflow: Airflow, share: Callable[..., Shared]) -> None:
@@ -217,7 +217,7 @@ def test_a_wait_in_the_triggerer_ends_with_the_sensors_time(
     assert waits.value.trigger.serialize()[1] == {
         "name": NAME,
         "places": {"control": "/memory", "spark": "local", "spark_home": "/memory/.spark"},
-        "wish": asdict(Wish(published_after=BEGINNING.isoformat())),
+        "condition": asdict(Condition(published_after=BEGINNING.isoformat())),
         "every": 7,
     }
     seen = {"published_version": 3}
