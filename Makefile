@@ -5,7 +5,7 @@ PYTHON ?= $(firstword $(foreach name,python3.11 python3.12 python3.13 python3,$(
 	$(name) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $(name))))
 PY := .venv/bin/python
 UV := .venv/bin/uv
-# Spark is told where its Java is: the one on the path may be too old.
+# Spark gets JAVA_HOME: the java on the path may be too old.
 WITH_JAVA = JAVA_HOME="$$(tools/java_home.sh)" && export JAVA_HOME &&
 # Tests wait for Spark as often as they work: two files at a time, each in a process with a Spark of its own.
 SIDE_BY_SIDE := -n 2 --dist loadfile --no-loadscope-reorder
@@ -45,14 +45,14 @@ test-all: lint ## every test (< 75 min)
 bench: .venv/ready ## speed beside an overwrite and a stock MERGE
 	@$(WITH_JAVA) $(PY) -m benchmarks
 
-lock: .venv/ready ## resolve the dependencies anew into constraints.txt
+lock: .venv/ready ## resolve the dependencies again into constraints.txt
 	@$(UV) pip compile --quiet --universal --python-version 3.11 --upgrade --extra dev \
 		--custom-compile-command "make lock" --output-file constraints.txt setup.cfg
 
 clean: ## remove what make made
 	rm -rf .venv .cache .demo .ci/*.egg-info
 
-# Made anew when the lock or the metadata is younger; a set-up cut short leaves no mark and is repeated.
+# Made again when the lock or the metadata is younger; an interrupted set-up leaves no mark and is repeated.
 .venv/ready: constraints.txt setup.cfg pyproject.toml
 	@test -n "$(PYTHON)" || { echo "No Python 3.11 or newer found: install one, or name it: make PYTHON=..." >&2; exit 1; }
 	@$(PYTHON) -m venv .venv || { echo "Python's venv is missing (Debian and Ubuntu: apt-get install python3-venv)" >&2; exit 1; }

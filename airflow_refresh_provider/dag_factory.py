@@ -82,9 +82,7 @@ def refresh_dag(
         "tags": ["refresh", *(tag[:_LONGEST_TAG] for tag in definition.tags)],
         "description": definition.description or f"Keeps {definition.target} fresh",
         "doc_md": _doc(definition),
-        "max_active_runs": 2
-        if definition.refresh.at_most_every
-        else 1,  # one deferred for hours, one manual
+        "max_active_runs": 2 if definition.refresh.at_most_every else 1,  # one deferred for hours, one manual
     }
     when = schedule if definition.refresh.by_hand else _schedule(definition, inputs)
     owned = {"owner": definition.owner or "airflow"} | dict(default_args or {})

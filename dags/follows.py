@@ -1,4 +1,4 @@
-"""A DAG for each definition in `follows`, begun by the commits that somebody makes to its inputs."""
+"""A DAG for each definition in `follows`, started by commits to its inputs."""
 
 from airflow_refresh_provider import load_definitions, refresh_dag
 

@@ -1,4 +1,4 @@
-"""Stands for whoever writes orders: every minute some of them change, and some are gone. Needs no Spark."""
+"""Plays the writer of orders: every minute some of them are updated, and some deleted. Needs no Spark."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -19,7 +19,7 @@ with DAG(
 
     @task
     def change() -> int:
-        """Other prices for one order in so many, each time for others; one in twenty of these is removed."""
+        """Update the price of one order in `ONE_IN`, each time of others; one in twenty of these is deleted."""
         from deltalake import DeltaTable
 
         orders = DeltaTable(ORDERS)

@@ -1,4 +1,4 @@
-"""One DAG for a folder of small tables: each is refreshed by one task, which is as resumable as a DAG of phases."""
+"""One DAG for a folder of small tables: each is refreshed by one task, which is as resumable as the phased DAG."""
 
 from datetime import UTC, datetime, timedelta
 

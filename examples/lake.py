@@ -17,7 +17,7 @@ _ORDERS_FILES = 4
 
 @dataclass(frozen=True)
 class Lake:
-    """The folder that the definitions in `dags/` read from and write to, and where things are in it."""
+    """The folder that the definitions in `dags/` read from and write to."""
 
     root: Path
 
@@ -43,12 +43,12 @@ class Lake:
 
     @property
     def airflow(self) -> Path:
-        """What Airflow keeps."""
+        """AIRFLOW_HOME."""
         return self.root / "airflow"
 
 
 def make(lake: Lake, scale: float) -> None:
-    """Write the inputs, unless they are there. What was begun and not ended is begun anew."""
+    """Write the inputs, unless they exist. An interrupted call is repeated from the start."""
     if lake.landing.exists():
         return
     made = lake.root / "tpch"
@@ -63,7 +63,7 @@ def make(lake: Lake, scale: float) -> None:
 
 
 def change_orders(lake: Lake, one_in: int) -> None:
-    """One order in so many gets another price, and a fifth of these another status."""
+    """Update the price of one order in `one_in`, and the status of a fifth of these."""
     DeltaTable(lake.orders).update(
         predicate=f"o_orderkey % {one_in} = 1",
         updates={
@@ -75,7 +75,7 @@ def change_orders(lake: Lake, one_in: int) -> None:
 
 
 def _write_orders(lake: Lake, parquet: Path) -> None:
-    """Several files, as a table has that grew: a first load can take them one by one."""
+    """Several files, as in a table that grew: a first load can read them one by one."""
     orders = pq.read_table(parquet)
     share = -(-orders.num_rows // _ORDERS_FILES)
     for begin in range(0, orders.num_rows, share):

@@ -1,6 +1,6 @@
 """Airflow on this machine with the example DAGs: SQLite, one process for each component, and the embedded Spark.
 
-Everything it keeps is below the folder of the example. Nothing of the surroundings' Airflow is read or written.
+All of its files are below the folder of the example. No other Airflow of this machine is read or written.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def running(
 
     `settings` are further variables of their environment.
     """
-    # Spark, which this program or a task starts, takes these from its surroundings.
+    # Spark, which this program or a task starts, reads these from its environment.
     os.environ[MARK] = str(lake.root)
     os.environ.setdefault(MEMORY_VARIABLE, "2g")
     airflow = LocalAirflow(lake, dags, port, settings)
@@ -70,7 +70,7 @@ class LocalAirflow:
         self.url = f"http://127.0.0.1:{port}"
         self.password = secrets.token_urlsafe(9)
         self.rest = Rest(self.url, self.password)
-        self._environment = self._surroundings() | settings
+        self._environment = self._base_environment() | settings
 
     @property
     def places(self) -> Places:
@@ -86,12 +86,12 @@ class LocalAirflow:
         while migration.poll() is None:
             self._must_go_on(limit)
         if migration.returncode:
-            sys.exit(self._told("migration"))
+            sys.exit(self._ended("migration"))
         for component in components:
             self.launch(component)
 
     def launch(self, component: str) -> None:
-        """Start one component, anew if it has ended."""
+        """Start one component, again if it has ended."""
         self._started[component] = self._popen(component, component, *self._options(component))
 
     def kill(self, component: str) -> None:
@@ -142,14 +142,14 @@ class LocalAirflow:
 
     def _healthy(self) -> bool:
         health = self.rest.health()
-        told = [health.get(component.replace("-", "_")) for component in self._started if component != "api-server"]
-        return set(told) == {"healthy"}
+        found = [health.get(component.replace("-", "_")) for component in self._started if component != "api-server"]
+        return set(found) == {"healthy"}
 
     def _must_go_on(self, limit: float) -> None:
         """Wait a little. Ends the program when a component is gone, or time is up."""
         for component, process in self._started.items():
             if process.poll() is not None:
-                sys.exit(self._told(component))
+                sys.exit(self._ended(component))
         if time.monotonic() > limit:
             sys.exit(f"Airflow was not ready within {_READY_SECONDS} s. Its logs are in {self._home / 'logs'}.")
         time.sleep(_LOOK_EVERY)
@@ -162,29 +162,29 @@ class LocalAirflow:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                # Ctrl-C is for this program, which ends them in order.
+                # Ctrl-C is for this program, which stops them in order.
                 start_new_session=True,
             )
 
     def _log(self, name: str) -> Path:
         return self._home / "logs" / f"{name}.txt"
 
-    def _told(self, name: str) -> str:
+    def _ended(self, name: str) -> str:
         tail = self._log(name).read_text(errors="replace").splitlines()[-20:]
-        return "\n".join([*tail, f"Airflow's {name} has ended. All it said is in {self._log(name)}."])
+        return "\n".join([*tail, f"Airflow's {name} has ended. Its log is {self._log(name)}."])
 
     def _write_password(self) -> None:
         file = self._home / "passwords.json"
         file.touch(mode=0o600)
         file.write_text(json.dumps({USER: self.password}))
 
-    def _surroundings(self) -> dict[str, str]:
-        """The environment of every process: this shell's, but nothing that would lead to another Airflow or lake."""
+    def _base_environment(self) -> dict[str, str]:
+        """The environment of every process: this shell's, without variables of another Airflow or lake."""
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("AIRFLOW__", "AIRFLOW_CONN_"))}
         for variable in (CONTROL_VARIABLE, SPARK_VARIABLE):
             kept.pop(variable, None)
         return kept | {
-            # Airflow renames its processes, and would write over the mark.
+            # Airflow renames its processes, which would overwrite the mark.
             "SPT_NOENV": "1",
             "NO_PROXY": ",".join(filter(None, (os.environ.get("NO_PROXY"), "127.0.0.1"))),
             "PATH": os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", ""))),
@@ -201,7 +201,7 @@ class LocalAirflow:
 
 
 def free_port(wanted: int = 0) -> int:
-    """A port that nobody listens on: the wanted one, if it is free, else any."""
+    """A free port: the wanted one, if it is free, else any."""
     for port in (wanted, 0):
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -16,12 +16,12 @@ _END_SECONDS = 10
 
 
 def working_for(folder: Path) -> list[psutil.Process]:
-    """Every process that was started for the example in this folder, whoever its parent is by now."""
+    """Every process that was started for the example in this folder, whatever its parent is now."""
     return [process for process in psutil.process_iter() if _mark_of(process) == str(folder)]
 
 
 def must_be_alone(folder: Path) -> None:
-    """End the program when an example is at work in this folder."""
+    """Exit when an example is running in this folder."""
     if found := working_for(folder):
         pids = ", ".join(str(process.pid) for process in found)
         sys.exit(
@@ -31,7 +31,7 @@ def must_be_alone(folder: Path) -> None:
 
 
 def end(processes: Iterable[psutil.Process]) -> None:
-    """Ask them to go, then make them go. Returns when they are gone, or cannot be helped."""
+    """Terminate, then kill them. Returns when they are gone, or after a limit."""
     left = list(processes)
     for act in (psutil.Process.terminate, psutil.Process.kill):
         for process in left:
@@ -42,22 +42,22 @@ def end(processes: Iterable[psutil.Process]) -> None:
         _, left = psutil.wait_procs(left, timeout=_END_SECONDS)
 
 
-class Asked(SystemExit):
-    """Somebody asked this program to stop."""
+class Stopped(SystemExit):
+    """A signal stopped this program."""
 
 
 def heed_signals() -> None:
-    """Make every request to stop unwind this program, so that it ends what it has started."""
+    """Let signals unwind this program, so that it stops what it has started."""
 
     def leave(signum: int, _frame: object) -> None:
-        raise Asked(128 + signum)
+        raise Stopped(128 + signum)
 
     for signum in _REQUESTS:
         signal.signal(signum, leave)
 
 
 def ignore_signals() -> None:
-    """Let nothing cut short the end, which has its limits."""
+    """Ignore signals while everything is stopped, which has its limits."""
     for signum in _REQUESTS:
         signal.signal(signum, signal.SIG_IGN)
 

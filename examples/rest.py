@@ -1,4 +1,4 @@
-"""Airflow's REST interface, as far as the examples ask it anything."""
+"""Airflow's REST API, as far as the examples use it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 
 USER = "admin"
-# A machine with too much to do may keep one waiting.
+# An overloaded machine may be slow.
 _PATIENCE_SECONDS = 120
 _HEALTH_SECONDS = 10
 
@@ -27,23 +27,23 @@ class TaskSeen:
 
 
 class Rest:
-    """One Airflow, asked as its administrator. Raises httpx.HTTPError when it does not answer or refuses."""
+    """One Airflow, as its administrator. Raises httpx.HTTPError when it does not answer or refuses."""
 
     def __init__(self, url: str, password: str) -> None:
-        # A proxy of the surroundings has no business between two processes of this machine.
+        # No proxy between two processes of this machine.
         self.http = httpx.Client(base_url=url, trust_env=False, timeout=_PATIENCE_SECONDS)
         self._password = password
 
     def health(self) -> dict[str, str | None]:
-        """The health of each component; nothing while nobody answers."""
+        """The health of each component; empty while the API server does not answer."""
         try:
             answer = self.http.get("/api/v2/monitor/health", timeout=_HEALTH_SECONDS).raise_for_status().json()
         except httpx.HTTPError:
             return {}
-        return {component: told["status"] for component, told in answer.items() if told}
+        return {component: health["status"] for component, health in answer.items() if health}
 
     def log_in(self) -> None:
-        """What all other questions need."""
+        """Get the token that all other calls need."""
         answer = self.http.post("/auth/token", json={"username": USER, "password": self._password})
         token = answer.raise_for_status().json()["access_token"]
         self.http.headers["Authorization"] = f"Bearer {token}"
@@ -53,11 +53,11 @@ class Rest:
         return {dag["dag_id"] for dag in self._get("/dags")["dags"]}
 
     def import_errors(self) -> list[str]:
-        """What could not be parsed, and why."""
+        """The import errors."""
         return [error["stack_trace"] for error in self._get("/importErrors")["import_errors"]]
 
     def set_connection(self, name: str, kind: str, extra: dict[str, str]) -> None:
-        """Make a connection what it is to be."""
+        """Create or update a connection."""
         body = {"connection_id": name, "conn_type": kind, "extra": json.dumps(extra)}
         answer = self.http.patch(f"/api/v2/connections/{name}", json=body)
         if answer.status_code == httpx.codes.NOT_FOUND:
@@ -65,19 +65,19 @@ class Rest:
         answer.raise_for_status()
 
     def connection(self, name: str) -> Any:
-        """What a connection says."""
+        """A connection."""
         return self._get(f"/connections/{name}")
 
     def unpause(self, dag_id: str) -> None:
-        """Switch a DAG on."""
-        self._switch(dag_id, off=False)
+        """Unpause a DAG."""
+        self._set_paused(dag_id, paused=False)
 
     def pause(self, dag_id: str) -> None:
-        """Switch a DAG off."""
-        self._switch(dag_id, off=True)
+        """Pause a DAG."""
+        self._set_paused(dag_id, paused=True)
 
     def trigger(self, dag_id: str) -> str:
-        """Begin a DAG run and return its id."""
+        """Trigger a DAG run and return its id."""
         answer = self.http.post(f"/api/v2/dags/{dag_id}/dagRuns", json={"logical_date": None, "conf": {}})
         return str(answer.raise_for_status().json()["dag_run_id"])
 
@@ -105,8 +105,8 @@ class Rest:
         path = f"/dags/{dag_id}/dagRuns/{run_id}/taskInstances/{task_id}/xcomEntries/return_value"
         return self._get(path, map_index=map_index)["value"]
 
-    def _switch(self, dag_id: str, *, off: bool) -> None:
-        self.http.patch(f"/api/v2/dags/{dag_id}", json={"is_paused": off}).raise_for_status()
+    def _set_paused(self, dag_id: str, *, paused: bool) -> None:
+        self.http.patch(f"/api/v2/dags/{dag_id}", json={"is_paused": paused}).raise_for_status()
 
     def _get(self, path: str, **query: Any) -> Any:
         return self.http.get(f"/api/v2{path}", params=query).raise_for_status().json()

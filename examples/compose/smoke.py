@@ -1,4 +1,4 @@
-"""A table that is written anew in each run, and one beside it that is kept fresh: what docs/compose.md triggers.
+"""A table that is overwritten in each run, and one that is refreshed from it: the DAG of docs/compose.md.
 
 Each run raises ten prices, so the first refresh inserts a thousand rows and every later one updates ten.
 """
@@ -35,10 +35,10 @@ def smoke() -> None:
         import pyarrow as pa  # type: ignore[import-untyped]
         from deltalake import DeltaTable, write_deltalake
 
-        place = f"{LAKE}/orders"
-        version = DeltaTable(place).version() + 1 if DeltaTable.is_deltatable(place) else 0
+        location = f"{LAKE}/orders"
+        version = DeltaTable(location).version() + 1 if DeltaTable.is_deltatable(location) else 0
         prices = [float(n + (version if n < RAISED else 0)) for n in range(ORDERS)]
-        write_deltalake(place, pa.table({"id": list(range(ORDERS)), "price": prices}), mode="overwrite")
+        write_deltalake(location, pa.table({"id": list(range(ORDERS)), "price": prices}), mode="overwrite")
         return version
 
     write_orders() >> RefreshOperator(task_id="refresh", definition=definition)

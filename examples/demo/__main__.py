@@ -1,8 +1,8 @@
-"""A refresh in Airflow that is killed half way and goes on: `make demo`.
+"""A refresh in Airflow that is killed half way and resumed: `make demo`.
 
 Airflow keeps a table of open orders fresh, made from TPC-H. After the first refresh one percent of the orders changes;
-the second refresh loses a merge task and the Spark server to SIGKILL in the middle, and Airflow tries again. In the
-end everything that was promised is checked, with plain Spark SQL and the log of the table.
+the second refresh loses a merge task and the Spark server to SIGKILL in the middle, and Airflow retries. In the
+end every guarantee is checked, with plain Spark SQL and the log of the table.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ RESULT = f"SELECT {COLUMNS} FROM %s WHERE o_orderstatus = 'O'"
 
 
 def main() -> int:
-    """Run the story; the exit code says whether every promise was kept."""
+    """Run the demo; the exit code says whether every guarantee was kept."""
     heed_signals()
     lake = Lake(CHECKOUT / ".demo")
     must_be_alone(lake.root)
     shutil.rmtree(lake.root, ignore_errors=True)
     chapter("Airflow starts, TPC-H data is made")
-    # Only what is triggered here shall run: a schedule could slip in between two steps.
+    # Only DAG runs that are triggered here: a scheduled one could start between two steps.
     settings = {"AIRFLOW__SCHEDULER__USE_JOB_SCHEDULE": "False"}
     with running(lake, CHECKOUT / "dags", free_port(), WITHOUT_TRIGGERER, **settings) as airflow:
         make(lake, SCALE)
-        # Spark starts while Airflow does, and what it has to download is no part of the first refresh.
+        # Spark starts while Airflow does, and its downloads are not part of the first refresh.
         airflow.spark_url()
         if errors := airflow.await_ready(DAG):
             sys.exit("\n".join(errors))
@@ -71,10 +71,10 @@ def _story(lake: Lake, airflow: LocalAirflow) -> bool:
     in_at_kill = kill_in_the_middle(second, airflow.places, NAME)
     second.await_success()
     refreshed = second.returned("finish")
-    # `make up` shows the same DAG, switched off like the others.
+    # `make up` shows the same DAG, paused like the others.
     airflow.rest.pause(DAG)
 
-    chapter("What came of it")
+    chapter("The result")
     with evidence.spark_at(airflow.spark_url()) as spark:
         table = f"SELECT {COLUMNS} FROM delta.`{lake.open_orders}` VERSION AS OF {refreshed['published_version']}"
         differences = evidence.differing(spark, now, table) + evidence.differing(spark, table, now)

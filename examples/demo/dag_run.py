@@ -1,4 +1,4 @@
-"""A DAG run as the demo watches it: every change of a task is a line, every wait has a limit."""
+"""A DAG run as the demo watches it: one line for each change of a task; every wait has a limit."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _WORTH_A_LINE = {"running", "skipped", "upstream_failed", *_COLOURS}
 
 
 class DagRun:
-    """A run that was triggered just now."""
+    """A DAG run, triggered on construction."""
 
     def __init__(self, rest: Rest, dag_id: str) -> None:
         self._rest = rest
         self._dag_id = dag_id
         self._run_id = rest.trigger(dag_id)
-        self._told: dict[tuple[str, int], tuple[str, int]] = {}
+        self._shown: dict[tuple[str, int], tuple[str, int]] = {}
 
     def await_success(self) -> None:
         """Return when the run has succeeded. Ends the demo when it fails."""
@@ -37,7 +37,7 @@ class DagRun:
                 sys.exit(f"demo: the run {self._run_id} of {self._dag_id} failed; its logs are in .demo/airflow/logs")
 
     def looks(self) -> Iterator[list[TaskSeen]]:
-        """The task instances, again and again. Ends the demo when that goes on for too long."""
+        """The task instances, polled. Ends the demo after a limit."""
         limit = time.monotonic() + _LIMIT_SECONDS
         while time.monotonic() < limit:
             yield self.tasks()
@@ -45,12 +45,12 @@ class DagRun:
         sys.exit(f"demo: the run {self._run_id} of {self._dag_id} took more than {_LIMIT_SECONDS} s")
 
     def tasks(self) -> list[TaskSeen]:
-        """The task instances; what is new about them is told."""
+        """The task instances; new states are printed."""
         found = self._rest.tasks(self._dag_id, self._run_id)
         for task in found:
             key, now = (task.task_id, task.map_index), (task.state, task.tries)
-            if task.state in _WORTH_A_LINE and self._told.get(key) != now:
-                self._told[key] = now
+            if task.state in _WORTH_A_LINE and self._shown.get(key) != now:
+                self._shown[key] = now
                 again = f", try {task.tries}" if task.tries > 1 else ""
                 colour = _COLOURS.get(task.state, "default")
                 say(f"  {task.name:14} [{colour}]{task.state}[/{colour}]{again}")

@@ -1,4 +1,4 @@
-"""What proves the demo's promises, found out without the tool: the table itself, and its Delta log."""
+"""Evidence for the demo's guarantees, found without the tool: the table itself, and its Delta log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The blow: a merge task that is at work and the Spark server get SIGKILL in the same moment."""
+"""The kill: a running merge task and the Spark server get SIGKILL at the same moment."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from examples.demo.screen import say
 from examples.rest import TaskSeen
 
 _IN_BEFORE = 4
-"""So many chunks are in before the blow, so that there is something to skip."""
+"""Chunks that are in the target before the kill, so that there is something to skip."""
 
 
 def kill_in_the_middle(run: DagRun, places: Places, name: str) -> dict[int, int]:

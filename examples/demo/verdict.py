@@ -1,4 +1,4 @@
-"""The end of the demo: what became of the units, and what was promised beside what was found."""
+"""The end of the demo: the units, and each guarantee beside what was found."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class UnitSeen:
 
 @dataclass(frozen=True)
 class Found:
-    """Everything that the promises are measured by.
+    """The facts that the guarantees are checked against.
 
     `in_at_kill` counts chunks, by unit, when the kill came; `expected` and `differences` count rows; `refreshed` is
     what the second refresh says of itself, `log` what the target's log says of it.
@@ -40,15 +40,15 @@ class Found:
 
 
 def show(found: Found) -> bool:
-    """Tell what came of it. Returns whether every promise was kept."""
+    """Print the result. Returns whether every guarantee was kept."""
     units = Table("unit", "tries", "chunks", "in before its last try", "applied by it")
     for unit in found.units:
         units.add_row(*map(str, (unit.unit, unit.tries, unit.chunks, unit.skipped, unit.chunks - unit.skipped)))
     console.print(units)
     promises = _promises(found)
     table = Table("promised", "found", "kept")
-    for promised, told, kept in promises:
-        table.add_row(promised, told, "[green]yes[/green]" if kept else "[red]NO[/red]")
+    for promised, found_text, kept in promises:
+        table.add_row(promised, found_text, "[green]yes[/green]" if kept else "[red]NO[/red]")
     console.print(table)
     return all(kept for _, _, kept in promises)
 

@@ -23,7 +23,7 @@ from airflow_refresh_provider.sensors.refresh_sensors import (
 )
 from airflow_refresh_provider.testing.memory_lake import BEGINNING
 from airflow_refresh_provider.triggers import refresh_trigger as triggers
-from airflow_refresh_provider.triggers.refresh_trigger import RefreshTrigger, Condition
+from airflow_refresh_provider.triggers.refresh_trigger import Condition, RefreshTrigger
 from tests.airflow.conftest import Airflow
 from tests.airflow.shared import Shared
 from tests.unit.runner.faults import Killed, at
