@@ -145,7 +145,7 @@ def refresh_tasks(
     pins: Any = None,
     task_args: TaskArgs | None = None,
 ) -> tuple[BaseOperator, BaseOperator]:
-    """The tasks of a phased refresh, in the current DAG or task group. Returns the first one and the one that publishes.
+    """The tasks of a phased refresh, in the current DAG or task group. Returns the first and the publishing one.
 
     The first one runs whether its upstream tasks succeeded or skipped. For a broken definition there is one task, which
     fails with the errors. Raises Invalid for a name in `task_args` that is no task.
