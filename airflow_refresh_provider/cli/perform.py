@@ -20,7 +20,7 @@ from airflow_refresh_provider.cli.call import Call, Composition, composed
 from airflow_refresh_provider.cli.output import report, show
 from airflow_refresh_provider.cli.signals import Interruptions
 from airflow_refresh_provider.cli.table import Command
-from airflow_refresh_provider.core.run.results import CascadeResult, CascadeState, DueReport, Freshness, Recovery
+from airflow_refresh_provider.core.run.results import CascadeResult, DueReport, Freshness, Outcome, Recovery
 from airflow_refresh_provider.errors import Defect, Explained, Interrupted, RefreshError, Refused
 
 _NOT_DUE = 4
@@ -82,9 +82,9 @@ def _code_of(ended: Any) -> int:
     match ended:
         case DueReport(due=False):
             return _NOT_DUE
-        case CascadeResult(state=CascadeState.FAILED):
+        case CascadeResult(outcome=Outcome.FAILED):
             return RefreshError.exit_code
-        case CascadeResult(state=CascadeState.REFUSED):
+        case CascadeResult(outcome=Outcome.REFUSED):
             return Refused.exit_code
         case list() if any(isinstance(one, Freshness | Recovery) and one.error for one in ended):
             return RefreshError.exit_code

@@ -104,6 +104,8 @@ def rebuild_progress(call: Call, name: str) -> Rebuilt:
 
 def _tell(watch: Watch, before: ProgressReport | None, now: ProgressReport) -> None:
     """What became of a run between two looks at it; the first finds it as far as it is."""
+    if now.stage is None:
+        return
     if before is None or (before.stage, before.rows_total) != (now.stage, now.rows_total):
         watch.stage(now.stage, now.rows_total, now.chunks_total)
         watch.advance(now.rows_done, now.chunks_done)

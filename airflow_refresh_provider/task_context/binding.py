@@ -206,7 +206,7 @@ def announce(context: Context, outlets: Iterable[object], result: RunResult, log
 
 def result_or_skip(result: RunResult) -> RunResult:
     """The result of a refresh. Raises AirflowSkipException when there was nothing to do."""
-    if result.state is Outcome.NOTHING_TO_DO:
+    if result.outcome is Outcome.NOTHING_TO_DO:
         raise skip(result)
     return result
 

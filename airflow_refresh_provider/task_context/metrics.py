@@ -2,14 +2,14 @@
 
 | name | kind | counts |
 |---|---|---|
-| `refresh.chunks` | counter | chunks committed, each by the try that did it; tag `stage` |
+| `refresh.chunks` | counter | committed chunks; tag `stage` |
 | `refresh.rows` | counter | changed rows in them; tag `stage` |
-| `refresh.ended` | counter | refreshes that ended in a task, and task tries that ended with an error; tag `state` |
+| `refresh.ended` | counter | refreshes that ended in a task, and task tries that ended with an error; tag `outcome` |
 | `refresh.lag` | gauge | seconds by which a target was behind its inputs when a refresh of it ended or was skipped |
 | `refresh.late` | gauge | 1 if that was more than the definition's `target_lag`, else 0 |
 | `refresh.seconds` | timer | from the start of a refresh, or of the attempt of a single task, to its end |
 
-`state` is `succeeded` or `nothing_to_do`, or `suspended` where a scheduled refresh was skipped for that reason, or,
+`outcome` is `succeeded` or `nothing_to_do`, or `skipped` if the definition of a scheduled refresh is suspended, or,
 of a try, `failed`, `refused` (a decision is needed) or `interrupted` (it was stopped on request). A task that is
 killed counts nothing.
 """
@@ -39,13 +39,13 @@ def idle(definition: str) -> None:
 
 def suspended(definition: str, lag_seconds: float | None, *, late: bool) -> None:
     """A scheduled refresh did not begin, and its target stays as far behind as it is."""
-    _count(definition, "suspended")
+    _count(definition, Outcome.SKIPPED)
     _behind(definition, lag_seconds, late=late)
 
 
 def ended(result: RunResult) -> None:
     """A refresh ended, or was not needed."""
-    _count(result.name, result.state)
+    _count(result.name, result.outcome)
     _behind(result.name, result.lag_seconds, late=result.late)
     stats.timing("refresh.seconds", timedelta(seconds=result.seconds), tags={"definition": result.name})
 
@@ -67,5 +67,5 @@ def _behind(definition: str, lag_seconds: float | None, *, late: bool) -> None:
         stats.gauge("refresh.late", int(late), tags={"definition": definition})
 
 
-def _count(definition: str, state: str) -> None:
-    stats.incr("refresh.ended", tags={"definition": definition, "state": str(state)})
+def _count(definition: str, outcome: Outcome) -> None:
+    stats.incr("refresh.ended", tags={"definition": definition, "outcome": outcome.value})

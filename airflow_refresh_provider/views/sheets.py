@@ -83,7 +83,7 @@ def _(value: Validated) -> dict[str, Cell]:
 
 @line.register
 def _(value: Registration) -> dict[str, Cell]:
-    return {"name": value.name, "action": value.action, "target": value.target}
+    return {"name": value.name, "outcome": value.outcome, "target": value.target}
 
 
 @line.register
@@ -125,7 +125,7 @@ def _(value: DefinitionStatus) -> Sheet:
     return _facts(
         [
             *(line(value) | {"run": None if value.run is None else _run(value.run)}).items(),
-            ("phase", f"{value.phase}: {value.phase_text}"),
+            ("status", f"{value.status}: {value.status_text}"),
             ("inputs", _inputs(value.input_versions) or ", ".join(definition.inputs)),
             ("keys", ", ".join(definition.keys)),
             ("generation", value.generation),
@@ -140,7 +140,7 @@ def _(value: DefinitionStatus) -> Sheet:
 def _(value: RunResult) -> dict[str, Cell]:
     return {
         "name": value.name,
-        "state": f"{value.state}, resumed" if value.resumed else value.state.value,
+        "outcome": f"{value.outcome}, resumed" if value.resumed else value.outcome.value,
         "reason": value.reason,
         "mode": _mode(value),
         "rows": _rows(value.rows),
@@ -158,7 +158,7 @@ def _(value: CascadeStep) -> dict[str, Cell]:
     result = value.result
     return {
         "name": value.name,
-        "state": value.state.value,
+        "outcome": value.outcome.value,
         "rows": None if result is None else _rows(result.rows),
         "published": None if result is None or result.published_version is None else str(result.published_version),
         "seconds": None if result is None else f"{result.seconds:.1f}",
@@ -265,7 +265,7 @@ def _duration(seconds: float | None) -> str | None:
 @line.register
 def _(value: Recovery) -> dict[str, Cell]:
     reason = "see below" if value.error else value.reason
-    return {"name": value.name, "action": value.action, "reason": reason, "run": value.run_id}
+    return {"name": value.name, "outcome": value.outcome, "reason": reason, "run": value.run_id}
 
 
 @line.register

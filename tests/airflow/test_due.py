@@ -11,7 +11,7 @@ import pytest
 from airflow.sdk.exceptions import AirflowSkipException
 
 from airflow_refresh_provider.core.run.request import Request
-from airflow_refresh_provider.core.run.results import RunResult, Started
+from airflow_refresh_provider.core.run.results import RunResult, StartedRun
 from airflow_refresh_provider.errors import Invalid, Refused
 from airflow_refresh_provider.runner.steps import one_task
 from airflow_refresh_provider.task_context import binding
@@ -97,7 +97,7 @@ def test_a_run_that_meets_another_of_its_dag_skips_unless_it_is_by_hand(run_type
     world = World(row(1))
     asked = {kind: binding.request(of_dag_run(kind, f"{kind}__now")) for kind in (run_type, "manual")}
     assert isinstance(
-        one_task.start(world.ports, NAME, binding.request(of_dag_run("backfill", "backfill__x"))), Started
+        one_task.start(world.ports, NAME, binding.request(of_dag_run("backfill", "backfill__x"))), StartedRun
     )
     met = one_task.start(world.process(), NAME, asked[run_type])
     assert isinstance(met, RunResult)

@@ -95,8 +95,8 @@ def test_a_suspended_definition_is_counted_as_such_and_its_lag_goes_on_being_tol
     context: Any = {"dag_run": SimpleNamespace(run_type="scheduled"), "params": {}}
     with _listening() as found, pytest.raises(AirflowSkipException):
         binding.check_due(context, world.ports, NAME)
-    assert [(m["name"], _tags(m["tags"]).get("state")) for m in found if m["kind"] == "c"] == [
-        ("refresh.ended", "suspended")
+    assert [(m["name"], _tags(m["tags"]).get("outcome")) for m in found if m["kind"] == "c"] == [
+        ("refresh.ended", "skipped")
     ]
     told = {m["name"]: float(m["value"]) for m in found if m["kind"] == "g"}
     assert told["refresh.lag"] >= 7200 and told["refresh.late"] == 1
@@ -116,11 +116,11 @@ def test_every_documented_metric_arrives_with_its_tags(airflow: Airflow, share: 
     assert counted == [
         ("refresh.chunks", 1, merged),
         ("refresh.rows", 9, merged),
-        ("refresh.ended", 1, {"definition": NAME, "state": "succeeded"}),
+        ("refresh.ended", 1, {"definition": NAME, "outcome": "succeeded"}),
         ("refresh.chunks", 1, merged),
         ("refresh.rows", 1, merged),
-        ("refresh.ended", 1, {"definition": NAME, "state": "succeeded"}),
-        ("refresh.ended", 1, {"definition": NAME, "state": "nothing_to_do"}),
+        ("refresh.ended", 1, {"definition": NAME, "outcome": "succeeded"}),
+        ("refresh.ended", 1, {"definition": NAME, "outcome": "nothing_to_do"}),
     ]
     gauges = [(m["name"], float(m["value"])) for m in found if m["kind"] == "g"]
     assert gauges == [("refresh.lag", 0), ("refresh.late", 0)] * 2
@@ -186,4 +186,4 @@ def test_tries_that_end_with_an_error_are_counted_by_what_it_asks_for(
         airflow.run(dag)
     ended = [_tags(m["tags"]) for m in found if m["name"] == "refresh.ended"]
     assert {tags["definition"] for tags in ended} == {NAME}
-    assert [tags["state"] for tags in ended] == ["failed", "interrupted", "succeeded", "refused"]
+    assert [tags["outcome"] for tags in ended] == ["failed", "interrupted", "succeeded", "refused"]

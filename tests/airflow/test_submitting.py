@@ -49,7 +49,7 @@ AGAIN: dict[str, Any] = {"retries": 1, "retry_delay": 0}
 RESULT = RunResult(
     run_id="r",
     name=NAME,
-    state=Outcome.SUCCEEDED,
+    outcome=Outcome.SUCCEEDED,
     generation=1,
     rows=Rows(inserted=9),
     target_version=2,
@@ -175,7 +175,7 @@ def test_a_refresh_with_nothing_to_do_is_skipped_before_anything_is_submitted(si
 
 
 def test_a_refresh_that_the_application_found_not_needed_is_skipped(site: Site) -> None:
-    site.program.ends(answer(RESULT.model_copy(update={"state": Outcome.NOTHING_TO_DO, "reason": "nothing moved"})))
+    site.program.ends(answer(RESULT.model_copy(update={"outcome": Outcome.NOTHING_TO_DO, "reason": "nothing moved"})))
     assert site.run().tasks == {"refresh": "skipped"}
 
 

@@ -34,14 +34,14 @@ def chain(world: World, here: Program) -> World:
 
 
 def steps(found: CascadeResult) -> list[tuple[str, str]]:
-    return [(step.name, step.state.value) for step in found.refreshes]
+    return [(step.name, step.outcome.value) for step in found.refreshes]
 
 
 def test_each_definition_is_told_as_run_tells_it(chain: World, here: Program) -> None:
     chain.lake.append(chain.people, [{"id": 3, "name": "Grace"}])
     ended = here("cascade", "again", "--output", "json")
     found = CascadeResult.model_validate(ended.json)
-    assert (ended.code, found.state) == (0, "succeeded")
+    assert (ended.code, found.outcome) == (0, "succeeded")
     assert steps(found) == [("people_copy", "succeeded"), ("again", "succeeded")]
     assert all(step.result and step.result.rows.inserted for step in found.refreshes)
     assert here("run", "again", "--output", "json").json.keys() == ended.json["refreshes"][1]["result"].keys()
@@ -50,7 +50,7 @@ def test_each_definition_is_told_as_run_tells_it(chain: World, here: Program) ->
 @pytest.mark.usefixtures("chain")
 def test_people_see_a_line_for_each(here: Program) -> None:
     header, *lines = here("cascade", "again", "apart").out.splitlines()
-    assert header.split() == ["name", "state", "rows", "published", "seconds", "reason"]
+    assert header.split() == ["name", "outcome", "rows", "published", "seconds", "reason"]
     assert [line.split()[0] for line in lines] == ["apart", "people_copy", "again"]
 
 
@@ -91,8 +91,8 @@ def test_one_that_is_refused_exits_3(chain: World, here: Program) -> None:
     chain.lake.append(chain.people, [{"id": 3, "name": "Grace"}])
     here("suspend", "again")
     ended = here("cascade", "again", "--output", "json")
-    assert (ended.code, ended.json["state"]) == (3, "refused")
-    assert [step["state"] for step in ended.json["refreshes"]] == ["succeeded", "refused"]
+    assert (ended.code, ended.json["outcome"]) == (3, "refused")
+    assert [step["outcome"] for step in ended.json["refreshes"]] == ["succeeded", "refused"]
 
 
 @pytest.mark.usefixtures("chain")

@@ -58,7 +58,7 @@ def test_registering_says_what_it_did(world: World, here: Program) -> None:
     actions = []
     for text in (DEFINITION, DEFINITION, DEFINITION + "owner: ada\n"):
         world.write(text=text)
-        actions.append(here("register", path, "--output", "json").json[0]["action"])
+        actions.append(here("register", path, "--output", "json").json[0]["outcome"])
     assert actions == ["registered", "unchanged", "changed"]
 
 
@@ -96,7 +96,11 @@ def test_a_run_prints_its_result_and_nothing_else_on_stdout(here: Program) -> No
     ended = here("run", "people_copy", "--output", "json")
     assert ended.code == 0
     result = RunResult.model_validate(ended.json)
-    assert (result.state, result.rows.inserted, result.published_version) == ("succeeded", 2, result.published_version)
+    assert (result.outcome, result.rows.inserted, result.published_version) == (
+        "succeeded",
+        2,
+        result.published_version,
+    )
     assert result.stages.keys() >= {"start", "load", "merge", "publish", "cleanup"}
 
 
@@ -104,8 +108,8 @@ def test_a_run_prints_its_result_and_nothing_else_on_stdout(here: Program) -> No
 def test_a_run_with_nothing_to_do_succeeds(here: Program) -> None:
     here("run", "people_copy")
     ended = here("run", "people_copy", "--output", "json")
-    assert (ended.code, ended.json["state"]) == (0, "nothing_to_do")
-    assert here("run", "people_copy", "--force", "--output", "json").json["state"] == "succeeded"
+    assert (ended.code, ended.json["outcome"]) == (0, "nothing_to_do")
+    assert here("run", "people_copy", "--force", "--output", "json").json["outcome"] == "succeeded"
 
 
 def test_a_mass_delete_is_refused_and_forced(registered: World, here: Program) -> None:
@@ -157,7 +161,7 @@ def test_progress_of_an_ended_run_is_there_at_once(
     here("run", "people_copy")
     ended = here(words[0], "people_copy", *words[1:], "--output", "json")
     report = model.model_validate(ended.json)
-    assert (ended.code, report.stage, report.chunks_done) == (0, "idle", 1)
+    assert (ended.code, report.stage, report.chunks_done) == (0, None, 1)
 
 
 def test_progress_of_a_vnode_tells_nothing_that_is_not_counted_by_vnode(registered: World, here: Program) -> None:
@@ -181,7 +185,7 @@ def test_recovering_looks_at_every_definition(registered: World, here: Program) 
     here("register", registered.write("other", DEFINITION))
     ended = here("recover", "--output", "json")
     recovered = [Recovery.model_validate(r) for r in ended.json]
-    assert [(r.name, r.action) for r in recovered] == [("other", "clean"), ("people_copy", "clean")]
+    assert [(r.name, r.outcome) for r in recovered] == [("other", "clean"), ("people_copy", "clean")]
     assert [r["name"] for r in here("recover", "other", "--output", "json").json] == ["other"]
 
 
@@ -193,7 +197,7 @@ def test_recovering_has_an_error_of_one_definition_in_its_own_entry(registered: 
     assert broken("run", "people_copy").code == 1
     found = broken("recover", "--output", "json")
     (entry,) = found.json
-    assert (found.code, entry["action"], entry["error"]["code"]) == (1, "failed", "connection_lost")
+    assert (found.code, entry["outcome"], entry["error"]["code"]) == (1, "failed", "connection_lost")
     shown = broken("recover")
     assert (shown.code, "broke [connection_lost] Nobody knows. Run again." in shown.out) == (1, True)
     assert (here("recover").code, here("show", "people_copy", "--output", "json").json["run"]) == (0, None)
@@ -241,7 +245,7 @@ def test_tables_are_never_cut_when_another_program_reads_them(world: World, here
         (("run", "people_copy"), ("people_copy", "2 inserted, 0 updated, 0 deleted, 0 unchanged", "1 done")),
         (("show", "people_copy"), ("IDLE", "sha256:", "people")),
         (("history", "people_copy"), ("nothing to show",)),
-        (("progress", "people_copy"), ("idle", "0")),
+        (("progress", "people_copy"), ("people_copy", "0")),
         (("recover",), ("clean", "no run is in progress")),
         (("drop", "people_copy"), ("(kept)",)),
     ],
@@ -259,7 +263,7 @@ def test_a_run_is_told_shortly_in_a_list_and_wholly_by_itself(owner: str | None,
     """The tasks of its units may be at work while nobody holds it as a whole."""
     run = RunStatus(
         run_id="id-of-the-run",
-        stage="merging",
+        stage="merge",
         owner=owner,
         live=True,
         started_at=BEGINNING,
@@ -269,7 +273,7 @@ def test_a_run_is_told_shortly_in_a_list_and_wholly_by_itself(owner: str | None,
         chunks_total=9,
     )
     found = registered.refreshes().show("people_copy").model_copy(update={"run": run})
-    assert "merging, 3 of 9 chunks, at work" in sheet([found]).rows[0]
+    assert "merge, 3 of 9 chunks, at work" in sheet([found]).rows[0]
     whole = f"id-of-the-run, merging, 3 of 9 chunks, attempt 2, held by {owner or 'tasks of its own'}"
     assert ("run", whole) in sheet(found).rows
 

@@ -75,12 +75,12 @@ def composition(world: World, run: greenlet) -> Composition:
 def test_following_a_run_ends_with_the_run(run: greenlet, here: Program) -> None:
     ended = here("progress", NAME, "--follow", "--output", "json")
     assert run.dead
-    assert (ended.code, ended.json["stage"], ended.json["chunks_done"]) == (0, "idle", 2)
-    assert ended.err == "merging: 3 rows, 2 chunks\n"
+    assert (ended.code, ended.json["stage"], ended.json["chunks_done"]) == (0, None, 2)
+    assert ended.err == "merge: 3 rows, 2 chunks\n"
 
 
 def test_who_follows_late_is_told_what_was_done_before(run: greenlet, composition: Composition) -> None:
     run.switch()
     watch = Told()
     progress(Call(None, None, watch, composition), NAME, follow=True)
-    assert watch.words == [("merging", 3, 2), (2, 1), (1, 1)]
+    assert watch.words == [("merge", 3, 2), (2, 1), (1, 1)]

@@ -32,7 +32,7 @@ def moment(seconds: float) -> datetime:
 
 def progress_row(name: str, run_id: str, vnode: int, chunk: int, seconds: float = 0, **changes: object) -> ProgressRow:
     row = ProgressRow(
-        name=name, run_id=run_id, vnode=vnode, stage="merging", unit=0, chunk=chunk, generation=1, at=moment(seconds)
+        name=name, run_id=run_id, vnode=vnode, stage="merge", unit=0, chunk=chunk, generation=1, at=moment(seconds)
     )
     return row.model_copy(update=changes)
 

@@ -117,7 +117,7 @@ def the_history_tells(stage: Scene) -> None:
 
 def nothing_is_left_to_do(stage: Scene) -> None:
     """The next refresh finds nothing to do."""
-    assert stage.refreshes().run(NAME, Request()).state is Outcome.NOTHING_TO_DO
+    assert stage.refreshes().run(NAME, Request()).outcome is Outcome.NOTHING_TO_DO
 
 
 def commits(table: str) -> list[tuple[int, list[dict[str, Any]]]]:

@@ -152,7 +152,7 @@ def check_told(ended: Ended, *errors: str) -> None:
 
 
 def _remember(stage: Stage, ended: Ended) -> None:
-    if ended.result["state"] == Outcome.SUCCEEDED:
+    if ended.result["outcome"] == Outcome.SUCCEEDED:
         stage.last = ended
 
 

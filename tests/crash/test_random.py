@@ -49,7 +49,7 @@ class Torment:
         last = self._stage.last = self._client().ended()
         assert last.code == 0, last
         self._seconds = time.monotonic() - begun
-        return str(last.result["state"])
+        return str(last.result["outcome"])
 
     def run_and_kill(self) -> None:
         """One refresh that is cut, unless it ends before: then the input moves on."""

@@ -154,7 +154,7 @@ class Life:
                 break
         equal_to_the_query(self._stage)
         no_staging_is_left(self._stage)
-        assert self._client().ended().result["state"] == Outcome.NOTHING_TO_DO
+        assert self._client().ended().result["outcome"] == Outcome.NOTHING_TO_DO
 
     def _kill_one(self) -> None:
         client = self._client()

@@ -96,7 +96,7 @@ def test_an_adopted_table_that_is_right_gets_no_data_and_keeps_its_partitions_an
     assert written(found.target, adopted) == Written(commits=1, into_new_files=ROWS // 3, marked_gone=ROWS // 3)
     assert _own(found.facts()) == _own(before)
     assert found.refreshes.compare_only(NAME).equal
-    assert found.refreshes.run(NAME, Request()).state is Outcome.NOTHING_TO_DO
+    assert found.refreshes.run(NAME, Request()).outcome is Outcome.NOTHING_TO_DO
 
 
 def _own(facts: TableFacts) -> tuple[object, ...]:

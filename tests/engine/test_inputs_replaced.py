@@ -60,5 +60,5 @@ def test_rows_whose_keys_nobody_has_checked_are_not_loaded(
     assert spark.read.format("delta").load(target).count() == 0
     assert one_task.interrupt(found.ports, NAME, MINE)
     _make(spark, place, format, "SELECT id AS k FROM range(7)")
-    assert found.run(NAME, Request()).state is Outcome.SUCCEEDED
+    assert found.run(NAME, Request()).outcome is Outcome.SUCCEEDED
     assert spark.read.format("delta").load(target).count() == 7

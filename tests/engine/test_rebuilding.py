@@ -31,7 +31,7 @@ def kept(open_session: Callable[[], SparkSession], tmp_path: Path, spark_server:
 def test_a_cursor_restored_from_the_seal_makes_the_next_refresh_incremental(kept: Kept) -> None:
     found = kept.refreshes.rebuild_progress(NAME)
     assert (found.restored, found.rows_done) == (True, 7)
-    assert kept.refreshes.run(NAME, Request()).state is Outcome.NOTHING_TO_DO
+    assert kept.refreshes.run(NAME, Request()).outcome is Outcome.NOTHING_TO_DO
     kept.change()
     result = kept.run()
     assert (result.mode, result.windows, result.rows.updated) == ("incremental", {"x": (1, 2)}, 7)

@@ -58,7 +58,7 @@ def test_variants_are_refreshed_and_nothing_is_left_to_do(
     def run() -> tuple[str, Rows]:
         result = found.run(NAME, Request())
         again = found.run(NAME, Request())
-        assert again.state is Outcome.NOTHING_TO_DO
+        assert again.outcome is Outcome.NOTHING_TO_DO
         rows = [
             sorted(tuple(r) for r in spark.sql(f"SELECT {columns} FROM delta.`{place}`").collect())
             for columns, place in (

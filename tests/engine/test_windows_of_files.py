@@ -75,7 +75,7 @@ def test_only_files_that_came_are_read(landing: Landing) -> None:
     assert told(result) == ("incremental", "changes of x in new files")
     old.write_bytes(content)
     os.utime(old, ns=(about.st_atime_ns, about.st_mtime_ns))
-    assert landing.run().state == "nothing_to_do"
+    assert landing.run().outcome == "nothing_to_do"
 
 
 @pytest.mark.slow

@@ -59,7 +59,7 @@ def _settle(world: ModelWorld) -> None:
     if world.record.dropped:
         world.register("last")
     for _ in range(3):
-        if last.run(NAME, ONE).state is Outcome.NOTHING_TO_DO:
+        if last.run(NAME, ONE).outcome is Outcome.NOTHING_TO_DO:
             break
     last.recover()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from airflow_refresh_provider import errors
-from airflow_refresh_provider.core.run.results import Complaint, Differences, RunResult
+from airflow_refresh_provider.core.run.results import Differences, ErrorReport, RunResult
 from airflow_refresh_provider.core.text.stored import Stored
 
 _KINDS: dict[str, type[errors.Explained]] = {
@@ -11,7 +11,7 @@ _KINDS: dict[str, type[errors.Explained]] = {
 }
 
 
-class TypedComplaint(Complaint):
+class TypedErrorReport(ErrorReport):
     """An error as it is told to another process, which makes it its own."""
 
     kind: str
@@ -26,7 +26,7 @@ class Answer(Stored):
 
     result: RunResult | None = None
     differences: Differences | None = None
-    complaint: TypedComplaint | None = None
+    complaint: TypedErrorReport | None = None
 
     @classmethod
     def of(cls, ended: object) -> Answer:
@@ -37,6 +37,6 @@ class Answer(Stored):
             case Differences():
                 return cls(differences=ended)
             case errors.Explained():
-                return cls(complaint=TypedComplaint(kind=type(ended).__name__, **ended.told))
+                return cls(complaint=TypedErrorReport(kind=type(ended).__name__, **ended.told))
             case _:
                 raise TypeError(f"{type(ended).__name__} is not an answer")

@@ -14,15 +14,17 @@ from pydantic import BeforeValidator
 from airflow_refresh_provider.core.changes.pins import Digests
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.plan.plan import ChangeCounts
+from airflow_refresh_provider.core.run.status import RefreshStatus
 from airflow_refresh_provider.core.text.stored import Stored
 from airflow_refresh_provider.core.text.stored import to_json_value as told
 
 
 class Outcome(StrEnum):
-    """How a run ended."""
+    """How a refresh or a cascade ended. Only a definition of a cascade is skipped."""
 
     SUCCEEDED = "succeeded"
     NOTHING_TO_DO = "nothing_to_do"
+    SKIPPED = "skipped"
     FAILED = "failed"
     REFUSED = "refused"
     INTERRUPTED = "interrupted"
@@ -57,7 +59,7 @@ class RunResult(Stored):
 
     run_id: str | None
     name: str
-    state: Outcome
+    outcome: Outcome
     mode: str = "full"
     mode_reason: str | None = None
     generation: int
@@ -75,23 +77,13 @@ class RunResult(Stored):
     reason: str | None = None
 
 
-class Complaint(Stored):
+class ErrorReport(Stored):
     """An error: what failed, how the data was left, what to do next."""
 
     code: str
     message: str
     left: str
     next: str
-
-
-class CascadeState(StrEnum):
-    """How one definition of a cascade ended, or the cascade as a whole."""
-
-    SUCCEEDED = "succeeded"
-    NOTHING_TO_DO = "nothing_to_do"
-    SKIPPED = "skipped"
-    REFUSED = "refused"
-    FAILED = "failed"
 
 
 class CascadeStep(Stored):
@@ -101,18 +93,18 @@ class CascadeStep(Stored):
     """
 
     name: str
-    state: CascadeState
+    outcome: Outcome
     reason: str | None = None
     result: RunResult | None = None
-    error: Complaint | None = None
+    error: ErrorReport | None = None
 
 
 class CascadeResult(Stored):
-    """Every definition of a cascade in the order of its refreshes; `state` is the worst of them, or succeeded when
+    """Every definition of a cascade in the order of its refreshes; `outcome` is the worst of them, or succeeded when
     any was.
     """
 
-    state: CascadeState
+    outcome: Outcome
     refreshes: tuple[CascadeStep, ...]
 
 
@@ -139,14 +131,14 @@ class RunStatus(Stored):
 class DefinitionStatus(Stored):
     """One definition, where it stands and what is published.
 
-    `phase` is what it is doing, `phase_text` how far it is.
+    `state` is as stored; `status` is what it is doing, `status_text` how far it is.
     """
 
     name: str
     target: str
     state: str
-    phase: str
-    phase_text: str
+    status: RefreshStatus
+    status_text: str
     suspended: str | None = None
     paused: bool = False
     generation: int
@@ -158,12 +150,20 @@ class DefinitionStatus(Stored):
     definition: Definition
 
 
+class RegistrationOutcome(StrEnum):
+    """How registering a definition ended. After a change the next run compares everything."""
+
+    REGISTERED = "registered"
+    CHANGED = "changed"
+    UNCHANGED = "unchanged"
+
+
 class Registration(Stored):
-    """What registering did: "registered", "changed" (the next run compares everything) or "unchanged"."""
+    """One registered definition."""
 
     name: str
     target: str
-    action: str
+    outcome: RegistrationOutcome
     definition_hash: str
 
 
@@ -214,7 +214,7 @@ class Freshness(Stored):
     late: bool = False
     ready_in_seconds: float | None = None
     inputs: tuple[InputLag, ...] = ()
-    error: Complaint | None = None
+    error: ErrorReport | None = None
 
 
 class VnodeProgress(Stored):
@@ -234,11 +234,11 @@ class VnodeProgress(Stored):
 
 
 class ProgressReport(Stored):
-    """The run in progress, or else the last one; totals are null before they are known."""
+    """The run in progress, else the last one, which has no `stage`; totals are null before they are known."""
 
     name: str
     run_id: str | None
-    stage: str
+    stage: str | None
     chunks_done: int = 0
     chunks_total: int | None = None
     rows_done: int = 0
@@ -266,30 +266,43 @@ class HistoryEntry(Stored):
     result: RunResult | None = None
 
 
+class RecoveryOutcome(StrEnum):
+    """How the recovery of one definition ended."""
+
+    RESUMED = "resumed"
+    ABANDONED = "abandoned"
+    PUBLISHED = "published"  # it was complete in the target
+    CLEANED_UP = "cleaned_up"  # it was published, and its staging was left
+    LIVE = "live"  # it has an owner
+    PAUSED = "paused"
+    RESETTING = "resetting"  # the definition is being dropped
+    CLEAN = "clean"  # there was no run
+    FAILED = "failed"
+
+
 class Recovery(Stored):
-    """What `recover` did with one definition: "resumed", "abandoned", "published", "cleaned_up", "live", "paused",
-    "resetting", "clean" or "failed", with the error."""
+    """What `recover` did with the run of one definition; `error` if it failed."""
 
     name: str
     run_id: str | None
-    action: str
+    outcome: RecoveryOutcome
     reason: str
     result: RunResult | None = None
-    error: Complaint | None = None
+    error: ErrorReport | None = None
 
 
-ToldRow = Annotated[dict[str, Any] | None, BeforeValidator(told)]
+JsonRow = Annotated[dict[str, Any] | None, BeforeValidator(told)]
 
 
 class DifferenceSample(Stored):
     """A row that differs: `op` is what a refresh would do (I, U, D)."""
 
     op: str
-    desired: ToldRow
-    found: ToldRow
+    desired: JsonRow
+    found: JsonRow
 
 
-class Started(Stored):
+class StartedRun(Stored):
     """A run that was begun, or gone on with, and waits for its next phase."""
 
     run_id: str

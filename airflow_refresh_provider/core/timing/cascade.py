@@ -10,17 +10,17 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.definition.inputs import Input
-from airflow_refresh_provider.core.run.results import CascadeResult, CascadeState, CascadeStep
+from airflow_refresh_provider.core.run.results import CascadeResult, CascadeStep, Outcome
 from airflow_refresh_provider.core.text.stored import Stored
 from airflow_refresh_provider.errors import Invalid
 
-_BAD = frozenset({CascadeState.FAILED, CascadeState.REFUSED, CascadeState.SKIPPED})
+_BAD = frozenset({Outcome.FAILED, Outcome.REFUSED, Outcome.SKIPPED})
 _MATTERS = (
-    CascadeState.FAILED,
-    CascadeState.REFUSED,
-    CascadeState.SKIPPED,
-    CascadeState.SUCCEEDED,
-    CascadeState.NOTHING_TO_DO,
+    Outcome.FAILED,
+    Outcome.REFUSED,
+    Outcome.SKIPPED,
+    Outcome.SUCCEEDED,
+    Outcome.NOTHING_TO_DO,
 )
 """Which state of several says most about all."""
 
@@ -89,15 +89,15 @@ def with_upstream(names: Collection[str], definitions: Sequence[Definition]) -> 
 
 def failed_upstream(link: Link, before: Iterable[CascadeStep]) -> tuple[str, ...]:
     """Those that feed a definition and were not refreshed: it has to wait for them."""
-    bad = {step.name for step in before if step.state in _BAD}
+    bad = {step.name for step in before if step.outcome in _BAD}
     return tuple(parent for parent in link.parents if parent in bad)
 
 
 def summary_of(steps: Iterable[CascadeStep]) -> CascadeResult:
     """The steps with the state of the whole."""
     done = tuple(steps)
-    states = {step.state for step in done}
-    return CascadeResult(state=next(state for state in _MATTERS if state in states), refreshes=done)
+    states = {step.outcome for step in done}
+    return CascadeResult(outcome=next(state for state in _MATTERS if state in states), refreshes=done)
 
 
 def _located(read: Input, environment: Mapping[str, str]) -> Input:

@@ -13,9 +13,8 @@ from airflow_refresh_provider.core.definition.inputs import Input
 from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.core.run.results import (
     CascadeResult,
-    CascadeState,
     CascadeStep,
-    Complaint,
+    ErrorReport,
     Outcome,
     RunResult,
 )
@@ -66,14 +65,14 @@ def _step(ports: Ports, link: Link, before: Sequence[CascadeStep], request: Requ
     name = link.definition.name
     if parents := failed_upstream(link, before):
         reason = f"it reads {', '.join(parents)}, and that was not refreshed"
-        return CascadeStep(name=name, state=CascadeState.SKIPPED, reason=reason)
+        return CascadeStep(name=name, outcome=Outcome.SKIPPED, reason=reason)
     ports.watch.note(f"refreshing {name}")
     try:
         result = _refreshed(ports, name, request)
     except RefreshError as error:
-        state = CascadeState.REFUSED if isinstance(error, Refused) else CascadeState.FAILED
-        return CascadeStep(name=name, state=state, reason=error.message, error=Complaint(**error.told))
-    return CascadeStep(name=name, state=CascadeState(result.state.value), reason=result.reason, result=result)
+        state = Outcome.REFUSED if isinstance(error, Refused) else Outcome.FAILED
+        return CascadeStep(name=name, outcome=state, reason=error.message, error=ErrorReport(**error.told))
+    return CascadeStep(name=name, outcome=result.outcome, reason=result.reason, result=result)
 
 
 def _refreshed(ports: Ports, name: str, request: Request) -> RunResult:
@@ -82,4 +81,4 @@ def _refreshed(ports: Ports, name: str, request: Request) -> RunResult:
     if not result.resumed:
         return result
     again = refresh(ports, name, request)
-    return result if again.state is Outcome.NOTHING_TO_DO else again
+    return result if again.outcome is Outcome.NOTHING_TO_DO else again

@@ -35,7 +35,7 @@ def rebuild(ports: Ports, name: str) -> Rebuilt:
     targets.check(ports, definition, facts)
     commits = ports.log.commits(facts.location, after=ports.log.oldest(facts.location) - 1)
     record, found = _restore(ports, name, facts, commits)
-    report = ProgressReport(name=name, run_id=None, stage="idle")
+    report = ProgressReport(name=name, run_id=None, stage=None)
     if run_id := reports.newest_run(record) or _newest_in_log(commits, name):
         ports.store.add_progress(journal.from_log(commits, facts.table_id, run_id, ports.clock.now()))
         report = reports.report(record, run_id, ports.store.progress(name, run_id))

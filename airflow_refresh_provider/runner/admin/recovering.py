@@ -6,7 +6,7 @@ from airflow_refresh_provider.core.run.lifecycle import State
 from airflow_refresh_provider.core.run.record import Record
 from airflow_refresh_provider.core.run.recovery import Admission, Step, admit
 from airflow_refresh_provider.core.run.request import Request
-from airflow_refresh_provider.core.run.results import Complaint, Recovery
+from airflow_refresh_provider.core.run.results import ErrorReport, Recovery, RecoveryOutcome
 from airflow_refresh_provider.errors import RefreshError
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.runner.facts import staging_paths
@@ -16,10 +16,10 @@ from airflow_refresh_provider.runner.hold.takeover import take_over
 from airflow_refresh_provider.runner.steps.one_process import carry_on
 
 _DONE = {
-    Step.CLEAN_UP: "cleaned_up",
-    Step.PUBLISH: "published",
-    Step.RESUME: "resumed",
-    Step.ABANDON: "abandoned",
+    Step.CLEAN_UP: RecoveryOutcome.CLEANED_UP,
+    Step.PUBLISH: RecoveryOutcome.PUBLISHED,
+    Step.RESUME: RecoveryOutcome.RESUMED,
+    Step.ABANDON: RecoveryOutcome.ABANDONED,
 }
 
 
@@ -35,8 +35,10 @@ def _recovered_or_error(ports: Ports, record: Record) -> Recovery:
     try:
         return _recover(ports, record.name)
     except RefreshError as error:
-        run_id, complaint = record.run.run_id if record.run else None, Complaint(**error.told)
-        return Recovery(name=record.name, run_id=run_id, action="failed", reason=error.message, error=complaint)
+        run_id, report = record.run.run_id if record.run else None, ErrorReport(**error.told)
+        return Recovery(
+            name=record.name, run_id=run_id, outcome=RecoveryOutcome.FAILED, reason=error.message, error=report
+        )
 
 
 def _recover(ports: Ports, name: str) -> Recovery:
@@ -46,15 +48,15 @@ def _recover(ports: Ports, name: str) -> Recovery:
     run = record.run
     if record.state is State.RESETTING:
         reason = f"it is being dropped; if nobody is at it, finish with `airflow-refresh drop {name}`"
-        return Recovery(name=name, run_id=run.run_id if run else None, action="resetting", reason=reason)
+        return Recovery(name=name, run_id=run.run_id if run else None, outcome=RecoveryOutcome.RESETTING, reason=reason)
     if run is None:
-        return Recovery(name=record.name, run_id=None, action="clean", reason="no run is in progress")
+        return Recovery(name=record.name, run_id=None, outcome=RecoveryOutcome.CLEAN, reason="no run is in progress")
     if record.paused:
-        return Recovery(name=record.name, run_id=run.run_id, action="paused", reason="it is paused")
+        return Recovery(name=record.name, run_id=run.run_id, outcome=RecoveryOutcome.PAUSED, reason="it is paused")
     judged = owner_liveness(ports, record)
     if admit(record, judged, ports.clock.now()) is not Admission.TAKE_OVER:
         reason = "a live owner holds the run" if judged.is_running else "the run is between tasks"
-        return Recovery(name=record.name, run_id=run.run_id, action="live", reason=reason)
+        return Recovery(name=record.name, run_id=run.run_id, outcome=RecoveryOutcome.LIVE, reason=reason)
     watch = Stopwatch(ports.clock)
     taken = take_over(ports, snapshot, record, Request())
     if taken is None:
@@ -64,7 +66,7 @@ def _recover(ports: Ports, name: str) -> Recovery:
     return Recovery(
         name=record.name,
         run_id=run.run_id,
-        action=_DONE[taken.decision.step],
+        outcome=_DONE[taken.decision.step],
         reason=taken.decision.reason,
         result=result,
     )
@@ -74,8 +76,12 @@ def _given_up(ports: Ports, record: Record, run_id: str) -> Recovery:
     """The run is over, or somebody else took it between the look and the write."""
     now = ports.store.read(record.name).record
     if now is not None and now.run is not None and now.run.run_id == run_id:
-        return Recovery(name=record.name, run_id=run_id, action="live", reason="another owner has just taken it over")
-    return Recovery(name=record.name, run_id=run_id, action="abandoned", reason=_reason(ports, record.name, run_id))
+        return Recovery(
+            name=record.name, run_id=run_id, outcome=RecoveryOutcome.LIVE, reason="another owner has just taken it over"
+        )
+    return Recovery(
+        name=record.name, run_id=run_id, outcome=RecoveryOutcome.ABANDONED, reason=_reason(ports, record.name, run_id)
+    )
 
 
 def _reason(ports: Ports, name: str, run_id: str) -> str:

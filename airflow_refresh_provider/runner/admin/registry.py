@@ -7,9 +7,10 @@ from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.run.lifecycle import Event, State
 from airflow_refresh_provider.core.run.owner import Liveness
 from airflow_refresh_provider.core.run.ownership import check_storage
-from airflow_refresh_provider.core.run.phase import phase, told
 from airflow_refresh_provider.core.run.record import Published, Record, Run
-from airflow_refresh_provider.core.run.results import DefinitionStatus, Registration, RunStatus
+from airflow_refresh_provider.core.run.results import DefinitionStatus, Registration, RegistrationOutcome, RunStatus
+from airflow_refresh_provider.core.run.status import status as status_of
+from airflow_refresh_provider.core.run.status import status_text
 from airflow_refresh_provider.errors import Failed, Refused, StaleSnapshot
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.runner.facts import pinned_inputs, targets
@@ -27,7 +28,7 @@ def register(ports: Ports, definition: Definition) -> Registration:
     One that is stored already was checked then, and a run looks at its inputs and target itself: it costs a look.
     """
     if _is_stored(ports.store.read(definition.name).record, definition):
-        return _registration(definition, "unchanged")
+        return _registration(definition, RegistrationOutcome.UNCHANGED)
     definition.check_query()
     check_storage(definition)
     pinned_inputs.check(ports, definition)
@@ -42,7 +43,7 @@ def register(ports: Ports, definition: Definition) -> Registration:
         snapshot = ports.store.read(definition.name)
         old = snapshot.record
         if _is_stored(old, definition):
-            return _registration(definition, "unchanged")
+            return _registration(definition, RegistrationOutcome.UNCHANGED)
         base = old or Record(name=definition.name, definition=definition)
         if old and old.state is State.RESETTING:
             raise being_dropped(definition.name)
@@ -51,7 +52,8 @@ def register(ports: Ports, definition: Definition) -> Registration:
             commit(ports, snapshot, fresh, Event.REGISTER)
         except StaleSnapshot:
             continue
-        return _registration(definition, "changed" if old and not old.dropped else "registered")
+        known = old is not None and not old.dropped
+        return _registration(definition, RegistrationOutcome.CHANGED if known else RegistrationOutcome.REGISTERED)
     raise contended(definition.name)
 
 
@@ -68,8 +70,8 @@ def status(ports: Ports, record: Record) -> DefinitionStatus:
         name=record.name,
         target=record.definition.target,
         state=record.state.value,
-        phase=phase(record).value,
-        phase_text=told(record, run.chunks_done if run else 0),
+        status=status_of(record),
+        status_text=status_text(record, run.chunks_done if run else 0),
         suspended=record.suspended,
         paused=record.paused,
         generation=record.generation,
@@ -97,7 +99,7 @@ def _run_status(ports: Ports, record: Record, run: Run) -> RunStatus:
     judged = owner_liveness(ports, record)
     return RunStatus(
         run_id=run.run_id,
-        stage=how_far.stage,
+        stage=reports.stage_of(run),
         owner=run.lease.owner.label if run.lease.owner else None,
         live=judged.is_running,
         origin=run.origin,
@@ -119,5 +121,7 @@ def _not_published(record: Record, why: str) -> Failed:
     )
 
 
-def _registration(definition: Definition, action: str) -> Registration:
-    return Registration(name=definition.name, target=definition.target, action=action, definition_hash=definition.hash)
+def _registration(definition: Definition, outcome: RegistrationOutcome) -> Registration:
+    return Registration(
+        name=definition.name, target=definition.target, outcome=outcome, definition_hash=definition.hash
+    )

@@ -57,7 +57,7 @@ def rows_of(note: Note, commit: Commit, at: datetime) -> list[ProgressRow]:
             name=note.definition,
             run_id=note.run,
             vnode=vnode,
-            stage="merging",
+            stage="merge",
             unit=note.unit or 0,
             chunk=note.chunk or 0,
             generation=note.generation,

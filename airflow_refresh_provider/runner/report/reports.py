@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from airflow_refresh_provider.core.plan.plan import ChangeCounts
-from airflow_refresh_provider.core.run.record import Record
+from airflow_refresh_provider.core.run.record import Record, Run
 from airflow_refresh_provider.core.run.results import HistoryEntry, ProgressReport, RunResult, VnodeProgress
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.control import ProgressRow
@@ -39,7 +39,7 @@ def progress(ports: Ports, name: str) -> ProgressReport:
     record = registered(ports, name, ports.store.read(name).record)
     run_id = newest_run(record)
     if run_id is None:
-        return ProgressReport(name=name, run_id=None, stage="idle")
+        return ProgressReport(name=name, run_id=None, stage=None)
     return report(record, run_id, ports.store.progress(name, run_id))
 
 
@@ -61,13 +61,18 @@ def report(record: Record, run_id: str, rows: list[ProgressRow]) -> ProgressRepo
     return ProgressReport(
         name=record.name,
         run_id=run_id,
-        stage="idle" if run is None else "cleanup" if run.published else "merging" if run.frozen else "refreshing",
+        stage=stage_of(run) if run else None,
         chunks_done=chunks_done,
         chunks_total=len(planned) if planned is not None else chunks_done if run is None else None,
         rows_done=sum(c.counts.total for c in done) or sum(r.inserted + r.updated + r.deleted for r in rows),
         rows_total=sum(c.counts.total for _, c in planned) or None if planned is not None else None,
         vnodes=tuple(_vnode(r) for r in rows),
     )
+
+
+def stage_of(run: Run) -> str:
+    """What a run in progress is doing."""
+    return "cleanup" if run.published else "merge" if run.frozen else "load"
 
 
 def _vnode(row: ProgressRow) -> VnodeProgress:

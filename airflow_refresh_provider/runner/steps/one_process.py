@@ -164,7 +164,7 @@ def _result(record: Record, run: Run, taken: HeldRun, skipped: int) -> RunResult
     return RunResult(
         run_id=run.run_id,
         name=record.name,
-        state=Outcome.SUCCEEDED,
+        outcome=Outcome.SUCCEEDED,
         mode=(Mode.INCREMENTAL if run.windows else Mode.FULL).value,
         mode_reason=fell_back or run.plan.scope,
         generation=run.generation,
@@ -191,7 +191,7 @@ def nothing(begun: NothingToDo, watch: Stopwatch) -> RunResult:
     return RunResult(
         run_id=published.run_id if published else None,
         name=record.name,
-        state=Outcome.NOTHING_TO_DO,
+        outcome=Outcome.NOTHING_TO_DO,
         generation=record.generation,
         input_versions=digests(published.pins) if published else {},
         target_version=published.seal_version if published else None,

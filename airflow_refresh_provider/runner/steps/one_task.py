@@ -14,7 +14,7 @@ from airflow_refresh_provider.core.run.lifecycle import State
 from airflow_refresh_provider.core.run.record import Run
 from airflow_refresh_provider.core.run.recovery import Step
 from airflow_refresh_provider.core.run.request import Request
-from airflow_refresh_provider.core.run.results import RunResult, Started, UnitOfWork
+from airflow_refresh_provider.core.run.results import RunResult, StartedRun, UnitOfWork
 from airflow_refresh_provider.core.run.suspension import check_not_paused
 from airflow_refresh_provider.errors import Failed, Interrupted, Invalid, Refused, Retry
 from airflow_refresh_provider.ports.bundle import Ports
@@ -30,7 +30,7 @@ from airflow_refresh_provider.runner.steps.one_process import carry_on, end, kee
 from airflow_refresh_provider.runner.steps.start import NothingToDo, begin
 
 
-def start(ports: Ports, name: str, request: Request) -> Started | RunResult:
+def start(ports: Ports, name: str, request: Request) -> StartedRun | RunResult:
     """Hold a run and park it; a RunResult says that there is nothing to do. Raises as `begin`.
 
     An unfinished run that reads other versions than were asked for is finished here, before the one that was asked for.
@@ -44,7 +44,7 @@ def start(ports: Ports, name: str, request: Request) -> Started | RunResult:
         return nothing(begun, watch)
     _park(begun)
     reason = begun.decision.reason if begun.decision else None
-    return Started(name=name, run_id=begun.tenure.run_id, resumed=begun.resumed, reason=reason)
+    return StartedRun(name=name, run_id=begun.tenure.run_id, resumed=begun.resumed, reason=reason)
 
 
 def fill(ports: Ports, name: str, request: Request) -> tuple[UnitOfWork, ...]:

@@ -16,7 +16,7 @@ KINDS = [
 
 
 def test_a_result_comes_back_whole() -> None:
-    result = RunResult(run_id="r", name="orders", state=Outcome.SUCCEEDED, generation=3, input_versions={"x": 1})
+    result = RunResult(run_id="r", name="orders", outcome=Outcome.SUCCEEDED, generation=3, input_versions={"x": 1})
     assert Answer.model_validate_json(Answer.of(result).model_dump_json()).result == result
 
 

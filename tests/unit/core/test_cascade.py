@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airflow_refresh_provider.core.definition.definition import Definition
-from airflow_refresh_provider.core.run.results import CascadeState, CascadeStep
+from airflow_refresh_provider.core.run.results import CascadeStep, Outcome
 from airflow_refresh_provider.core.timing.cascade import bases, failed_upstream, ordered, summary_of, with_upstream
 from airflow_refresh_provider.errors import Invalid
 
@@ -72,7 +72,7 @@ def test_with_those_that_feed_them_come_all_that_are_needed_and_no_other() -> No
 
 def test_the_worst_of_the_states_is_that_of_all() -> None:
     def of(*states: str) -> str:
-        return summary_of(CascadeStep(name=s, state=CascadeState(s)) for s in states).state.value
+        return summary_of(CascadeStep(name=s, outcome=Outcome(s)) for s in states).outcome.value
 
     assert of("nothing_to_do", "succeeded") == "succeeded"
     assert of("nothing_to_do", "nothing_to_do") == "nothing_to_do"
@@ -83,6 +83,6 @@ def test_the_worst_of_the_states_is_that_of_all() -> None:
 def test_one_is_held_up_by_those_that_feed_it_and_were_not_refreshed() -> None:
     links = {link.definition.name: link for link in ordered([made("top", "left", "right"), made("left", "b")])}
     states = {"left": "skipped", "other": "failed"}
-    before = [CascadeStep(name=name, state=CascadeState(state)) for name, state in states.items()]
+    before = [CascadeStep(name=name, outcome=Outcome(state)) for name, state in states.items()]
     assert failed_upstream(links["top"], before) == ("left",)
     assert failed_upstream(links["left"], before) == ()

@@ -6,7 +6,7 @@ from typing import Any
 
 from airflow_refresh_provider.core.run.owner import OriginStatus
 from airflow_refresh_provider.core.run.request import Request
-from airflow_refresh_provider.core.run.results import RunResult, Started, UnitOfWork
+from airflow_refresh_provider.core.run.results import RunResult, StartedRun, UnitOfWork
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.runner.steps import one_task
 from airflow_refresh_provider.testing.memory_ports import MemoryProcesses
@@ -27,9 +27,9 @@ def changed(**options: Any) -> World:
     return world
 
 
-def started(world: World, request: Request = MINE) -> Started:
+def started(world: World, request: Request = MINE) -> StartedRun:
     found = one_task.start(world.process(), NAME, request)
-    assert isinstance(found, Started)
+    assert isinstance(found, StartedRun)
     return found
 
 

@@ -11,7 +11,7 @@ from airflow_refresh_provider.core.changes.pins import DeltaPin
 from airflow_refresh_provider.core.definition.inputs import Format, Input
 from airflow_refresh_provider.core.run.ownership import CONTROL, DEFINITION
 from airflow_refresh_provider.core.run.request import Request
-from airflow_refresh_provider.core.run.results import CascadeResult, CascadeState, Outcome
+from airflow_refresh_provider.core.run.results import CascadeResult, Outcome
 from airflow_refresh_provider.errors import Interrupted, Invalid
 from airflow_refresh_provider.runner.admin.cascades import pinned
 from airflow_refresh_provider.runner.refreshes import Refreshes
@@ -22,8 +22,8 @@ from tests.unit.runner.world import COLUMNS, FORCE, INPUT, NAME, ONE, TARGET, Wo
 
 LEFT, RIGHT, TOP, APART = "left", "right", "top", "apart"
 JOINED = "SELECT x.* FROM x JOIN y USING (k)"
-DONE, NOTHING = CascadeState.SUCCEEDED, CascadeState.NOTHING_TO_DO
-FAILED, REFUSED, SKIPPED = CascadeState.FAILED, CascadeState.REFUSED, CascadeState.SKIPPED
+DONE, NOTHING = Outcome.SUCCEEDED, Outcome.NOTHING_TO_DO
+FAILED, REFUSED, SKIPPED = Outcome.FAILED, Outcome.REFUSED, Outcome.SKIPPED
 
 
 def diamond() -> World:
@@ -39,8 +39,8 @@ def diamond() -> World:
     return world
 
 
-def states(result: CascadeResult) -> dict[str, CascadeState]:
-    return {step.name: step.state for step in result.refreshes}
+def states(result: CascadeResult) -> dict[str, Outcome]:
+    return {step.name: step.outcome for step in result.refreshes}
 
 
 def rows(world: World, name: str) -> list[dict[str, Any]]:
@@ -52,7 +52,7 @@ def test_those_that_feed_come_along_and_before() -> None:
     world.lake.append(INPUT, [row(3)])
     result = world.refreshes.cascade([TOP], ONE)
     assert [step.name for step in result.refreshes] == [NAME, LEFT, RIGHT, TOP]
-    assert (result.state, set(states(result).values())) == (DONE, {DONE})
+    assert (result.outcome, set(states(result).values())) == (DONE, {DONE})
     assert row(3) in rows(world, TOP)
     assert row(3) not in rows(world, APART)
 
@@ -73,7 +73,7 @@ def test_all_read_one_state_of_what_none_of_them_makes() -> None:
     assert set(states(world.refreshes.cascade([APART, TOP], ONE)).values()) == {DONE}
     assert all(row(50) in rows(world, name) for name in states(result))
     again = world.refreshes.cascade([APART, TOP], ONE)
-    assert (again.state, set(states(again).values())) == (NOTHING, {NOTHING})
+    assert (again.outcome, set(states(again).values())) == (NOTHING, {NOTHING})
 
 
 def test_one_that_fails_stops_those_it_feeds_and_no_other() -> None:
@@ -82,7 +82,7 @@ def test_one_that_fails_stops_those_it_feeds_and_no_other() -> None:
     with at(world.lake, "begin /gold/left", disconnected):
         result = world.refreshes.cascade([APART, TOP], ONE)
     assert states(result) == {NAME: DONE, LEFT: FAILED, RIGHT: DONE, TOP: SKIPPED, APART: DONE}
-    assert result.state is FAILED
+    assert result.outcome is FAILED
     told = {step.name: (step.reason, step.error and step.error.code) for step in result.refreshes}
     assert told[LEFT] == ("the connection to Spark broke", "connection_lost")
     assert told[TOP] == ("it reads left, and that was not refreshed", None)
@@ -95,7 +95,7 @@ def test_one_that_is_refused_stops_those_it_feeds() -> None:
     world.lake.append(INPUT, [row(3)])
     world.refreshes.suspend(LEFT, "somebody looks at it")
     result = world.refreshes.cascade([TOP], ONE)
-    assert (result.state, states(result)) == (REFUSED, {NAME: DONE, LEFT: REFUSED, RIGHT: DONE, TOP: SKIPPED})
+    assert (result.outcome, states(result)) == (REFUSED, {NAME: DONE, LEFT: REFUSED, RIGHT: DONE, TOP: SKIPPED})
 
 
 def test_an_unfinished_run_is_finished_and_then_brought_to_the_pins_of_all() -> None:
@@ -215,5 +215,5 @@ def test_what_was_refreshed_by_hand_meanwhile_does_not_go_back(format: Format) -
     world.lake.times[INPUT, 2] = BEGINNING + timedelta(hours=2)
     world.run()
     world.lake.append(INPUT, [row(4)])
-    assert world.run(asked).state is Outcome.NOTHING_TO_DO
+    assert world.run(asked).outcome is Outcome.NOTHING_TO_DO
     assert world.target() == [row(1), *YOUNGER]

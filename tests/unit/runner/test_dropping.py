@@ -8,9 +8,9 @@ import pytest
 
 from airflow_refresh_provider.core.log.note import NoteKind, read_note
 from airflow_refresh_provider.core.run.lifecycle import State
-from airflow_refresh_provider.core.run.phase import Phase, phase
 from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.core.run.results import Dropped, Outcome
+from airflow_refresh_provider.core.run.status import RefreshStatus, status
 from airflow_refresh_provider.errors import Invalid, Lost, RefreshError, Refused, Retry
 from airflow_refresh_provider.runner.refreshes import Refreshes
 from airflow_refresh_provider.runner.steps import one_task
@@ -103,7 +103,7 @@ class AtWork:
 
     def __init__(self, world: World, point: str, nth: int = 1, **options: Any) -> None:
         self.world = world
-        self.seen: list[Phase] = []
+        self.seen: list[RefreshStatus] = []
         self.dropped: Dropped | None = None
         self.commits = 0
         self._steps = 0
@@ -122,7 +122,7 @@ class AtWork:
 
     def _step(self, what: str) -> None:
         if what.startswith("drop ") or what == "release session":
-            self.seen.append(phase(self.world.record))
+            self.seen.append(status(self.world.record))
         if self.dropped is None and what.startswith(self._point):
             self._steps += 1
             if self._steps == self._nth:
@@ -152,7 +152,7 @@ def test_a_refresh_that_was_at_work_ends_with_a_clear_error_and_writes_nothing_m
     assert work.dropped is not None
     assert isinstance(error, Lost), error
     assert error.code == "dropped"
-    assert Phase.RESETTING in work.seen
+    assert RefreshStatus.RESETTING in work.seen
     # A statement that had begun may still have answered; nothing came into the target after the drop.
     assert len(world.commits) == work.commits
     assert world.record.dropped
@@ -205,12 +205,12 @@ def test_a_drop_that_was_cut_off_is_finished_by_the_next_drop(point: str) -> Non
     process = world.process()
     with at(world.lake, point), pytest.raises(Killed):
         Refreshes(process).drop(NAME, stop=True)
-    assert (world.record.state, phase(world.record)) == (State.RESETTING, Phase.RESETTING)
+    assert (world.record.state, status(world.record)) == (State.RESETTING, RefreshStatus.RESETTING)
     for act in (world.another, lambda: world.refreshes.register(definition()), lambda: world.refreshes.pause(NAME)):
         with pytest.raises(Refused, match="being dropped"):
             act()
     [found] = world.refreshes.recover()
-    assert (found.action, f"drop {NAME}" in found.reason) == ("resetting", True)
+    assert (found.outcome, f"drop {NAME}" in found.reason) == ("resetting", True)
     finisher = world.process()
     assert Refreshes(finisher).drop(NAME).run_abandoned
     assert isinstance(finisher.engine, MemoryEngine)

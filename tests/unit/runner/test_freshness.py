@@ -127,7 +127,7 @@ def test_inputs_may_be_kept_from_beginning_refreshes(inputs: dict[str, Any], cau
     clock(made).time += 20 * MINUTE
     assert made.refreshes.due(NAME).cause == cause
     assert fresh(made).lag_seconds == behind
-    assert (made.run().state == "nothing_to_do") == (behind == 0)
+    assert (made.run().outcome == "nothing_to_do") == (behind == 0)
 
 
 def test_a_rest_and_an_unfinished_run_are_told() -> None:

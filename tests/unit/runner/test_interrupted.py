@@ -118,7 +118,7 @@ def test_a_load_that_nobody_forces_is_refused_its_mass_delete_by_whoever_goes_on
 def test_a_statement_whose_outcome_is_unknown_is_read_from_the_log() -> None:
     world = changed()
     with at(world.lake, "answer /gold", disconnected):
-        assert world.run().state is Outcome.SUCCEEDED
+        assert world.run().outcome is Outcome.SUCCEEDED
     assert world.fresh()
 
 
@@ -152,7 +152,7 @@ def test_a_live_owner_is_not_disturbed() -> None:
         world.another()
     assert raised.value.code == "already_running"
     skipped = world.another(Request(if_running=IfRunning.SKIP))
-    assert (skipped.state, "in progress" in (skipped.reason or "")) == (Outcome.NOTHING_TO_DO, True)
+    assert (skipped.outcome, "in progress" in (skipped.reason or "")) == (Outcome.NOTHING_TO_DO, True)
 
 
 def test_an_owner_without_signs_of_life_is_waited_for_and_then_replaced() -> None:
@@ -204,8 +204,8 @@ def test_of_two_who_start_at_once_one_wins() -> None:
     world = changed()
     late: list[RunResult] = []
     world.lake.step = once(world, "read markers", lambda: late.append(world.another()))
-    assert world.run().state is Outcome.NOTHING_TO_DO
-    assert late[0].state is Outcome.SUCCEEDED
+    assert world.run().outcome is Outcome.NOTHING_TO_DO
+    assert late[0].outcome is Outcome.SUCCEEDED
     assert world.fresh()
 
 

@@ -142,7 +142,7 @@ def test_a_copy_that_names_its_makers_definition_is_nobodys() -> None:
     world.lake.reshape("/gold/copy", properties=named)
     assert version_read(world, "/gold/copy") == len(world.lake.table("/gold/copy").versions) - 1
     take(world, "/gold/copy")
-    assert world.run().state == "nothing_to_do"
+    assert world.run().outcome == "nothing_to_do"
 
 
 def test_a_definition_has_nothing_to_read_until_its_first_refresh_in_another_place() -> None:

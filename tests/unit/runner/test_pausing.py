@@ -50,7 +50,7 @@ def test_a_refresh_stops_before_its_next_chunk_and_goes_on_there(options: dict[s
     world.lake.step = lambda _what: None
     run = world.interrupted
     assert run.lease.owner is None
-    assert [(r.run_id, r.action) for r in world.refreshes.recover()] == [(run.run_id, "paused")]
+    assert [(r.run_id, r.outcome) for r in world.refreshes.recover()] == [(run.run_id, "paused")]
     world.refreshes.resume(NAME)
     result = world.another()
     assert (result.run_id, result.resumed, result.chunks.skipped) == (run.run_id, True, 2)

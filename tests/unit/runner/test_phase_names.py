@@ -16,7 +16,7 @@ def phases(world: World) -> list[str]:
 
     def look(_what: str) -> None:
         world.lake.step = lambda _w: None
-        seen.append(world.refreshes.show(NAME).phase)
+        seen.append(world.refreshes.show(NAME).status)
         world.lake.step = look
 
     world.lake.step = look
@@ -27,9 +27,9 @@ def phases(world: World) -> list[str]:
 
 def test_a_snapshot_comes_first_and_the_log_afterwards() -> None:
     world = World(row(1), row(2), mode="incremental")
-    assert world.refreshes.show(NAME).phase_text == "nothing has been published yet"
+    assert world.refreshes.show(NAME).status_text == "nothing has been published yet"
     assert phases(world) == ["Idle", "ConsumingSnapshot", "FinishingSnapshot"]
-    assert (world.refreshes.show(NAME).phase, world.refreshes.show(NAME).phase_text) == (
+    assert (world.refreshes.show(NAME).status, world.refreshes.show(NAME).status_text) == (
         "Idle",
         "the target is published",
     )
@@ -44,8 +44,8 @@ def test_the_text_says_how_far_it_is() -> None:
     with at(world.lake, f"begin {TARGET}", nth=3), suppress(Killed):
         world.run()
     status = world.refreshes.show(NAME)
-    assert status.phase == "ConsumingLogStore"
-    assert status.phase_text.startswith("reads x in versions 2 to 2; 2 of ")
+    assert status.status == "ConsumingLogStore"
+    assert status.status_text.startswith("reads x in versions 2 to 2; 2 of ")
 
 
 def test_one_that_is_being_dropped_is_resetting() -> None:
@@ -57,4 +57,4 @@ def test_one_that_is_being_dropped_is_resetting() -> None:
     world.die(world.ports)
     with at(world.lake, "drop memory://staging"), suppress(Killed):
         world.refreshes.drop(NAME)
-    assert world.refreshes.show(NAME).phase == "Resetting"
+    assert world.refreshes.show(NAME).status == "Resetting"

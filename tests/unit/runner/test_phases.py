@@ -26,7 +26,7 @@ def test_phases_in_order_are_one_refresh(options: dict[str, Any]) -> None:
     for unit in reversed(units):
         assert merged(world, unit) == 0
     result = finished(world)
-    assert (result.run_id, result.state, result.resumed) == (run_id, Outcome.SUCCEEDED, False)
+    assert (result.run_id, result.outcome, result.resumed) == (run_id, Outcome.SUCCEEDED, False)
     assert result.reason is None
     assert result.rows.updated == 8
     assert world.fresh()
@@ -42,7 +42,7 @@ def test_an_end_whose_run_was_begun_anew_and_not_loaded_fails_for_good_and_leave
     assert world.record.published == published
     (unit,) = loaded(world)
     merged(world, unit)
-    assert finished(world).state is Outcome.SUCCEEDED and world.fresh()
+    assert finished(world).outcome is Outcome.SUCCEEDED and world.fresh()
 
 
 def test_nothing_to_do_is_a_result() -> None:
@@ -50,7 +50,7 @@ def test_nothing_to_do_is_a_result() -> None:
     world.run()
     found = one_task.start(world.process(), NAME, MINE)
     assert isinstance(found, RunResult)
-    assert found.state is Outcome.NOTHING_TO_DO
+    assert found.outcome is Outcome.NOTHING_TO_DO
 
 
 def test_seconds_are_those_of_the_run_whoever_did_its_phases() -> None:

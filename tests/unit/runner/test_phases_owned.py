@@ -12,7 +12,7 @@ from airflow_refresh_provider.core.definition.inputs import Input
 from airflow_refresh_provider.core.run.owner import PARKED_FOR, Beat, OriginStatus
 from airflow_refresh_provider.core.run.recovery import OnInterrupted
 from airflow_refresh_provider.core.run.request import IfRunning, Request
-from airflow_refresh_provider.core.run.results import Outcome, RunResult, Started
+from airflow_refresh_provider.core.run.results import Outcome, RunResult, StartedRun
 from airflow_refresh_provider.errors import Failed, Lost, Refused, Retry
 from airflow_refresh_provider.runner.admin.cascades import pinned
 from airflow_refresh_provider.runner.refreshes import Refreshes
@@ -34,8 +34,8 @@ def test_between_two_phases_nobody_else_takes_the_run() -> None:
             world.another(request)
         assert "switch it on" in e.value.next
         assert "--" not in e.value.next.replace("--follow", "")
-    assert world.another(Request(if_running=IfRunning.SKIP)).state is Outcome.NOTHING_TO_DO
-    assert [r.action for r in world.refreshes.recover()] == ["live"]
+    assert world.another(Request(if_running=IfRunning.SKIP)).outcome is Outcome.NOTHING_TO_DO
+    assert [r.outcome for r in world.refreshes.recover()] == ["live"]
     loaded(world)
     with pytest.raises(Refused):
         world.another()
@@ -50,7 +50,7 @@ def test_of_runs_that_one_schedule_makes_the_others_skip_while_one_is_at_work() 
         request = Request(origin=origin, scheduled=True).model_copy(update=options)
         found = one_task.start(world.process(), NAME, request)
         assert isinstance(found, RunResult)
-        assert found.state is Outcome.NOTHING_TO_DO
+        assert found.outcome is Outcome.NOTHING_TO_DO
         return found.reason
 
     mine = "http://airflow dag scheduled__two"
@@ -92,7 +92,7 @@ def test_units_that_fail_count_once_for_each_scheduled_run_and_suspend_in_the_en
     started(world, by_hand)
     for unit in loaded(world, by_hand):
         merged(world, unit, by_hand)
-    assert finished(world, by_hand).state is Outcome.SUCCEEDED
+    assert finished(world, by_hand).outcome is Outcome.SUCCEEDED
     assert world.record.failures == 0
 
 
@@ -161,7 +161,7 @@ def test_a_run_whose_origin_is_gone_is_anyones_as_soon_as_nobody_is_at_it() -> N
     alive = Nap(lambda: beat(world, alive.now()))
     with pytest.raises(Refused, match="is being refreshed by"):
         Refreshes(replace(later, clock=alive)).run(NAME, OTHER)
-    assert [r.action for r in Refreshes(later).recover()] == ["live"]
+    assert [r.outcome for r in Refreshes(later).recover()] == ["live"]
     result = Refreshes(replace(later, clock=Nap(lambda: world.die(at_work)))).run(NAME, OTHER)
     assert result.resumed
     assert world.fresh()
@@ -183,7 +183,7 @@ def test_a_run_that_reads_other_versions_than_were_asked_for_is_finished_before_
     world.lake.append(INPUT, [row(20, "c")])
     wanted = OTHER.model_copy(update={"pins": pinned(world.ports, [("x", Input(path=INPUT))])})
     begun = one_task.start(ended(world, "dag/one"), NAME, wanted)
-    assert isinstance(begun, Started)
+    assert isinstance(begun, StartedRun)
     assert not begun.resumed
     before = world.record.published
     assert before and before.run_id != begun.run_id

@@ -67,7 +67,7 @@ def test_the_next_refresh_is_incremental_and_its_window_touches_the_last_one(opt
     assert (now.origin, now.started_at) == (None, None)  # no log tells them
     kept = {"pins": {}, "at": before.at, "started_at": before.started_at}
     assert now.model_copy(update=kept) == before.model_copy(update={"pins": {}})
-    assert world.run().state is Outcome.NOTHING_TO_DO
+    assert world.run().outcome is Outcome.NOTHING_TO_DO
     world.lake.append(INPUT, [row(20)])
     result = world.run()
     assert (result.mode, result.windows) == ("incremental", {"x": (2, 3)})

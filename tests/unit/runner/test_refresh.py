@@ -34,7 +34,7 @@ def test_a_first_load_fills_an_empty_target(options: dict[str, Any]) -> None:
     world = World(*SIX, **options)
     result = world.run()
     assert world.fresh()
-    assert (result.state, result.rows) == (Outcome.SUCCEEDED, Rows(inserted=6))
+    assert (result.outcome, result.rows) == (Outcome.SUCCEEDED, Rows(inserted=6))
     assert set(ways(world)) == {Way.APPEND}
     assert result.published_version == world.record.published.version  # type: ignore[union-attr]
 
@@ -125,7 +125,7 @@ def test_nothing_is_done_without_spark_when_no_input_moved() -> None:
     steps: list[str] = []
     world.lake.step = steps.append
     result = world.run()
-    assert (result.state, result.published_version) == (Outcome.NOTHING_TO_DO, first.published_version)
+    assert (result.outcome, result.published_version) == (Outcome.NOTHING_TO_DO, first.published_version)
     assert len(world.commits) == before
     assert "open session" not in steps
 
@@ -135,7 +135,7 @@ def test_whether_a_refresh_is_needed_can_be_asked_before() -> None:
     assert world.refreshes.not_needed(NAME, ONE) is None
     world.run()
     found = world.refreshes.not_needed(NAME, ONE)
-    assert found is not None and found.state is Outcome.NOTHING_TO_DO
+    assert found is not None and found.outcome is Outcome.NOTHING_TO_DO
     assert world.refreshes.not_needed(NAME, FORCE) is None
     world.become(*CHANGED)
     assert world.refreshes.not_needed(NAME, ONE) is None
@@ -147,7 +147,7 @@ def test_whether_a_refresh_is_needed_can_be_asked_before() -> None:
 def test_force_runs_although_nothing_moved() -> None:
     world = World(*SIX)
     world.run()
-    assert world.run(FORCE).state is Outcome.SUCCEEDED
+    assert world.run(FORCE).outcome is Outcome.SUCCEEDED
 
 
 def test_a_target_that_somebody_wrote_is_brought_back_although_no_input_moved() -> None:
@@ -171,7 +171,7 @@ def test_a_changed_definition_compares_everything() -> None:
     world.run()
     query = "SELECT * FROM x WHERE k < 3"
     world.lake.queries[query] = MemoryQuery(COLUMNS, lambda inputs: (r for r in inputs["x"] if r["k"] < 3))
-    assert world.refreshes.register(definition(query=query)).action == "changed"
+    assert world.refreshes.register(definition(query=query)).outcome == "changed"
     assert world.run().rows == Rows(deleted=3, unchanged=3)
     assert world.target() == [row(0), row(1), row(2)]
 

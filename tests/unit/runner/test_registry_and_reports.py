@@ -27,8 +27,8 @@ def interrupted(point: str = "begin /gold", nth: int = 2) -> World:
 
 def test_registering_tells_new_changed_and_unchanged() -> None:
     world = World()
-    assert world.refreshes.register(definition()).action == "unchanged"
-    assert world.refreshes.register(definition(owner="me")).action == "changed"
+    assert world.refreshes.register(definition()).outcome == "unchanged"
+    assert world.refreshes.register(definition(owner="me")).outcome == "changed"
     assert world.refreshes.show(NAME).definition.owner == "me"
     assert [s.name for s in world.refreshes.statuses()] == [NAME]
 
@@ -36,7 +36,7 @@ def test_registering_tells_new_changed_and_unchanged() -> None:
 def test_one_that_is_unchanged_costs_a_look_whatever_became_of_its_inputs() -> None:
     world = World()
     del world.lake.tables[INPUT]
-    assert world.refreshes.register(definition()).action == "unchanged"
+    assert world.refreshes.register(definition()).outcome == "unchanged"
     with pytest.raises(Invalid, match="the input x is not"):
         world.refreshes.register(definition(owner="me"))
 
@@ -77,7 +77,7 @@ def test_a_definition_whose_input_is_missing_is_not_registered() -> None:
 def test_recover_finishes_what_it_finds(point: str, nth: int, action: str) -> None:
     world = interrupted(point, nth)
     (found,) = Refreshes(world.process()).recover()
-    assert (found.action, found.result is not None) == (action, True)
+    assert (found.outcome, found.result is not None) == (action, True)
     assert world.fresh()
 
 
@@ -85,7 +85,7 @@ def test_recover_abandons_what_cannot_go_on_and_says_why() -> None:
     world = interrupted()
     world.refreshes.register(definition(**LIVE, vnodes=2))
     (found,) = Refreshes(world.process()).recover(NAME)
-    assert (found.action, "definition was changed" in found.reason) == ("abandoned", True)
+    assert (found.outcome, "definition was changed" in found.reason) == ("abandoned", True)
     assert world.record.run is None
     assert not world.staged()
 
@@ -93,8 +93,8 @@ def test_recover_abandons_what_cannot_go_on_and_says_why() -> None:
 def test_recover_leaves_the_living_and_the_idle_alone() -> None:
     world = interrupted()
     world.dead.clear()
-    assert [r.action for r in Refreshes(world.process()).recover()] == ["live"]
-    assert [r.action for r in World().refreshes.recover()] == ["clean"]
+    assert [r.outcome for r in Refreshes(world.process()).recover()] == ["live"]
+    assert [r.outcome for r in World().refreshes.recover()] == ["clean"]
 
 
 def test_recover_drops_staging_that_no_run_names() -> None:
@@ -118,14 +118,14 @@ def test_a_start_drops_staging_that_no_run_names_even_when_nothing_is_to_do() ->
     world = World(row(1))
     world.run()
     world.lake.create(f"{world.ports.staging_root}/{NAME}/old/changes", COLUMNS)
-    assert world.run().state is Outcome.NOTHING_TO_DO
+    assert world.run().outcome is Outcome.NOTHING_TO_DO
     assert not world.staged()
 
 
 def test_progress_shows_how_far_an_interrupted_run_is_and_can_be_rebuilt_from_the_log() -> None:
     world = interrupted("begin /gold", 3)
     progress = world.refreshes.progress(NAME)
-    assert (progress.stage, progress.chunks_done) == ("merging", 2)
+    assert (progress.stage, progress.chunks_done) == ("merge", 2)
     known = world.store.progress(NAME, world.interrupted.run_id)
     world.store.progress = lambda *_: []  # type: ignore[method-assign]
     written: list[object] = []
@@ -157,7 +157,7 @@ def test_every_chunk_of_a_vnode_that_is_cut_is_counted_wherever_progress_is_told
     shown = world.refreshes.show(NAME)
     assert shown.run is not None
     assert (shown.run.chunks_done, shown.run.chunks_total) == (3, 9)
-    assert "3 of 9 chunks" in shown.phase_text
+    assert "3 of 9 chunks" in shown.status_text
     assert world.refreshes.statuses() == [shown]
 
 
@@ -197,7 +197,7 @@ def test_a_run_shows_its_owner_and_whether_he_lives() -> None:
     world = interrupted()
     status = world.refreshes.show(NAME)
     assert status.run is not None
-    assert (status.state, status.run.stage, status.run.live) == ("FINISHING", "merging", False)
+    assert (status.state, status.run.stage, status.run.live) == ("FINISHING", "merge", False)
     assert world.another(ONE).resumed
     assert world.refreshes.show(NAME).run is None
 
@@ -212,8 +212,8 @@ def test_recovery_of_one_that_fails_hides_no_other() -> None:
     wrong = Failed("bad_value", "a row cannot be computed", left="as it was", next="mend it")
     with at(world.lake, "begin /gold/another", lambda: wrong):
         found = {r.name: r for r in Refreshes(world.process()).recover()}
-    assert found["another"].action == "failed"
+    assert found["another"].outcome == "failed"
     assert found["another"].error and found["another"].error.code == "bad_value"
-    assert found[NAME].action == "resumed"
+    assert found[NAME].outcome == "resumed"
     with at(world.lake, "begin /gold/another", lambda: wrong), pytest.raises(Failed):
         Refreshes(world.process()).recover("another")

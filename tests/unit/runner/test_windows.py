@@ -87,7 +87,7 @@ def test_an_input_that_was_only_tidied_up_costs_a_seal() -> None:
     world.lake.tidy(INPUT)
     before = len(world.commits)
     result = world.run()
-    assert (result.state, result.rows, result.windows) == (Outcome.SUCCEEDED, Rows(unchanged=6), {"x": (1, 2)})
+    assert (result.outcome, result.rows, result.windows) == (Outcome.SUCCEEDED, Rows(unchanged=6), {"x": (1, 2)})
     assert world.fresh()
     assert not any(c.data_change for c in world.commits[before:])
     change(world)

@@ -43,7 +43,7 @@ def test_only_new_files_are_read() -> None:
         Rows(inserted=2, unchanged=3),
     )
     assert result.windows["x"][1] == result.input_versions["x"] == made.record.published.pins["x"].digest  # type: ignore[union-attr]
-    assert made.run().state is Outcome.NOTHING_TO_DO
+    assert made.run().outcome is Outcome.NOTHING_TO_DO
 
 
 def test_windows_of_files_touch() -> None:

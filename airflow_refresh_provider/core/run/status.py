@@ -1,7 +1,6 @@
-"""Phases: what a definition is doing, in the words that people know from batch-refreshed views.
+"""The status of a definition, in the words of batch-refreshed views; derived from its record, never stored.
 
-They are read off the stored record and decide nothing. A run that reads everything consumes a snapshot, whether it is
-the first one or had to compare again; a run that reads windows consumes what the inputs have logged.
+A run that reads whole inputs consumes a snapshot; a run that reads windows consumes what the inputs have logged.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from airflow_refresh_provider.core.run.lifecycle import State
 from airflow_refresh_provider.core.run.record import Record, Run
 
 
-class Phase(StrEnum):
+class RefreshStatus(StrEnum):
     """What a definition is doing."""
 
     IDLE = "Idle"
@@ -23,27 +22,27 @@ class Phase(StrEnum):
     RESETTING = "Resetting"
 
 
-def phase(record: Record) -> Phase:
-    """Read it off a record."""
+def status(record: Record) -> RefreshStatus:
+    """Derive it from a record."""
     run = record.run
     if record.state is State.RESETTING:
-        return Phase.RESETTING
+        return RefreshStatus.RESETTING
     if run is None:
-        return Phase.IDLE
+        return RefreshStatus.IDLE
     if run.windows:
-        return Phase.CONSUMING_LOG if run.plan.target else Phase.INITIALIZING
-    return Phase.FINISHING_SNAPSHOT if run.frozen else Phase.CONSUMING_SNAPSHOT
+        return RefreshStatus.CONSUMING_LOG if run.plan.target else RefreshStatus.INITIALIZING
+    return RefreshStatus.FINISHING_SNAPSHOT if run.frozen else RefreshStatus.CONSUMING_SNAPSHOT
 
 
-def told(record: Record, chunks_done: int) -> str:
-    """The phase in words, with how far it is."""
+def status_text(record: Record, chunks_done: int) -> str:
+    """The status as a sentence, with the progress of its run."""
     run = record.run
-    match phase(record):
-        case Phase.IDLE if record.published is None:
+    match status(record):
+        case RefreshStatus.IDLE if record.published is None:
             return "nothing has been published yet"
-        case Phase.IDLE:
+        case RefreshStatus.IDLE:
             return "the target is published"
-        case Phase.RESETTING:
+        case RefreshStatus.RESETTING:
             return "the definition is being dropped"
         case _:
             assert run is not None
