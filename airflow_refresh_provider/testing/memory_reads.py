@@ -107,7 +107,11 @@ class MemoryProbe:
                 )
             newest = table.newest
             if input.format is Format.PARQUET:
-                return FilesPin(location=input.path, files=tuple(self._stamp(table, name) for name in newest.files))
+                return FilesPin(
+                    format="parquet",
+                    location=input.path,
+                    files=tuple(self._stamp(table, name) for name in newest.files),
+                )
             return DeltaPin(
                 location=input.path,
                 table_id=table.table_id,
@@ -164,7 +168,7 @@ class MemoryProbe:
     def changes(self, applied: Pin, newest: Pin, source: ChangeSource, folder: str) -> ChangedRows:
         """What is read of the changes in between."""
         if isinstance(applied, FilesPin) and isinstance(newest, FilesPin):
-            return NewFiles(files=newest.paths_beside(applied), before=applied)
+            return NewFiles(files=tuple(f.path for f in newest.new_files(applied)), before=applied)
         assert isinstance(applied, DeltaPin) and isinstance(newest, DeltaPin)
         if source is ChangeSource.FEED:
             return FeedRows(first=applied.version + 1, upto=newest.version)

@@ -47,7 +47,7 @@ PINS = st.dictionaries(
     TEXT,
     st.one_of(
         _made(DeltaPin, location=TEXT, table_id=TEXT, version=COUNT, rows=st.none() | COUNT),
-        _made(FilesPin, location=TEXT, files=STAMPS, rows=st.none() | COUNT),
+        _made(FilesPin, format=TEXT, location=TEXT, files=STAMPS, rows=st.none() | COUNT),
     ),
     max_size=2,
 )

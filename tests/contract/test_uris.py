@@ -53,7 +53,7 @@ def test_files_at_a_uri_are_listed_judged_and_counted(bucket: Path) -> None:
     found = list_files(place)
     assert found is not None and [f.path for f in found] == [f"{place}/a.parquet", f"{place}/deep/_day=1/b.parquet"]
     assert not_parquet(found) is None and count_rows(found) == 4
-    pin = FilesPin(location=place, files=found)
+    pin = FilesPin(format="parquet", location=place, files=found)
     assert [stamp(f.path) for f in found] == list(found) and DeltaInputProbe().unreadable(pin) is None
     (bucket / "in" / "a.parquet").write_bytes(b"something else, and longer than before" * 50)
     assert "a.parquet" in (DeltaInputProbe().unreadable(pin) or "")

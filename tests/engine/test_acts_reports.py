@@ -118,7 +118,7 @@ def _reading(pin: FilesPin | DeltaPin) -> Source:
 
 
 def _file(path: Path) -> FilesPin:
-    return FilesPin(location=str(path), files=(FileStamp(path=str(path), size=1, modified=1),))
+    return FilesPin(format="parquet", location=str(path), files=(FileStamp(path=str(path), size=1, modified=1),))
 
 
 def _three_parts(error: RefreshError) -> bool:

@@ -26,7 +26,7 @@ def _files(lake: Lake) -> Source:
     for number, file in enumerate(sorted(folder.with_name("plain").glob("*.parquet"))):
         (folder / f"f*{number}.parquet").write_bytes(file.read_bytes())
     stamps = tuple(FileStamp(path=str(f), size=1, modified=1) for f in sorted(folder.glob("*.parquet")))
-    pin = FilesPin(location=str(folder), files=stamps, rows=20)
+    pin = FilesPin(format="parquet", location=str(folder), files=stamps, rows=20)
     return source("SELECT k, upper(`a b`) AS `a b` FROM x WHERE k <> 3", "k", pins={"x": pin})
 
 

@@ -42,7 +42,7 @@ def test_a_log_that_was_cleaned_has_everything_compared_although_delta_would_rea
         found = error
     assert found != {1, 2, 3, 4}
     mode, reason = told(kept.run())
-    assert (mode, "no longer holds every version after 0" in reason) == ("full", True)
+    assert (mode, "no longer has every version after 0" in reason) == ("full", True)
     kept.change()
     assert told(kept.run())[0] == "incremental"
 

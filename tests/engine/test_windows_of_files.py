@@ -91,7 +91,7 @@ def test_a_column_that_only_new_files_have_has_everything_compared(landing: Land
 def test_a_file_that_is_gone_has_everything_compared(landing: Landing) -> None:
     next((landing.input / "day=1").glob("*.parquet")).unlink()
     mode, reason = told(landing.run())
-    assert (mode, "have changed or gone" in reason) == ("full", True)
+    assert (mode, "were changed or deleted" in reason) == ("full", True)
 
 
 def test_a_key_of_an_old_file_is_found_in_a_new_one(landing: Landing) -> None:

@@ -1,12 +1,14 @@
 """Pins: the exact version of each input that one refresh reads.
 
-A Delta input is pinned by its table id and version, a set of parquet files by the list of its files. The pins of all
-inputs are the version vector of a refresh; `digest` is the short form of one pin that goes into commits.
+A table is pinned by its id and version, a set of files by the list of these files. What a pin knows of itself and of
+other pins of the same input is here; what needs the storage is in `airflow_refresh_provider.inputs`, by `format`. The
+pins of all inputs are the version vector of a refresh; `digest` is the short form of one pin that goes into commits.
 """
 
 from __future__ import annotations
 
 import hashlib
+from datetime import UTC, datetime
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -15,7 +17,7 @@ from airflow_refresh_provider.core.text.stored import Stored
 
 
 class DeltaPin(Stored):
-    """One version of one Delta table. `rows` and `bytes` are what its log says, None when it has no statistics."""
+    """One version of one Delta table. `rows` and `bytes` are from its log, None when that has no statistics."""
 
     kind: Literal["delta"] = "delta"
     location: str
@@ -25,9 +27,40 @@ class DeltaPin(Stored):
     bytes: int | None = None
 
     @property
+    def format(self) -> str:
+        """The format of the input, as in a definition."""
+        return "delta"
+
+    @property
     def digest(self) -> int | str:
         """The version number."""
         return self.version
+
+    def same_as(self, other: Pin) -> bool:
+        """Whether both read the same rows. A table that was replaced at the same path is another one."""
+        return isinstance(other, DeltaPin) and (self.table_id, self.version) == (other.table_id, other.version)
+
+    def follows(self, older: Pin) -> bool:
+        """Whether this state may come from an older one by changes: the same table, at no earlier version."""
+        return isinstance(older, DeltaPin) and self.table_id == older.table_id and self.version >= older.version
+
+    def older_than(self, other: Pin) -> bool:
+        """Whether it is an earlier version of the same table."""
+        return isinstance(other, DeltaPin) and self.table_id == other.table_id and self.version < other.version
+
+    def at(self, digest: int | str, table_id: str | None) -> DeltaPin | None:
+        """The same input at another version; None when that is not known."""
+        if table_id is None or not isinstance(digest, int):
+            return None
+        return DeltaPin(location=self.location, table_id=table_id, version=digest)
+
+    def changed_file_times(self, older: Pin) -> tuple[datetime, ...] | None:
+        """None: the log has the times of changes."""
+        return None
+
+    def lost_history(self, name: str) -> str:
+        """Why the changes since this state of an input are not known, for people."""
+        return f"the log of the input {name} no longer has every version after {self.version}"
 
 
 class FileStamp(Stored):
@@ -42,9 +75,15 @@ class FilesPin(Stored):
     """A fixed list of files. A file whose size or time has changed since makes the pin unreadable."""
 
     kind: Literal["files"] = "files"
+    format: str
     location: str
     files: tuple[FileStamp, ...]
     rows: int | None = None
+
+    @property
+    def table_id(self) -> None:
+        """None: files are no table."""
+        return None
 
     @property
     def digest(self) -> int | str:
@@ -57,10 +96,40 @@ class FilesPin(Stored):
         """Size of all files together."""
         return sum(f.size for f in self.files)
 
-    def paths_beside(self, other: FilesPin) -> tuple[str, ...]:
-        """The files that another list does not have, or not as they are here."""
-        known = set(other.files)
-        return tuple(f.path for f in self.files if f not in known)
+    def same_as(self, other: Pin) -> bool:
+        """Whether both read the same files."""
+        return self.follows(other) and (self.location, self.digest) == (other.location, other.digest)
+
+    def follows(self, older: Pin) -> bool:
+        """Whether this state may come from an older one by changes: files of the same format."""
+        return isinstance(older, FilesPin) and self.format == older.format
+
+    def older_than(self, other: Pin) -> bool:
+        """Whether another list has a file that was modified later than all of these."""
+        return isinstance(other, FilesPin) and self._newest < other._newest
+
+    def at(self, digest: int | str, table_id: str | None) -> FilesPin | None:
+        """The same input at another digest; None when that is not this one, as a digest does not name the files."""
+        return self if self.digest == digest else None
+
+    def changed_file_times(self, older: Pin) -> tuple[datetime, ...] | None:
+        """When the files that are not in an older list, or not as they are here, were modified."""
+        if not isinstance(older, FilesPin):
+            return None
+        return tuple(datetime.fromtimestamp(f.modified / 1e6, UTC) for f in self.new_files(older))
+
+    def lost_history(self, name: str) -> str:
+        """Why the changes since this state of an input are not known, for people."""
+        return f"files of the input {name} that the last refresh read were changed or deleted"
+
+    def new_files(self, older: FilesPin) -> tuple[FileStamp, ...]:
+        """The files that an older list does not have, or not as they are here."""
+        known = set(older.files)
+        return tuple(f for f in self.files if f not in known)
+
+    @property
+    def _newest(self) -> int:
+        return max((file.modified for file in self.files), default=0)
 
 
 Pin = Annotated[DeltaPin | FilesPin, Field(discriminator="kind")]
@@ -78,21 +147,10 @@ def digests(vector: VersionVector) -> Digests:
 
 
 def table_ids(vector: VersionVector) -> dict[str, str]:
-    """Which tables were read: the ids of those inputs that are Delta tables."""
-    return {name: pin.table_id for name, pin in sorted(vector.items()) if isinstance(pin, DeltaPin)}
+    """Which tables were read: the ids of those inputs that are tables."""
+    return {name: pin.table_id for name, pin in sorted(vector.items()) if pin.table_id is not None}
 
 
 def same_versions(a: VersionVector, b: VersionVector) -> bool:
-    """Whether both vectors read exactly the same data, tables re-created under the same path told apart."""
-    return a.keys() == b.keys() and all(_identity(a[name]) == _identity(b[name]) for name in a)
-
-
-def follows(newer: Pin, older: Pin) -> bool:
-    """Whether a state may have come out of another by changes: of the same table, and not older; or both lists."""
-    if isinstance(newer, DeltaPin) and isinstance(older, DeltaPin):
-        return newer.table_id == older.table_id and newer.version >= older.version
-    return newer.kind == older.kind
-
-
-def _identity(pin: DeltaPin | FilesPin) -> tuple[str, int | str]:
-    return (pin.table_id if isinstance(pin, DeltaPin) else pin.location, pin.digest)
+    """Whether both vectors read the same rows."""
+    return a.keys() == b.keys() and all(pin.same_as(b[name]) for name, pin in a.items())

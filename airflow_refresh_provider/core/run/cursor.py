@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from airflow_refresh_provider.core.changes.pins import DeltaPin, FilesPin, Pin, VersionVector, table_ids
+from airflow_refresh_provider.core.changes.pins import Pin, VersionVector, table_ids
 from airflow_refresh_provider.core.log.note import Cursor, Note
 from airflow_refresh_provider.core.log.seal import Seal
 from airflow_refresh_provider.core.run.lifecycle import State
@@ -63,14 +63,8 @@ def _applied(note: Note, cursor: Cursor, inputs: VersionVector) -> VersionVector
 
 
 def _pin(name: str, digest: int | str, cursor: Cursor, now: Pin | None) -> Pin | None:
-    """Of files a seal has only the hash of their list, which tells no more than whether they still are the same."""
-    match now:
-        case DeltaPin() if isinstance(digest, int) and name in cursor.tables:
-            return DeltaPin(location=now.location, table_id=cursor.tables[name], version=digest)
-        case FilesPin() if now.digest == digest:
-            return now
-        case _:
-            return None
+    """Of files a seal has only the hash of their list: enough to see whether they still are the same."""
+    return now.at(digest, cursor.tables.get(name)) if now else None
 
 
 def _meaning(record: Record, published: Published, inputs: VersionVector) -> str:

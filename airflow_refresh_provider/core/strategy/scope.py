@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from airflow_refresh_provider.core.changes.history import InputHistory, Window, Windows
-from airflow_refresh_provider.core.changes.pins import FilesPin, Pin, VersionVector, follows, same_versions
+from airflow_refresh_provider.core.changes.pins import Pin, VersionVector
 from airflow_refresh_provider.core.definition.mode import Mode
 from airflow_refresh_provider.core.run.record import Published
 from airflow_refresh_provider.core.text.stored import Stored
@@ -81,7 +81,7 @@ def _windows(facts: ScopeFacts) -> Windows | str:
     windows = {}
     for name, pin in facts.pins.items():
         applied = facts.published.pins.get(name)
-        if isinstance(pin, FilesPin) and applied is not None and same_versions({name: pin}, {name: applied}):
+        if applied is not None and pin.same_as(applied):
             continue
         found = _window(name, applied, pin, facts)
         if isinstance(found, str):
@@ -91,12 +91,10 @@ def _windows(facts: ScopeFacts) -> Windows | str:
 
 
 def _window(name: str, applied: Pin | None, pin: Pin, facts: ScopeFacts) -> Window | str:
-    if applied is None or not follows(pin, applied):
+    if applied is None or not pin.follows(applied):
         return f"the input {name} is another table than at the last refresh"
     if facts.histories.get(name) is None:
-        if isinstance(applied, FilesPin):
-            return f"files of the input {name} that were read before have changed or gone, and their rows with them"
-        return f"the log of the input {name} no longer holds every version after {applied.version}"
+        return applied.lost_history(name)
     return Window(after=applied.digest, upto=pin.digest)
 
 

@@ -47,7 +47,7 @@ class DeltaInputProbe:
     def changes(self, applied: Pin, newest: Pin, source: ChangeSource, folder: str) -> ChangedRows:
         """What is read of the changes in between."""
         if isinstance(applied, FilesPin) and isinstance(newest, FilesPin):
-            return NewFiles(files=newest.paths_beside(applied), before=applied)
+            return NewFiles(files=tuple(f.path for f in newest.new_files(applied)), before=applied)
         assert isinstance(applied, DeltaPin) and isinstance(newest, DeltaPin)
         match source:
             case ChangeSource.FEED:
@@ -134,7 +134,7 @@ def _pin_files(name: str, path: str) -> FilesPin:
                 f"the input {name} has a file that is not parquet: {wrong.path}",
                 next="Move it elsewhere, or let its name begin with _ so that it does not count.",
             )
-    return FilesPin(location=path, files=found)
+    return FilesPin(format="parquet", location=path, files=found)
 
 
 def _no_table(name: str, path: str) -> Invalid:

@@ -56,4 +56,8 @@ def _files_state(read: Input) -> str:
     with storage("watching", read.path):
         found = list_files(read.path)
     # What is wrong with a place without files is said by a whole look.
-    return str((FilesPin(location=read.path, files=found) if found else DeltaInputProbe().pin("", read)).digest)
+    return str(
+        (
+            FilesPin(format="parquet", location=read.path, files=found) if found else DeltaInputProbe().pin("", read)
+        ).digest
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from airflow_refresh_provider.core.changes.pins import DeltaPin, FilesPin, Pin, VersionVector, same_versions
+from airflow_refresh_provider.core.changes.pins import DeltaPin, Pin, VersionVector
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.definition.inputs import Input
 from airflow_refresh_provider.core.plan.plan import Plan
@@ -63,9 +63,9 @@ def as_asked(ports: Ports, pins: VersionVector, asked: VersionVector, applied: V
 
 
 def _chosen(ports: Ports, name: str, newest: Pin, wanted: Pin | None, applied: Pin | None) -> Pin:
-    if wanted is None or same_versions({name: wanted}, {name: newest}):
+    if wanted is None or wanted.same_as(newest):
         return newest
-    if applied is not None and _older(wanted, applied) and ports.inputs.unreadable(applied) is None:
+    if applied is not None and wanted.older_than(applied) and ports.inputs.unreadable(applied) is None:
         return applied
     if reason := ports.inputs.unreadable(wanted):
         raise Failed(
@@ -75,21 +75,6 @@ def _chosen(ports: Ports, name: str, newest: Pin, wanted: Pin | None, applied: P
             next="Begin the cascade again: it takes what is there then.",
         )
     return wanted
-
-
-def _older(wanted: Pin, applied: Pin) -> bool:
-    if isinstance(wanted, FilesPin) and isinstance(applied, FilesPin):
-        return _newest_file(wanted) < _newest_file(applied)
-    return (
-        isinstance(wanted, DeltaPin)
-        and isinstance(applied, DeltaPin)
-        and wanted.table_id == applied.table_id
-        and wanted.version < applied.version
-    )
-
-
-def _newest_file(pin: FilesPin) -> int:
-    return max((file.modified for file in pin.files), default=0)
 
 
 def unreadable(ports: Ports, pins: VersionVector) -> str | None:
@@ -159,7 +144,7 @@ def expected_rows(ports: Ports, run: Run) -> int:
 
 def _whole(ports: Ports, name: str, pinned: Pin) -> Pin:
     """The pin, moved to the published version where the input is a target: its newest may be half a refresh."""
-    facts = ports.log.facts(pinned.location) if isinstance(pinned, DeltaPin) else None
+    facts = ports.log.facts(pinned.location) if pinned.table_id else None
     record = targets.owner(ports, facts) if facts else None
     if facts is None or record is None:
         return pinned

@@ -9,8 +9,7 @@ from datetime import datetime, timedelta
 from statistics import median
 
 from airflow_refresh_provider.core.changes.history import InputHistory
-from airflow_refresh_provider.core.changes.pins import DeltaPin, FilesPin, Pin, VersionVector, same_versions
-from airflow_refresh_provider.core.definition.inputs import Format
+from airflow_refresh_provider.core.changes.pins import Pin, VersionVector
 from airflow_refresh_provider.core.run.record import Published, Record
 from airflow_refresh_provider.core.run.results import DueReport, ErrorReport, Freshness, InputLag, Outcome
 from airflow_refresh_provider.core.timing.due import Behind, Cause, DueDecision, DueFacts, describe, due, is_late, lag
@@ -168,10 +167,10 @@ def _span(
 
     Where no log tells, as of a table that was made anew or put back in time, changes count from the last refresh on.
     """
-    if applied is not None and same_versions({"": applied}, {"": pin}):
+    if applied is not None and pin.same_as(applied):
         return None
-    if isinstance(pin, FilesPin) and isinstance(applied, FilesPin):
-        return _file_span(published, applied, pin)
+    if applied is not None and (times := pin.changed_file_times(applied)) is not None:
+        return _file_span(published, times)
     if history is not None:
         if not history.changes:
             return None
@@ -179,13 +178,12 @@ def _span(
     return published.at, published.at, published.at
 
 
-def _file_span(published: Published, applied: FilesPin, pin: FilesPin) -> tuple[datetime, datetime, datetime]:
-    """As `_span`. A file that was not there when the last refresh began came later, however old it says it is."""
-    known_before, since, zone = set(applied.files), published.started_at or published.at, published.at.tzinfo
-    fresh = [datetime.fromtimestamp(f.modified / 1e6, zone) for f in pin.files if f not in known_before]
-    if not fresh:
-        return published.at, published.at, published.at  # files have gone, and nobody noted when
-    return published.at, max(since, min(fresh)), max(since, *fresh)
+def _file_span(published: Published, times: tuple[datetime, ...]) -> tuple[datetime, datetime, datetime]:
+    """As `_span`. A file that was not there when the last refresh started was added later, whatever its time says."""
+    if not times:
+        return published.at, published.at, published.at  # files were only deleted, and no record says when
+    since = published.started_at or published.at
+    return published.at, max(since, min(times)), max(since, *times)
 
 
 def _blocked(ports: Ports, record: Record) -> Cause | None:
@@ -226,11 +224,7 @@ def _input_lags(ports: Ports, published: Published, look: _Look, now: datetime) 
 
 def _upstream(ports: Ports, pin: Pin) -> str | None:
     """The definition of this control root whose target an input is."""
-    return _feeder(ports, pin.location) if isinstance(pin, DeltaPin) else None
-
-
-def _feeder(ports: Ports, location: str) -> str | None:
-    facts = ports.log.facts(location)
+    facts = ports.log.facts(pin.location) if pin.table_id else None
     record = targets.owner(ports, facts) if facts else None
     return record.name if record else None
 
@@ -242,10 +236,11 @@ def _being_refreshed(ports: Ports, record: Record, now: datetime) -> str | None:
     """
     if not record.definition.refresh.on_change:
         return None
+    pins = record.published.pins if record.published else {}
     for name, read in record.definition.inputs.items():
-        if read.ignore_changes or not read.trigger or read.format is not Format.DELTA:
+        if read.ignore_changes or not read.trigger or name not in pins:
             continue
-        feeder = _feeder(ports, read.expanded(ports.environment).path)
+        feeder = _upstream(ports, pins[name])
         upstream = ports.store.read(feeder).record if feeder else None
         run = upstream.run if upstream else None
         if upstream and run and (run.kept_until(now) or owner_liveness(ports, upstream).is_running):

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from airflow_refresh_provider.core.changes.history import InputHistory
-from airflow_refresh_provider.core.changes.pins import DeltaPin, Pin, VersionVector, follows
+from airflow_refresh_provider.core.changes.pins import Pin, VersionVector
 from airflow_refresh_provider.core.changes.sources import ChangeSourceInfo
 from airflow_refresh_provider.core.definition.columns import DOUBTFUL
 from airflow_refresh_provider.core.definition.definition import Deletes
@@ -76,7 +76,7 @@ def histories(ports: Ports, applied: VersionVector, pins: VersionVector) -> dict
     return {
         name: ports.inputs.history(applied[name], newest)
         for name, newest in pins.items()
-        if name in applied and follows(newest, applied[name])
+        if name in applied and newest.follows(applied[name])
     }
 
 
@@ -184,14 +184,17 @@ def _told(ports: Ports, run: Run, published: Published, known: dict[str, InputHi
         if by is None:
             return None
         applied = _applied(run, published, name)
-        if isinstance(applied, DeltaPin) and history.changed:
-            # What was before the first change need not be kept by anybody.
-            applied = applied.model_copy(update={"version": history.changes[0].version - 1})
+        if history.changed:  # versions before the first change need not be kept
+            applied = _at(applied, history.changes[0].version - 1)
         found[name] = _Told(applied, run.plan.pins[name], by)
     return found
 
 
 def _applied(run: Run, published: Published, name: str) -> Pin:
     """The state at which the plan's window of an input begins."""
-    pin = published.pins[name]
-    return pin.model_copy(update={"version": run.plan.windows[name].after}) if isinstance(pin, DeltaPin) else pin
+    return _at(published.pins[name], run.plan.windows[name].after)
+
+
+def _at(pin: Pin, digest: int | str) -> Pin:
+    """The input at another state, or at this one where no other can be named."""
+    return pin.at(digest, pin.table_id) or pin

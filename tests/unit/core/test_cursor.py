@@ -30,7 +30,10 @@ DEFINITION = Definition.build(
 
 def read(size: int) -> VersionVector:
     files = (FileStamp(path="/b/1", size=size, modified=1),)
-    return {"a": DeltaPin(location="/a", table_id="ta", version=4), "b": FilesPin(location="/b", files=files)}
+    return {
+        "a": DeltaPin(location="/a", table_id="ta", version=4),
+        "b": FilesPin(format="parquet", location="/b", files=files),
+    }
 
 
 def seal(**changes: object) -> Seal:

@@ -22,7 +22,9 @@ def pin(version: int, table_id: str = "t", bytes: int = 1000) -> DeltaPin:
 
 def files(*names: str, size: int = 1) -> FilesPin:
     return FilesPin(
-        location="/in/f", files=tuple(FileStamp(path=f"/in/f/{n}", size=size, modified=1) for n in ("1", *names))
+        format="parquet",
+        location="/in/f",
+        files=tuple(FileStamp(path=f"/in/f/{n}", size=size, modified=1) for n in ("1", *names)),
     )
 
 
@@ -73,7 +75,7 @@ def test_only_what_has_not_been_applied_is_read(mode: Mode) -> None:
         ({"pins": {"x": pin(5, "other")}}, "another table"),
         ({"pins": {"x": pin(2)}}, "another table"),
         ({"pins": {"x": files()}}, "another table"),
-        ({"histories": {"x": None}}, "no longer holds every version after 3"),
+        ({"histories": {"x": None}}, "no longer has every version after 3"),
         ({"histories": history(change_sources=())}, "does not tell which rows have changed since version 3"),
         ({"histories": history(reshaped=True)}, "columns of the input x"),
         ({"histories": history(change_sources=(source(expires_at=NOW),))}, "only until 2024-01-10 00:00 UTC"),
@@ -135,7 +137,7 @@ def test_files_that_came_are_a_window_between_two_lists() -> None:
 def test_files_that_changed_or_went_take_their_rows_with_them(newer: FilesPin) -> None:
     found = scope(listed(files("2"), newer))
     assert not found.windows
-    assert found.reason == "files of the input f that were read before have changed or gone, and their rows with them"
+    assert found.reason == "files of the input f that the last refresh read were changed or deleted"
 
 
 def test_files_that_came_are_weighed_too() -> None:

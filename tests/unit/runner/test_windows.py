@@ -177,7 +177,7 @@ def test_a_window_that_cannot_be_read_has_everything_compared() -> None:
     world = incremental()
     change(world)
     world.lake.table(INPUT).oldest = 3
-    assert compared_in_full(world, world.run(), "no longer holds every version after 1")
+    assert compared_in_full(world, world.run(), "no longer has every version after 1")
 
 
 @pytest.mark.parametrize("options", [{}, LIVE, LIVE | {"layout": "vnode", "vnodes": 8}])

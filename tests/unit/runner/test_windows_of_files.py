@@ -60,7 +60,7 @@ def test_a_file_that_went_or_changed_has_everything_compared() -> None:
     made.lake.rewrite(INPUT, lambda r: r | {"v": "b"} if r["k"] == 3 else r)
     result = made.run()
     assert (result.mode, made.fresh()) == ("full", True)
-    assert "have changed or gone" in (result.mode_reason or "")
+    assert "were changed or deleted" in (result.mode_reason or "")
     made.lake.append(INPUT, [row(6)])
     assert made.run().mode == "incremental"
 
