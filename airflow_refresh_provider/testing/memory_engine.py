@@ -1,19 +1,15 @@
 """An engine without Spark: every act on data, done on a lake in memory.
 
-Released sessions refuse further acts, but a statement that has begun goes on, as it does in Spark. Queries are looked
-up by their text in `MemoryLake.queries`; `SELECT * FROM input` needs no entry.
+Released sessions refuse further acts, but a statement that has started goes on, as it does in Spark.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
-from airflow_refresh_provider.core.changes.pins import DeltaPin, FilesPin, Pin
-from airflow_refresh_provider.core.changes.sources import ChangedRows, FeedRows, FileTables, NewFiles
 from airflow_refresh_provider.core.definition.columns import DOUBTFUL, OP, ROW_HASH, VNODE, Column, Columns, visible
 from airflow_refresh_provider.core.plan.plan import Split, StagedTable, Target
-from airflow_refresh_provider.errors import Invalid, Retry
+from airflow_refresh_provider.errors import Retry
 from airflow_refresh_provider.ports.engine import (
     ApplyTask,
     CompareTask,
@@ -25,7 +21,8 @@ from airflow_refresh_provider.ports.engine import (
     TargetSpec,
     WindowTask,
 )
-from airflow_refresh_provider.testing.memory_lake import MemoryLake, MemoryQuery
+from airflow_refresh_provider.testing.memory_lake import MemoryLake
+from airflow_refresh_provider.testing.memory_query import MemoryQueries
 from airflow_refresh_provider.testing.memory_rows import (
     WAS,
     applied,
@@ -33,15 +30,12 @@ from airflow_refresh_provider.testing.memory_rows import (
     differences,
     key_report,
     left_over,
-    newest_of,
     of_chunk,
     shown,
     stored,
     with_hashes,
 )
 from airflow_refresh_provider.testing.memory_table import SETS_PROPERTIES, Change, Row, Rows, Version
-
-_EVERYTHING = re.compile(r"\s*SELECT\s+\*\s+FROM\s+`?(\w+)`?\s*", re.IGNORECASE)
 
 
 class MemoryEngine:
@@ -69,12 +63,13 @@ class MemorySession:
     def __init__(self, engine: MemoryEngine, session_id: str) -> None:
         self._engine = engine
         self._lake = engine.lake
+        self._queries = MemoryQueries(engine.lake)
         self._id = session_id
 
     def describe(self, source: Source) -> Columns:
         """Columns of the query's result."""
         self._alive()
-        return self._query(source).columns
+        return self._queries.columns(source)
 
     def columns(self, location: str) -> Columns:
         """All columns of a table."""
@@ -118,12 +113,12 @@ class MemorySession:
     def check_keys(self, source: Source, target: Target) -> KeyReport:
         """Count rows, NULL keys and duplicate keys."""
         self._alive()
-        return key_report(self._evaluate(source), source.keys)
+        return key_report(self._queries.rows(source), source.keys)
 
     def stage_rows(self, source: Source, target: Target, split: Split, location: str, stamp: Stamp) -> None:
         """Append the rows of one split."""
         self._alive()
-        self._stage(location, self._evaluate(source, split), stamp, target.columns)
+        self._stage(location, self._queries.rows(source, split), stamp, target.columns)
 
     def compare(self, task: CompareTask) -> Comparison:
         """Stage the differences between desired content and target."""
@@ -146,8 +141,7 @@ class MemorySession:
         """Stage how the query's result over the rows that came differs from that over the rows that went."""
         self._alive()
         keys = task.source.keys
-        sides = {name: self._sides(pin, task.changes[name]) for name, pin in task.source.pins.items()}
-        before, after = (self._result(task.source, {n: both[side] for n, both in sides.items()}) for side in (0, 1))
+        before, after = self._queries.sides(task.source, task.changes)
         old, new = left_over(*(tuple(with_hashes(r, task.target, keys) for r in rows) for rows in (before, after)))
         reports = [key_report(rows, keys) for rows in (old, new)]
         if any(report.null_keys or report.duplicate_keys for report in reports):
@@ -162,7 +156,7 @@ class MemorySession:
         target, keys = task.target, task.source.keys
         rewrite = task.chunk.way.reads_inputs
         if task.changes is None or rewrite:
-            result = self._evaluate(task.source, task.chunk.split)
+            result = self._queries.rows(task.source, task.chunk.split)
             rows = tuple(stored(with_hashes(r, target, keys), target) for r in result)
             self._lake.transact(
                 target.location,
@@ -203,58 +197,12 @@ class MemorySession:
                 next="Run again; the refresh goes on from its last commit.",
             )
 
-    def _query(self, source: Source) -> MemoryQuery:
-        if source.query in self._lake.queries:
-            return self._lake.queries[source.query]
-        everything = _EVERYTHING.fullmatch(source.query)
-        if everything is None or everything[1] not in source.pins:
-            raise Invalid(
-                "query_unknown",
-                f"the query stands for nothing in memory: {source.query}",
-                next="Register it in `MemoryLake.queries`.",
-            )
-        name = everything[1]
-        with self._lake.lock:
-            columns = visible(self._lake.table(source.pins[name].location).newest.columns)
-        return MemoryQuery(columns, lambda inputs: inputs[name])
-
-    def _evaluate(self, source: Source, split: Split | None = None) -> Rows:
-        """The query's rows at the pins, of one split's files when given; the newest of each key if so asked."""
-        inputs = {name: self._read(pin, split.files if split else None) for name, pin in source.pins.items()}
-        return self._result(source, inputs)
-
-    def _read(self, pin: Pin, only: tuple[str, ...] | None = None) -> Rows:
-        """The rows of an input as it was pinned, or of some of its files."""
-        with self._lake.lock:
-            table = self._lake.table(pin.location)
-            if isinstance(pin, FilesPin):
-                files = {f.path: table.newest.files[f.path] for f in pin.files}
-            else:
-                files = table.versions[pin.version].files
-            return tuple(row for name, rows in files.items() if only is None or name in only for row in rows)
-
-    def _sides(self, pin: Pin, changes: ChangedRows) -> tuple[Rows, Rows]:
-        """Rows that went and rows that came; those of a feed are all that there were and are."""
-        match changes:
-            case FeedRows():
-                assert isinstance(pin, DeltaPin)
-                return self._read(pin.model_copy(update={"version": changes.first - 1})), self._read(pin)
-            case NewFiles():
-                return (), self._read(pin, changes.files)
-            case FileTables():
-                assert changes.went and changes.came
-                return self._lake.rows(changes.went), self._lake.rows(changes.came)
-
-    def _result(self, source: Source, inputs: dict[str, Rows]) -> Rows:
-        """The query's rows over these; the newest of each key if so asked."""
-        inputs = {name: tuple(map(shown, rows)) for name, rows in inputs.items()}
-        result = tuple(dict(row) for row in self._query(source).rows(inputs))
-        return newest_of(result, source.keys, source.latest_by) if source.latest_by else result
-
     def _both_sides(self, task: CompareTask) -> tuple[Rows, Rows]:
         """Desired and found rows of the task's vnodes, with vnode and hash."""
         target, keys = task.target, task.source.keys
-        result = self._lake.rows(task.rows.location, task.rows.version) if task.rows else self._evaluate(task.source)
+        result = (
+            self._lake.rows(task.rows.location, task.rows.version) if task.rows else self._queries.rows(task.source)
+        )
         desired = (with_hashes(r, target, keys) for r in result)
         found = (self._as_found(r, task) for r in self._lake.rows(target.location, task.base))
 

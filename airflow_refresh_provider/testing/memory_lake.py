@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from airflow_refresh_provider.core.definition.columns import Columns
@@ -22,14 +21,6 @@ BEGINNING = datetime(2024, 1, 1, tzinfo=UTC)
 """When everything in memory begins."""
 
 
-@dataclass(frozen=True)
-class MemoryQuery:
-    """What a query text stands for: the columns of its result, and the rows it makes of its inputs' rows."""
-
-    columns: Columns
-    rows: Callable[[Mapping[str, Rows]], Iterable[Row]]
-
-
 class MemoryLake:
     """All tables of a pretended storage. Safe between threads; a test may set `step` to switch between actors.
 
@@ -39,7 +30,6 @@ class MemoryLake:
     def __init__(self) -> None:
         self.times: dict[tuple[str, int], datetime] = {}
         self.tables: dict[str, MemoryTable] = {}
-        self.queries: dict[str, MemoryQuery] = {}
         self.step: Callable[[str], None] = lambda _what: None
         self.lock = threading.RLock()
         self._ids = 0

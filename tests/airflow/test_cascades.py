@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 
 from airflow_refresh_provider.core.run.results import DefinitionStatus
-from airflow_refresh_provider.testing.memory_lake import MemoryQuery
 from airflow_refresh_provider.testing.memory_rows import shown
 from tests.airflow.conftest import Airflow
 from tests.airflow.shared import Shared
 from tests.unit.runner.faults import at, disconnected
-from tests.unit.runner.world import COLUMNS, INPUT, ordered, row
+from tests.unit.runner.world import INPUT, ordered, row
 
 DAG = """
 from airflow_refresh_provider import Definition, cascade_dag
@@ -39,9 +38,6 @@ JOINED = "SELECT i0.* FROM i0 JOIN i1 USING (k)"
 def diamond(airflow: Airflow, share: Callable[..., Shared]) -> tuple[Shared, Callable[..., Any]]:
     """base -> orders -> left, right -> top, and one apart that reads the base too."""
     shared = share()
-    shared.world.lake.queries[JOINED] = MemoryQuery(
-        COLUMNS, lambda inputs: [r for r in inputs["i0"] if r in inputs["i1"]]
-    )
     definitions = [
         copies(TOP, LEFT, RIGHT),
         copies(LEFT, LOW),

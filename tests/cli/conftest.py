@@ -16,14 +16,13 @@ import pytest
 from airflow_refresh_provider.cli.call import Composition, composed
 from airflow_refresh_provider.cli.main import main
 from airflow_refresh_provider.core.definition.columns import Column
-from airflow_refresh_provider.definition_files import read_definitions
 from airflow_refresh_provider.places import CONTROL_VARIABLE, SPARK_VARIABLE, Places
 from airflow_refresh_provider.ports.watch import Watch
 from airflow_refresh_provider.ports.world import Clock
 from airflow_refresh_provider.runner.refreshes import Refreshes
 from airflow_refresh_provider.spark.connect.endpoint import Endpoint
 from airflow_refresh_provider.testing.memory_control import MemoryControlStore
-from airflow_refresh_provider.testing.memory_lake import MemoryLake, MemoryQuery
+from airflow_refresh_provider.testing.memory_lake import MemoryLake
 from airflow_refresh_provider.testing.memory_ports import memory_ports
 
 ROOT = Path(__file__).parents[2]
@@ -114,11 +113,9 @@ class World:
         return str(self.folder / "silver" / "people")
 
     def write(self, name: str = "people_copy", text: str = DEFINITION) -> str:
-        """A definition's file; its query is known to the lake."""
+        """A definition's file."""
         path = self.folder / f"{name}.yaml"
         path.write_text(text.format(name=name))
-        for definition in read_definitions(path):
-            self.lake.queries[definition.query_text] = MemoryQuery(COLUMNS, lambda inputs: inputs["people"])
         return str(path)
 
     def refreshes(

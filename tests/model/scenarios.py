@@ -10,13 +10,12 @@ from typing import Any
 from airflow_refresh_provider.core.run.lifecycle import State
 from airflow_refresh_provider.core.run.recovery import OnInterrupted
 from airflow_refresh_provider.core.run.results import Outcome
-from airflow_refresh_provider.testing.memory_lake import MemoryQuery
 from tests.model.actors import Actor, Schedule, Stage
-from tests.model.invariants import EXPECTED, violations
+from tests.model.invariants import violations
 from tests.model.search import Played
 from tests.model.tasks import interrupter, last_unit, load, tasks, unit
 from tests.model.world import ModelWorld, SteppedStore
-from tests.unit.runner.world import COLUMNS, INPUT, NAME, ONE, TARGET, row
+from tests.unit.runner.world import INPUT, NAME, ONE, TARGET, row
 
 CHUNKED = {"visibility": "live", "chunking": {"chunk_rows": 1, "one_commit_up_to": 1}}
 CHANGED = "SELECT * FROM x WHERE v <> 'b'"
@@ -37,7 +36,6 @@ class Scenario:
     def play(self, schedule: Schedule, *, every_read: bool = False) -> Played:
         """One execution of the scenario, then a fresh owner who refreshes and recovers, then judgement."""
         world = ModelWorld(**self.options)
-        world.lake.queries[CHANGED] = MemoryQuery(COLUMNS, lambda inputs: filter(EXPECTED[CHANGED], inputs["x"]))
         self.prepare(world)
         actors = self.cast(world)
         world.stage = Stage(actors, schedule, every_read=every_read)

@@ -15,7 +15,7 @@ from airflow_refresh_provider.core.run.results import CascadeResult, Outcome
 from airflow_refresh_provider.errors import Interrupted, Invalid
 from airflow_refresh_provider.runner.admin.cascades import pinned
 from airflow_refresh_provider.runner.refreshes import Refreshes
-from airflow_refresh_provider.testing.memory_lake import BEGINNING, MemoryQuery
+from airflow_refresh_provider.testing.memory_lake import BEGINNING
 from airflow_refresh_provider.testing.memory_rows import shown
 from tests.unit.runner.faults import Killed, at, disconnected
 from tests.unit.runner.world import COLUMNS, FORCE, INPUT, NAME, ONE, TARGET, World, definition, ordered, row
@@ -29,7 +29,6 @@ FAILED, REFUSED, SKIPPED = Outcome.FAILED, Outcome.REFUSED, Outcome.SKIPPED
 def diamond() -> World:
     """The input -> orders -> left, right -> top, and one apart that reads the input too; each refreshed once."""
     world = World(row(1), row(2))
-    world.lake.queries[JOINED] = MemoryQuery(COLUMNS, lambda inputs: [r for r in inputs["x"] if r in inputs["y"]])
     world.run()
     for name, *reads in ((LEFT, TARGET), (RIGHT, TARGET), (TOP, "/gold/left", "/gold/right"), (APART, INPUT)):
         changes: dict[str, Any] = {"name": name, "target": f"/gold/{name}"}

@@ -7,16 +7,15 @@ from typing import Any
 
 import pytest
 
-from airflow_refresh_provider.core.definition.columns import Column
 from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.core.run.results import Freshness
 from airflow_refresh_provider.errors import Failed, Invalid, Refused
 from airflow_refresh_provider.runner.refreshes import Refreshes
 from airflow_refresh_provider.runner.steps import one_task
-from airflow_refresh_provider.testing.memory_lake import BEGINNING, MemoryQuery
+from airflow_refresh_provider.testing.memory_lake import BEGINNING
 from airflow_refresh_provider.testing.memory_ports import MemoryClock
 from tests.unit.runner.faults import Killed, at
-from tests.unit.runner.world import COLUMNS, INPUT, NAME, ONE, TARGET, World, definition, row
+from tests.unit.runner.world import INPUT, NAME, ONE, TARGET, World, definition, row
 
 MINUTE = timedelta(minutes=1)
 SCHEDULED = Request(workers=1, scheduled=True)
@@ -161,7 +160,6 @@ def test_a_target_that_somebody_else_has_written_is_due_although_no_input_moved(
 def test_the_clock_counts_as_changed_where_the_query_reads_it() -> None:
     query = "SELECT k, v, current_date() AS day FROM x"
     made = World()
-    made.lake.queries = Always(MemoryQuery((*COLUMNS, Column(name="day", type="date")), lambda inputs: inputs["x"]))
     made.refreshes.register(definition(query=query, refresh={"interval": "1 h"}))
     made.run()
     report = made.refreshes.due(NAME)
@@ -211,19 +209,6 @@ def test_a_definition_that_cannot_be_looked_at_hides_no_other_and_is_named_when_
         with pytest.raises(Invalid, match=f"^{NAME}: ") as raised:
             look(NAME)
         assert raised.value.code == "input_missing"
-
-
-class Always(dict[str, MemoryQuery]):
-    """One meaning for every text: a query that reads the clock has another one at each run."""
-
-    def __init__(self, meaning: MemoryQuery) -> None:
-        self._meaning = meaning
-
-    def __contains__(self, _text: object) -> bool:
-        return True
-
-    def __getitem__(self, _text: str) -> MemoryQuery:
-        return self._meaning
 
 
 def fail(made: World, request: Request) -> None:

@@ -18,7 +18,6 @@ from airflow_refresh_provider.core.run.results import Outcome, Rebuilt
 from airflow_refresh_provider.errors import Invalid, Refused
 from airflow_refresh_provider.runner.refreshes import Refreshes
 from airflow_refresh_provider.testing.memory_control import MemoryControlStore
-from airflow_refresh_provider.testing.memory_lake import MemoryQuery
 from tests.unit.runner.faults import Killed, at
 from tests.unit.runner.world import COLUMNS, INPUT, NAME, TARGET, World, definition, row
 
@@ -144,7 +143,6 @@ def test_half_a_run_that_was_lost_with_the_control_root_has_everything_compared(
 def test_a_definition_that_has_changed_is_compared_and_told_so() -> None:
     world = refreshed()
     query = "SELECT k, v FROM x"
-    world.lake.queries[query] = MemoryQuery(COLUMNS, lambda inputs: inputs["x"])
     lose_control(world, query=query)
     found = rebuilt(world)
     assert (found.restored, "definition has changed" in found.reason) == (True, True)

@@ -13,7 +13,6 @@ from airflow_refresh_provider.core.run.results import Outcome, Rows
 from airflow_refresh_provider.errors import Failed, Invalid, Paused, Refused
 from airflow_refresh_provider.ports.watch import Silent
 from airflow_refresh_provider.runner.refreshes import Refreshes
-from airflow_refresh_provider.testing.memory_lake import MemoryQuery
 from tests.unit.runner.faults import Killed, at
 from tests.unit.runner.world import COLUMNS, FORCE, INPUT, NAME, ONE, TARGET, World, definition, row
 
@@ -170,7 +169,6 @@ def test_a_changed_definition_compares_everything() -> None:
     world = World(*SIX)
     world.run()
     query = "SELECT * FROM x WHERE k < 3"
-    world.lake.queries[query] = MemoryQuery(COLUMNS, lambda inputs: (r for r in inputs["x"] if r["k"] < 3))
     assert world.refreshes.register(definition(query=query)).outcome == "changed"
     assert world.run().rows == Rows(deleted=3, unchanged=3)
     assert world.target() == [row(0), row(1), row(2)]

@@ -15,7 +15,6 @@ from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.core.run.results import Outcome, Rows, RunResult
 from airflow_refresh_provider.errors import Failed, Invalid, Refused
 from airflow_refresh_provider.runner.refreshes import Refreshes
-from airflow_refresh_provider.testing.memory_lake import MemoryQuery
 from airflow_refresh_provider.views.lines import Lines
 from tests.unit.runner.faults import POINTS, Killed, at
 from tests.unit.runner.world import COLUMNS, FORCE, INPUT, NAME, ONE, RESTART, TARGET, World, definition, row
@@ -257,9 +256,6 @@ def test_a_feed_that_spark_refuses_has_everything_compared() -> None:
 
 def test_a_changed_definition_has_everything_compared() -> None:
     world = incremental()
-    world.lake.queries["SELECT k, v FROM x WHERE k <> 4"] = MemoryQuery(
-        COLUMNS, lambda inputs: [r for r in inputs["x"] if r["k"] != 4]
-    )
     world.refreshes.register(definition(mode="incremental", query="SELECT k, v FROM x WHERE k <> 4"))
     result = world.run()
     assert (result.mode, result.rows.deleted) == ("full", 1)
@@ -296,7 +292,6 @@ def test_a_query_that_looks_at_many_rows_is_refused_or_compared_in_full() -> Non
     with pytest.raises(Invalid, match="line 1, column 30: GROUP makes rows depend on other rows"):
         definition(mode="incremental", query=query)
     world = World(*SIX)
-    world.lake.queries[query] = MemoryQuery(COLUMNS, lambda inputs: inputs["x"])
     world.refreshes.register(definition(mode="auto", query=query))
     world.run()
     change(world)

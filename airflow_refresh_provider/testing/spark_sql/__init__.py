@@ -1,0 +1,1 @@
+"""Spark SQL in memory: a query is translated for DuckDB, and run by it."""
