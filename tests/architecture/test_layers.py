@@ -37,7 +37,7 @@ PLANTED = {
     ),
     "Core decides with pydantic, sqlglot and croniter alone": ("core/planted.py", "import yaml"),
     "Only spark talks to Spark": ("delta/planted.py", "import pyspark"),
-    "Only the fakes for tests evaluate queries with DuckDB": ("runner/planted.py", "import duckdb"),
+    "Only the fakes for tests evaluate queries with DuckDB": ("views/planted.py", "import duckdb"),
     "Only delta talks to delta-rs and to object stores": ("spark/planted.py", "import deltalake"),
     "The engine and its command line know nothing of Airflow": ("cli/planted.py", "def late():\n    import airflow"),
     "Only the command line draws on a terminal": ("runner/planted.py", "import rich"),
