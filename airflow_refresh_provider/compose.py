@@ -17,7 +17,7 @@ from airflow_refresh_provider.ports.watch import Silent, Watch
 from airflow_refresh_provider.runner.refreshes import Refreshes
 
 if TYPE_CHECKING:
-    from airflow_refresh_provider.delta.control.answers import Answers
+    from airflow_refresh_provider.delta.control.application_results import ApplicationResults
     from airflow_refresh_provider.spark.server.embedded import EmbeddedServer
 
 
@@ -63,11 +63,11 @@ def input_state(read: Input) -> Callable[[], str]:
     return Watched(read.expanded(os.environ)).state
 
 
-def answers(places: Places) -> Answers:
+def application_results(places: Places) -> ApplicationResults:
     """The results that submitted applications leave in the control root."""
-    from airflow_refresh_provider.delta.control.answers import Answers
+    from airflow_refresh_provider.delta.control.application_results import ApplicationResults
 
-    return Answers(places.control)
+    return ApplicationResults(places.control)
 
 
 def look(places: Places) -> str:

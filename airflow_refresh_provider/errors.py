@@ -22,8 +22,8 @@ class Explained(BaseException):
         self.next = next
 
     @property
-    def told(self) -> dict[str, str]:
-        """The parts by name, as they go into results."""
+    def parts(self) -> dict[str, str]:
+        """Code and parts by name."""
         return {"code": self.code, "message": self.message, "left": self.left, "next": self.next}
 
     def __str__(self) -> str:

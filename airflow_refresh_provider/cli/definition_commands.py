@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from airflow_refresh_provider.cli.call import Call
 from airflow_refresh_provider.core.definition.definition import Definition
-from airflow_refresh_provider.core.run.results import DefinitionStatus, Dropped, Registration
+from airflow_refresh_provider.core.run.admin_results import Dropped, Registration
+from airflow_refresh_provider.core.run.reports import DefinitionStatus
 from airflow_refresh_provider.core.timing.cascade import upstream_first
 from airflow_refresh_provider.errors import Invalid, RefreshError
 from airflow_refresh_provider.views.cli_results import Validated

@@ -33,7 +33,7 @@ def show(answer: Answer, *, as_json: bool) -> int:
 def report(error: Explained, *, as_json: bool) -> int:
     """Print an error; returns its exit code."""
     if as_json:
-        write(json.dumps({"error": error.told}, ensure_ascii=False), as_json=True)
+        write(json.dumps({"error": error.parts}, ensure_ascii=False), as_json=True)
     else:
         sys.stderr.write(f"error: {error.message} [{error.code}]\n left: {error.left}\n next: {error.next}\n")
     return error.exit_code

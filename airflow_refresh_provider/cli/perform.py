@@ -20,7 +20,9 @@ from airflow_refresh_provider.cli.call import Call, Composition, composed
 from airflow_refresh_provider.cli.output import report, show
 from airflow_refresh_provider.cli.signals import Interruptions
 from airflow_refresh_provider.cli.table import Command
-from airflow_refresh_provider.core.run.results import CascadeResult, DueReport, Freshness, Outcome, Recovery
+from airflow_refresh_provider.core.run.admin_results import Recovery
+from airflow_refresh_provider.core.run.reports import DueReport, Freshness
+from airflow_refresh_provider.core.run.results import CascadeResult, Outcome
 from airflow_refresh_provider.errors import Defect, Explained, Interrupted, RefreshError, Refused
 
 _NOT_DUE = 4

@@ -6,20 +6,11 @@ from typing import TYPE_CHECKING
 
 from airflow_refresh_provider.cli.call import Call
 from airflow_refresh_provider.core.definition.mode import asked_for
+from airflow_refresh_provider.core.run.admin_results import Rebuilt, Recovery
 from airflow_refresh_provider.core.run.recovery import OnInterrupted
+from airflow_refresh_provider.core.run.reports import DefinitionStatus, DueReport, Freshness, ProgressReport
 from airflow_refresh_provider.core.run.request import IfRunning, Request
-from airflow_refresh_provider.core.run.results import (
-    CascadeResult,
-    DefinitionStatus,
-    Differences,
-    DueReport,
-    Freshness,
-    HistoryEntry,
-    ProgressReport,
-    Rebuilt,
-    Recovery,
-    RunResult,
-)
+from airflow_refresh_provider.core.run.results import CascadeResult, Differences, HistoryEntry, RunResult
 
 if TYPE_CHECKING:
     from airflow_refresh_provider.ports.watch import Watch

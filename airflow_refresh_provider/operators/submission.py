@@ -101,9 +101,9 @@ class Submission:
         return bool(wanted == "cluster")
 
 
-def arguments(name: str, control: str, request: Request, answer: str, *, compare_only: bool) -> list[str]:
+def arguments(name: str, control: str, request: Request, result_id: str, *, compare_only: bool) -> list[str]:
     """The arguments of the application for one refresh."""
-    words = [name, "--control", control, "--answer", answer]
+    words = [name, "--control", control, "--result-id", result_id]
     words += ["--on-interrupted", request.on_interrupted.value, "--if-running", request.if_running.value]
     words += ["--mode", request.mode.value] if request.mode else []
     words += ["--force"] if request.force else []

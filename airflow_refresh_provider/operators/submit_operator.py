@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk.exceptions import AirflowException
 
-from airflow_refresh_provider.core.run.answer import Answer
+from airflow_refresh_provider.core.run.results import ApplicationResult
 from airflow_refresh_provider.errors import Retry
 from airflow_refresh_provider.hooks.refresh_hook import RefreshHook
 from airflow_refresh_provider.operators.refresh_operators import RefreshOperator
@@ -57,15 +57,15 @@ class RefreshSubmitOperator(RefreshOperator):
         wanted = binding.request(context)
         if idle := Refreshes(ports).not_needed(self.definition_name, wanted):
             raise binding.skip(idle)
-        answer = self._answer(wanted, compare_only=False)
-        assert answer.result is not None
-        return binding.result_or_skip(answer.result)
+        ended = self._run_application(wanted, compare_only=False)
+        assert ended.result is not None
+        return binding.result_or_skip(ended.result)
 
     def show_differences(self, context: Context, ports: Ports) -> None:
         """Compare target and query, and log the differences."""
-        answer = self._answer(binding.request(context), compare_only=True)
-        assert answer.differences is not None
-        binding.log_differences(answer.differences, self.log)
+        ended = self._run_application(binding.request(context), compare_only=True)
+        assert ended.differences is not None
+        binding.log_differences(ended.differences, self.log)
 
     def on_kill(self) -> None:
         """End the application, then fail the task. The run stays resumable."""
@@ -75,15 +75,15 @@ class RefreshSubmitOperator(RefreshOperator):
         finally:
             super().on_kill()
 
-    def _answer(self, wanted: Request, *, compare_only: bool) -> Answer:
-        """Submit, wait for the end, and take the answer.
+    def _run_application(self, wanted: Request, *, compare_only: bool) -> ApplicationResult:
+        """Submit, wait for the end, and read the result.
 
-        Raises what the application complains of, and Retry when it left no answer.
+        Raises the error that the application ended with, and Retry when it left no result.
         """
         from airflow_refresh_provider import compose
 
-        places, answer_id = RefreshHook(self.refresh_conn_id).places(), str(uuid.uuid4())
-        words = arguments(self.definition_name, places.control, wanted, answer_id, compare_only=compare_only)
+        places, result_id = RefreshHook(self.refresh_conn_id).places(), str(uuid.uuid4())
+        words = arguments(self.definition_name, places.control, wanted, result_id, compare_only=compare_only)
         self._hook = self.submission.hook(self.definition_name, words)
         failure, ended = "it ended without one", False
         try:
@@ -96,19 +96,19 @@ class RefreshSubmitOperator(RefreshOperator):
             if not ended:  # the task timed out or was stopped
                 self._hook.on_kill()
             self._hook = None
-        text = compose.answers(places).take(self.definition_name, answer_id)
+        text = compose.application_results(places).take(self.definition_name, result_id)
         if text is None:
-            raise _no_answer(self.definition_name, failure)
-        answer = Answer.model_validate_json(text)
-        if answer.complaint:
-            raise answer.complaint.error()
-        return answer
+            raise _no_result(self.definition_name, failure)
+        result = ApplicationResult.model_validate_json(text)
+        if result.error:
+            raise result.error.exception()
+        return result
 
 
-def _no_answer(name: str, why: str) -> Retry:
+def _no_result(name: str, why: str) -> Retry:
     return Retry(
-        "no_answer",
-        f"the Spark application left no answer about {name}: {why}",
+        "no_application_result",
+        f"the Spark application left no result for {name}: {why}",
         left="Everything committed stays, and the run can be resumed.",
         next="Clear the task, or let the next DAG run resume it.",
     )

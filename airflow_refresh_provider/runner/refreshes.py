@@ -8,22 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from airflow_refresh_provider.core.definition.definition import Definition
+from airflow_refresh_provider.core.run.admin_results import Dropped, Rebuilt, Recovery, Registration
 from airflow_refresh_provider.core.run.record import Published
+from airflow_refresh_provider.core.run.reports import DefinitionStatus, DueReport, Freshness, ProgressReport
 from airflow_refresh_provider.core.run.request import Request
-from airflow_refresh_provider.core.run.results import (
-    CascadeResult,
-    DefinitionStatus,
-    Differences,
-    Dropped,
-    DueReport,
-    Freshness,
-    HistoryEntry,
-    ProgressReport,
-    Rebuilt,
-    Recovery,
-    Registration,
-    RunResult,
-)
+from airflow_refresh_provider.core.run.results import CascadeResult, Differences, HistoryEntry, RunResult
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.runner.admin import cascades, dropping, pausing, rebuilding, recovering, registry
 from airflow_refresh_provider.runner.facts.records import registered

@@ -1,9 +1,9 @@
 """One whole refresh as a Spark application: arguments in, the runner on a classic session, an exit code out.
 
-    spark-submit [options] refresh.py NAME --control ROOT [--origin TEXT] [--answer ID] ...
+    spark-submit [options] refresh.py NAME --control ROOT [--origin TEXT] [--result-id ID] ...
 
 The last line on stdout is one JSON value, as `airflow-refresh run NAME --output json` prints it, and the exit codes are
-the same. With `--answer` the outcome is left in the control root too, where whoever submitted the application takes it.
+the same. With `--result-id` the result is also written to the control root, where the submitter reads it.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from airflow_refresh_provider.cli.call import Call
 from airflow_refresh_provider.cli.perform import attempt, tell
 from airflow_refresh_provider.cli.signals import end
 from airflow_refresh_provider.core.definition.mode import Mode, asked_for
-from airflow_refresh_provider.core.run.answer import Answer
 from airflow_refresh_provider.core.run.recovery import OnInterrupted
 from airflow_refresh_provider.core.run.request import IfRunning, Request
+from airflow_refresh_provider.core.run.results import ApplicationResult
 from airflow_refresh_provider.errors import RefreshError
 from airflow_refresh_provider.places import EMBEDDED, Places
 from airflow_refresh_provider.views.lines import Lines
@@ -41,11 +41,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     call = Call(given.control, EMBEDDED, Lines(_say))
     debug_log.open_log(call.debug_log, verbose=False)
     ended, code = attempt(lambda: _refreshed(given, call), call.debug_log)
-    if given.answer:
+    if given.result_id:
         # Whoever submitted this sees at least the exit code.
         with suppress(RefreshError):
-            text = Answer.of(ended).model_dump_json()
-            compose.answers(call.places).put(given.name, given.answer, text)
+            text = ApplicationResult.of(ended).model_dump_json()
+            compose.application_results(call.places).put(given.name, given.result_id, text)
     return tell(ended, code, as_json=True)
 
 
@@ -60,7 +60,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--compare-only", action="store_true", help="count and show differences; write nothing")
     parser.add_argument("--origin", help="what the refresh is made for: a run of the same origin is its own")
     parser.add_argument("--scheduled", action="store_true", help="nobody has asked for it: its failures count")
-    parser.add_argument("--answer", metavar="ID", help="leave the outcome in the control root under this id")
+    parser.add_argument("--result-id", metavar="ID", help="leave the outcome in the control root under this id")
     return parser
 
 

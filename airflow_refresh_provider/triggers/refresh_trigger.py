@@ -11,7 +11,7 @@ from typing import Any
 
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
-from airflow_refresh_provider.core.run.results import DefinitionStatus
+from airflow_refresh_provider.core.run.reports import DefinitionStatus
 from airflow_refresh_provider.errors import Retry
 from airflow_refresh_provider.places import Places
 

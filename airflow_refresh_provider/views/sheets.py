@@ -9,24 +9,23 @@ from functools import singledispatch
 
 from airflow_refresh_provider.core.changes.pins import Digests
 from airflow_refresh_provider.core.plan.plan import ChangeCounts
+from airflow_refresh_provider.core.run.admin_results import Dropped, Rebuilt, Recovery, Registration
+from airflow_refresh_provider.core.run.reports import (
+    DefinitionStatus,
+    DueReport,
+    Freshness,
+    InputLag,
+    ProgressReport,
+    RunStatus,
+    VnodeProgress,
+)
 from airflow_refresh_provider.core.run.results import (
     CascadeResult,
     CascadeStep,
-    DefinitionStatus,
     Differences,
-    Dropped,
-    DueReport,
-    Freshness,
     HistoryEntry,
-    InputLag,
-    ProgressReport,
-    Rebuilt,
-    Recovery,
-    Registration,
     Rows,
     RunResult,
-    RunStatus,
-    VnodeProgress,
 )
 from airflow_refresh_provider.core.text.stored import Stored
 from airflow_refresh_provider.views.cli_results import ServerReport, Validated

@@ -19,11 +19,11 @@ told = json.loads(Path({{told!r}}).read_text())
 with Path({{words!r}}).open("a") as words:
     words.write(json.dumps(sys.argv[1:]) + "\\n")
 given = dict(zip(sys.argv, sys.argv[1:]))
-if told["answer"]:
+if told["result"]:
     name = sys.argv[sys.argv.index("--control") - 1]
-    place = Path(told["control"], "answers", name, given["--answer"] + ".json")
+    place = Path(told["control"], "application_results", name, given["--result-id"] + ".json")
     place.parent.mkdir(parents=True, exist_ok=True)
-    place.write_text(told["answer"])
+    place.write_text(told["result"])
 print("LoggingPodStatusWatcherImpl: exit code:", told["code"], flush=True)
 time.sleep(told["seconds"])
 sys.exit(told["code"])
@@ -31,7 +31,7 @@ sys.exit(told["code"])
 
 
 class StandIn:
-    """It is on the path as `spark-submit`; `control` is where it leaves answers."""
+    """It is on the path as `spark-submit`; `control` is where it leaves results."""
 
     def __init__(self, folder: Path, control: Path) -> None:
         self._words = folder / "words.json"
@@ -43,9 +43,9 @@ class StandIn:
         self.path = f"{folder}{os.pathsep}{os.environ['PATH']}"
         self.ends()
 
-    def ends(self, answer: str | None = None, code: int = 0, seconds: int = 0) -> None:
+    def ends(self, result: str | None = None, code: int = 0, seconds: int = 0) -> None:
         """How it ends when it is started."""
-        told: dict[str, Any] = {"answer": answer, "code": code, "seconds": seconds, "control": str(self._control)}
+        told: dict[str, Any] = {"result": result, "code": code, "seconds": seconds, "control": str(self._control)}
         self._told.write_text(json.dumps(told))
 
     @property

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from airflow_refresh_provider.core.run.results import DefinitionStatus
+from airflow_refresh_provider.core.run.reports import DefinitionStatus
 from airflow_refresh_provider.testing.memory_rows import shown
 from tests.airflow.conftest import Airflow
 from tests.airflow.shared import Shared

@@ -20,9 +20,8 @@ import pytest
 from airflow.providers.apache.spark.hooks import spark_submit
 
 from airflow_refresh_provider import RefreshSubmitOperator
-from airflow_refresh_provider.core.run.answer import Answer
 from airflow_refresh_provider.core.run.request import Request
-from airflow_refresh_provider.core.run.results import Differences, Outcome, Rows, RunResult
+from airflow_refresh_provider.core.run.results import ApplicationResult, Differences, Outcome, Rows, RunResult
 from airflow_refresh_provider.errors import Failed, Invalid, Refused, Retry
 from airflow_refresh_provider.operators.submission import Submission, arguments
 from airflow_refresh_provider.spark.server.installation import find
@@ -96,14 +95,14 @@ def site(
     signal.signal(signal.SIGTERM, before)
 
 
-def answer(ended: object = RESULT) -> str:
-    return Answer.of(ended).model_dump_json()
+def result(ended: object = RESULT) -> str:
+    return ApplicationResult.of(ended).model_dump_json()
 
 
 def shown(which: int, words: list[str], **places: str) -> list[str]:
     """A command line of the page, with the places of this test and what is random taken from the words."""
     command = SHOWN.findall(PAGE.read_text())[which].replace("\\\n", " ")
-    random = {"$ANSWER": words[words.index("--answer") + 1], "$ORIGIN": words[words.index("--origin") + 1]}
+    random = {"$RESULT_ID": words[words.index("--result-id") + 1], "$ORIGIN": words[words.index("--origin") + 1]}
     told = {"open_orders": NAME, "$PROGRAM": str(PROGRAM), "$PYTHON": sys.executable, **random, **places}
     found = shlex.split(command)[1:]
     for name, value in told.items():
@@ -113,7 +112,7 @@ def shown(which: int, words: list[str], **places: str) -> list[str]:
 
 def test_a_driver_here_is_submitted_to_a_standalone_master_as_the_page_shows(site: Site, tmp_path: Path) -> None:
     site.connect("spark://127.0.0.1", 7077, {"deploy-mode": "client"})
-    site.program.ends(answer())
+    site.program.ends(result())
 
     seen = site.run()
 
@@ -170,12 +169,12 @@ def test_a_refresh_with_nothing_to_do_is_skipped_before_anything_is_submitted(si
     site.shared.world.run()
     assert site.run().tasks == {"refresh": "skipped"}
     assert site.program.starts == 0
-    site.program.ends(answer())
+    site.program.ends(result())
     assert site.run(conf={"force": True}).tasks == {"refresh": "success"}
 
 
 def test_a_refresh_that_the_application_found_not_needed_is_skipped(site: Site) -> None:
-    site.program.ends(answer(RESULT.model_copy(update={"outcome": Outcome.NOTHING_TO_DO, "reason": "nothing moved"})))
+    site.program.ends(result(RESULT.model_copy(update={"outcome": Outcome.NOTHING_TO_DO, "reason": "nothing moved"})))
     assert site.run().tasks == {"refresh": "skipped"}
 
 
@@ -192,40 +191,40 @@ def test_a_comparison_is_asked_of_the_application(site: Site) -> None:
         equal=False,
         seconds=1.0,
     )
-    site.program.ends(answer(found))
+    site.program.ends(result(found))
     assert site.run(conf={"compare_only": True}).tasks == {"refresh": "skipped"}
     assert "--compare-only" in site.program.words
 
 
 def test_an_application_that_could_not_end_in_order_after_its_refresh_did_its_work(site: Site) -> None:
-    site.program.ends(answer(), code=1)
+    site.program.ends(result(), code=1)
     assert site.run().tasks == {"refresh": "success"}
 
 
 @pytest.mark.parametrize("kind", [Refused, Invalid, Failed])
 def test_what_the_application_could_not_mend_fails_the_task_without_retries(site: Site, kind: Any) -> None:
     error = kind("code", "it would harm someone", left="as it was", next="decide")
-    site.program.ends(answer(error), code=error.exit_code)
+    site.program.ends(result(error), code=error.exit_code)
     assert site.run(**AGAIN).tasks == {"refresh": "failed"}
     assert site.program.starts == 1
 
 
 def test_what_may_help_if_it_is_tried_again_is(site: Site) -> None:
     error = Retry("code", "Spark does not answer", left="as it was", next="run again")
-    site.program.ends(answer(error), code=1)
+    site.program.ends(result(error), code=1)
     assert site.run(**AGAIN).tasks == {"refresh": "failed"}
     assert site.program.starts == 2
 
 
 @pytest.mark.parametrize("code", [0, 137])
-def test_an_application_without_an_answer_is_tried_again(site: Site, code: int) -> None:
+def test_an_application_without_a_result_is_tried_again(site: Site, code: int) -> None:
     site.program.ends(code=code)
     assert site.run(**AGAIN).tasks == {"refresh": "failed"}
     assert site.program.starts == 2
 
 
-def test_an_answer_is_taken_once(site: Site, tmp_path: Path) -> None:
-    site.program.ends(answer())
+def test_a_result_is_read_once(site: Site, tmp_path: Path) -> None:
+    site.program.ends(result())
     site.run()
     assert [path.name for path in (tmp_path / "control").rglob("*.json")] == []
 
@@ -286,7 +285,7 @@ def test_where_no_spark_submit_is_on_the_path_the_installed_one_is_used(
 
 @pytest.mark.parametrize("scheduled", [True, False])
 def test_an_application_is_told_whether_its_failures_count(scheduled: bool) -> None:
-    words = arguments(NAME, "/c", Request(scheduled=scheduled), "answer", compare_only=False)
+    words = arguments(NAME, "/c", Request(scheduled=scheduled), "result", compare_only=False)
     assert ("--scheduled" in words) is scheduled
 
 

@@ -6,16 +6,9 @@ from pathlib import Path
 import pytest
 
 from airflow_refresh_provider.cli.call import Composition
-from airflow_refresh_provider.core.run.results import (
-    DefinitionStatus,
-    Differences,
-    HistoryEntry,
-    ProgressReport,
-    Rebuilt,
-    Recovery,
-    RunResult,
-    RunStatus,
-)
+from airflow_refresh_provider.core.run.admin_results import Rebuilt, Recovery
+from airflow_refresh_provider.core.run.reports import DefinitionStatus, ProgressReport, RunStatus
+from airflow_refresh_provider.core.run.results import Differences, HistoryEntry, RunResult
 from airflow_refresh_provider.ports.control import EventRow
 from airflow_refresh_provider.testing.memory_lake import BEGINNING
 from airflow_refresh_provider.views.sheets import sheet

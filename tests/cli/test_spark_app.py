@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from airflow_refresh_provider.core.run.answer import Answer
-from airflow_refresh_provider.delta.control.answers import Answers
+from airflow_refresh_provider.core.run.results import ApplicationResult
+from airflow_refresh_provider.delta.control.application_results import ApplicationResults
 from airflow_refresh_provider.delta.control.store import DeltaControlStore
 from tests.cli.conftest import ROOT
 
@@ -19,13 +19,11 @@ DOORS = [ROOT / "spark_apps" / "refresh.py", ROOT / "airflow_refresh_provider" /
 
 
 @pytest.mark.parametrize("door", DOORS, ids=["of the checkout", "of the package"])
-def test_a_name_that_is_not_known_is_told_on_stdout_in_the_exit_code_and_in_the_answer(
-    door: Path, tmp_path: Path
-) -> None:
+def test_an_unknown_name_is_reported_on_stdout_in_the_exit_code_and_in_the_result(door: Path, tmp_path: Path) -> None:
     control = str(tmp_path / "control")
     assert DeltaControlStore(control).control_id
     ended = subprocess.run(
-        [sys.executable, door, "nobody", "--control", control, "--answer", "a"],
+        [sys.executable, door, "nobody", "--control", control, "--result-id", "a"],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
@@ -35,8 +33,8 @@ def test_a_name_that_is_not_known_is_told_on_stdout_in_the_exit_code_and_in_the_
     )
     assert ended.returncode == 2, ended.stderr
     assert json.loads(ended.stdout.splitlines()[-1])["error"]["code"] == "unknown_name"
-    complaint = Answer.model_validate_json(Answers(control).take("nobody", "a") or "").complaint
-    assert complaint is not None and (complaint.kind, complaint.code) == ("Invalid", "unknown_name")
+    error = ApplicationResult.model_validate_json(ApplicationResults(control).take("nobody", "a") or "").error
+    assert error is not None and (error.kind, error.code) == ("Invalid", "unknown_name")
 
 
 def test_what_is_submitted_has_nothing_beside_it_that_would_hide_a_library() -> None:

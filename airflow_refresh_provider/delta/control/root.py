@@ -29,7 +29,7 @@ MARK = "control.json"
 _STATE = "state"
 
 # What may be there before the mark: staging, and what a process writes that outlived the root it knew.
-_NEIGHBOURS = frozenset({"staging", "answers", "beats", "progress", "events"})
+_NEIGHBOURS = frozenset({"staging", "application_results", "beats", "progress", "events"})
 # delta-rs makes a URL of a path and panics over some of them, when the root would be half made already; a name that is
 # not UTF-8 comes as lone surrogates.
 _UNSUPPORTED = re.compile(r"[%\\\[\]^|\x00-\x1f\x7f\ud800-\udfff]")

@@ -11,13 +11,7 @@ from collections.abc import Iterable, Sequence
 from airflow_refresh_provider.core.changes.pins import Pin, VersionVector
 from airflow_refresh_provider.core.definition.inputs import Input
 from airflow_refresh_provider.core.run.request import Request
-from airflow_refresh_provider.core.run.results import (
-    CascadeResult,
-    CascadeStep,
-    ErrorReport,
-    Outcome,
-    RunResult,
-)
+from airflow_refresh_provider.core.run.results import CascadeResult, CascadeStep, ErrorReport, Outcome, RunResult
 from airflow_refresh_provider.core.timing.cascade import (
     Link,
     bases,
@@ -71,7 +65,7 @@ def _step(ports: Ports, link: Link, before: Sequence[CascadeStep], request: Requ
         result = _refreshed(ports, name, request)
     except RefreshError as error:
         state = Outcome.REFUSED if isinstance(error, Refused) else Outcome.FAILED
-        return CascadeStep(name=name, outcome=state, reason=error.message, error=ErrorReport(**error.told))
+        return CascadeStep(name=name, outcome=state, reason=error.message, error=ErrorReport.of(error))
     return CascadeStep(name=name, outcome=result.outcome, reason=result.reason, result=result)
 
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 
+from airflow_refresh_provider.core.run.admin_results import Dropped
 from airflow_refresh_provider.core.run.lifecycle import Event, State
 from airflow_refresh_provider.core.run.ownership import CONTROL, DEFINITION
 from airflow_refresh_provider.core.run.record import Record, Run
 from airflow_refresh_provider.core.run.recovery import Admission, admit
-from airflow_refresh_provider.core.run.results import Dropped, Outcome
+from airflow_refresh_provider.core.run.results import Outcome
 from airflow_refresh_provider.errors import Lost, Refused, StaleSnapshot
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.control import Snapshot

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from airflow_refresh_provider.core.run.lifecycle import Event, State
-from airflow_refresh_provider.core.run.results import DefinitionStatus
+from airflow_refresh_provider.core.run.reports import DefinitionStatus
 from airflow_refresh_provider.errors import StaleSnapshot
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.runner.admin.registry import status

@@ -10,10 +10,11 @@ from airflow_refresh_provider.core.changes.pins import VersionVector
 from airflow_refresh_provider.core.log.commits import Commit
 from airflow_refresh_provider.core.log.note import NoteKind, read_note
 from airflow_refresh_provider.core.log.seal import seals
+from airflow_refresh_provider.core.run.admin_results import Rebuilt
 from airflow_refresh_provider.core.run.cursor import Restored, restored
 from airflow_refresh_provider.core.run.lifecycle import Event
 from airflow_refresh_provider.core.run.record import Record
-from airflow_refresh_provider.core.run.results import ProgressReport, Rebuilt
+from airflow_refresh_provider.core.run.reports import ProgressReport
 from airflow_refresh_provider.errors import Invalid, StaleSnapshot
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.table_log import TableFacts

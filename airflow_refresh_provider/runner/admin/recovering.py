@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from airflow_refresh_provider.core.run.admin_results import Recovery, RecoveryOutcome
 from airflow_refresh_provider.core.run.lifecycle import State
 from airflow_refresh_provider.core.run.record import Record
 from airflow_refresh_provider.core.run.recovery import Admission, Step, admit
 from airflow_refresh_provider.core.run.request import Request
-from airflow_refresh_provider.core.run.results import ErrorReport, Recovery, RecoveryOutcome
+from airflow_refresh_provider.core.run.results import ErrorReport
 from airflow_refresh_provider.errors import RefreshError
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.runner.facts import staging_paths
@@ -35,7 +36,7 @@ def _recovered_or_error(ports: Ports, record: Record) -> Recovery:
     try:
         return _recover(ports, record.name)
     except RefreshError as error:
-        run_id, report = record.run.run_id if record.run else None, ErrorReport(**error.told)
+        run_id, report = record.run.run_id if record.run else None, ErrorReport.of(error)
         return Recovery(
             name=record.name, run_id=run_id, outcome=RecoveryOutcome.FAILED, reason=error.message, error=report
         )

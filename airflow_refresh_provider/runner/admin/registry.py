@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from airflow_refresh_provider.core.changes.pins import digests
 from airflow_refresh_provider.core.definition.definition import Definition
+from airflow_refresh_provider.core.run.admin_results import Registration, RegistrationOutcome
 from airflow_refresh_provider.core.run.lifecycle import Event, State
 from airflow_refresh_provider.core.run.owner import Liveness
 from airflow_refresh_provider.core.run.ownership import check_storage
 from airflow_refresh_provider.core.run.record import Published, Record, Run
-from airflow_refresh_provider.core.run.results import DefinitionStatus, Registration, RegistrationOutcome, RunStatus
+from airflow_refresh_provider.core.run.reports import DefinitionStatus, RunStatus
 from airflow_refresh_provider.core.run.status import status as status_of
 from airflow_refresh_provider.core.run.status import status_text
 from airflow_refresh_provider.errors import Failed, Refused, StaleSnapshot

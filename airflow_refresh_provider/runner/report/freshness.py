@@ -11,7 +11,8 @@ from statistics import median
 from airflow_refresh_provider.core.changes.history import InputHistory
 from airflow_refresh_provider.core.changes.pins import Pin, VersionVector
 from airflow_refresh_provider.core.run.record import Published, Record
-from airflow_refresh_provider.core.run.results import DueReport, ErrorReport, Freshness, InputLag, Outcome
+from airflow_refresh_provider.core.run.reports import DueReport, Freshness, InputLag
+from airflow_refresh_provider.core.run.results import ErrorReport, Outcome
 from airflow_refresh_provider.core.timing.due import Behind, Cause, DueDecision, DueFacts, describe, due, is_late, lag
 from airflow_refresh_provider.errors import Failed, Invalid, RefreshError, Refused
 from airflow_refresh_provider.ports.bundle import Ports
@@ -90,7 +91,7 @@ def freshness_or_error(ports: Ports, record: Record, *, why: bool) -> Freshness:
     try:
         return _freshness(ports, record, why=why)
     except RefreshError as error:
-        return Freshness(name=record.name, target_lag_seconds=_wanted(record), error=ErrorReport(**error.told))
+        return Freshness(name=record.name, target_lag_seconds=_wanted(record), error=ErrorReport.of(error))
 
 
 @contextmanager

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from airflow_refresh_provider.core.plan.plan import ChangeCounts
 from airflow_refresh_provider.core.run.record import Record, Run
-from airflow_refresh_provider.core.run.results import HistoryEntry, ProgressReport, RunResult, VnodeProgress
+from airflow_refresh_provider.core.run.reports import ProgressReport, VnodeProgress
+from airflow_refresh_provider.core.run.results import HistoryEntry, RunResult
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.control import ProgressRow
 from airflow_refresh_provider.runner.facts.records import registered

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from airflow_refresh_provider.core.log.note import NoteKind, read_note
+from airflow_refresh_provider.core.run.admin_results import Dropped
 from airflow_refresh_provider.core.run.lifecycle import State
 from airflow_refresh_provider.core.run.request import Request
-from airflow_refresh_provider.core.run.results import Dropped, Outcome
+from airflow_refresh_provider.core.run.results import Outcome
 from airflow_refresh_provider.core.run.status import RefreshStatus, status
 from airflow_refresh_provider.errors import Invalid, Lost, RefreshError, Refused, Retry
 from airflow_refresh_provider.runner.refreshes import Refreshes

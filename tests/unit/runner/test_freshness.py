@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from airflow_refresh_provider.core.run.reports import Freshness
 from airflow_refresh_provider.core.run.request import Request
-from airflow_refresh_provider.core.run.results import Freshness
 from airflow_refresh_provider.errors import Failed, Invalid, Refused
 from airflow_refresh_provider.runner.refreshes import Refreshes
 from airflow_refresh_provider.runner.steps import one_task

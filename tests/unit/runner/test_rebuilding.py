@@ -13,8 +13,9 @@ import pytest
 
 from airflow_refresh_provider.core.changes.pins import VersionVector
 from airflow_refresh_provider.core.log.seal import seals
+from airflow_refresh_provider.core.run.admin_results import Rebuilt
 from airflow_refresh_provider.core.run.lifecycle import Event
-from airflow_refresh_provider.core.run.results import Outcome, Rebuilt
+from airflow_refresh_provider.core.run.results import Outcome
 from airflow_refresh_provider.errors import Invalid, Refused
 from airflow_refresh_provider.runner.refreshes import Refreshes
 from airflow_refresh_provider.testing.memory_control import MemoryControlStore

@@ -1,0 +1,70 @@
+"""What commands that change control tables return: `register`, `recover`, `rebuild-progress` and `drop`."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from airflow_refresh_provider.core.run.reports import ProgressReport
+from airflow_refresh_provider.core.run.results import ErrorReport, RunResult
+from airflow_refresh_provider.core.text.stored import Stored
+
+
+class RegistrationOutcome(StrEnum):
+    """How registering a definition ended. After a change the next run compares everything."""
+
+    REGISTERED = "registered"
+    CHANGED = "changed"
+    UNCHANGED = "unchanged"
+
+
+class Registration(Stored):
+    """One registered definition."""
+
+    name: str
+    target: str
+    outcome: RegistrationOutcome
+    definition_hash: str
+
+
+class RecoveryOutcome(StrEnum):
+    """How the recovery of one definition ended."""
+
+    RESUMED = "resumed"
+    ABANDONED = "abandoned"
+    PUBLISHED = "published"  # it was complete in the target
+    CLEANED_UP = "cleaned_up"  # it was published, and its staging was left
+    LIVE = "live"  # it has an owner
+    PAUSED = "paused"
+    RESETTING = "resetting"  # the definition is being dropped
+    CLEAN = "clean"  # there was no run
+    FAILED = "failed"
+
+
+class Recovery(Stored):
+    """What `recover` did with the run of one definition; `error` if it failed."""
+
+    name: str
+    run_id: str | None
+    outcome: RecoveryOutcome
+    reason: str
+    result: RunResult | None = None
+    error: ErrorReport | None = None
+
+
+class Rebuilt(ProgressReport):
+    """The progress as it was written anew. `restored`: the control tables had lost where the last refresh ended, and
+    know it again; `reason` says what the next refresh makes of it, or why nothing was restored.
+    """
+
+    restored: bool
+    reason: str
+
+
+class Dropped(Stored):
+    """What dropping a definition did. `kept_because`: why a target that was to be deleted was not."""
+
+    name: str
+    target: str
+    target_deleted: bool
+    kept_because: str | None = None
+    run_abandoned: str | None = None
