@@ -56,7 +56,7 @@ def _perform(command: Command, args: argparse.Namespace) -> None:
 
     given = {option.parameter: getattr(args, option.parameter) for option in (*command.options, *GLOBAL_OPTIONS)}
     try:
-        placed = _placed(given) if command.placed else given
+        placed = _placed(given) if command.needs_control else given
     except RefreshError as error:
         sys.exit(report(error, as_json=given["output"] == "json"))
     end(perform(command, **placed))

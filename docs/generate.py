@@ -82,7 +82,7 @@ def _default(option: Option) -> str:
 
 def _result(command: Command) -> object:
     """What the function of a command says it returns."""
-    module, _, name = command.does.partition(":")
+    module, _, name = command.function.partition(":")
     return typing.get_type_hints(getattr(import_module(module), name))["return"]
 
 

@@ -21,6 +21,7 @@ from airflow_refresh_provider.cli.output import report, show
 from airflow_refresh_provider.cli.signals import Interruptions
 from airflow_refresh_provider.cli.table import Command
 from airflow_refresh_provider.core.run.admin_results import Recovery
+from airflow_refresh_provider.core.run.options import from_values
 from airflow_refresh_provider.core.run.reports import DueReport, Freshness
 from airflow_refresh_provider.core.run.results import CascadeResult, Outcome
 from airflow_refresh_provider.errors import Defect, Explained, Interrupted, RefreshError, Refused
@@ -41,7 +42,7 @@ def perform(
 
     def act() -> Any:
         with bars:
-            return _function(command)(call, **options)
+            return _function(command)(call, **_parameters(command, options))
 
     ended, code = attempt(act, call.debug_log)
     return tell(ended, code, as_json=as_json)
@@ -94,8 +95,14 @@ def _code_of(ended: Any) -> int:
             return 0
 
 
+def _parameters(command: Command, values: dict[str, Any]) -> dict[str, Any]:
+    """The parameters of the command's function."""
+    own = {option.parameter: values[option.parameter] for option in command.own_options}
+    return own if command.request is None else {**own, "request": from_values(command.request, values)}
+
+
 def _function(command: Command) -> Callable[..., Any]:
-    module, _, name = command.does.partition(":")
+    module, _, name = command.function.partition(":")
     function: Callable[..., Any] = getattr(import_module(module), name)
     return function
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from airflow_refresh_provider.cli.call import Call
-from airflow_refresh_provider.core.definition.mode import asked_for
 from airflow_refresh_provider.core.run.admin_results import Rebuilt, Recovery
-from airflow_refresh_provider.core.run.recovery import OnInterrupted
 from airflow_refresh_provider.core.run.reports import DefinitionStatus, DueReport, Freshness, ProgressReport
-from airflow_refresh_provider.core.run.request import IfRunning, Request
+from airflow_refresh_provider.core.run.request import Request, RunRequest
 from airflow_refresh_provider.core.run.results import CascadeResult, Differences, HistoryEntry, RunResult
 
 if TYPE_CHECKING:
@@ -20,28 +18,15 @@ _FOLLOW_SECONDS = 1.0
 _MISSED = "changes that came while it was suspended are applied after the next commit to an input, or by a run by hand"
 
 
-def run(
-    call: Call,
-    name: str,
-    mode: str,
-    on_interrupted: str,
-    if_running: str,
-    force: bool,
-    workers: int,
-    compare_only: bool,
-) -> RunResult | Differences:
+def run(call: Call, name: str, request: RunRequest) -> RunResult | Differences:
     """One refresh, or only the comparison."""
     refreshes = call.refreshes()
-    if compare_only:
-        return refreshes.compare_only(name)
-    return refreshes.run(name, _request(mode, on_interrupted, if_running, force, workers))
+    return refreshes.compare_only(name) if request.compare_only else refreshes.run(name, request)
 
 
-def cascade(
-    call: Call, name: list[str], mode: str, on_interrupted: str, if_running: str, force: bool, workers: int
-) -> CascadeResult:
-    """Refreshes of definitions that feed each other."""
-    return call.refreshes().cascade(name, _request(mode, on_interrupted, if_running, force, workers))
+def cascade(call: Call, name: list[str], request: Request) -> CascadeResult:
+    """Refreshes of definitions that read each other's targets."""
+    return call.refreshes().cascade(name, request)
 
 
 def progress(call: Call, name: str, follow: bool) -> ProgressReport:
@@ -102,16 +87,6 @@ def _tell(watch: Watch, before: ProgressReport | None, now: ProgressReport) -> N
         watch.advance(now.rows_done, now.chunks_done)
     else:
         watch.advance(now.rows_done - before.rows_done, now.chunks_done - before.chunks_done)
-
-
-def _request(mode: str, on_interrupted: str, if_running: str, force: bool, workers: int) -> Request:
-    return Request(
-        on_interrupted=OnInterrupted(on_interrupted),
-        if_running=IfRunning(if_running),
-        mode=asked_for(mode),
-        force=force,
-        workers=workers,
-    )
 
 
 def _live(refreshes: Refreshes, name: str) -> bool:

@@ -1,8 +1,8 @@
 """All commands as data: their words, options, help, and the function that does the work.
 
-No framework stands behind this table; argparse is one door to it. A function is named as "module:function"
-and imported only when its command is given, so that `--help` costs nothing. Its parameters are a `Call` and then
-the options of the command by name.
+The parsers of `airflow-refresh` and `airflow refresh` are built from this table. A function is named as
+"module:function" and imported only when its command is given, so that `--help` is fast. Its parameters are a `Call`,
+then the command's own options by name, then its request.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from airflow_refresh_provider.core.definition.mode import AS_DEFINED, Mode
+from airflow_refresh_provider.core.run.options import RequestOption, user_options
+from airflow_refresh_provider.core.run.request import Request, RunRequest
 
 
 class Kind(StrEnum):
@@ -44,20 +45,37 @@ class Option:
 
     @property
     def parameter(self) -> str:
-        """The name of the function's parameter."""
+        """The name of the parameter that it becomes."""
         return self.name.lstrip("-").replace("-", "_").lower()
+
+    @classmethod
+    def of(cls, option: RequestOption) -> Option:
+        """An option of a request."""
+        kind = Kind.FLAG if option.kind is bool else Kind.COUNT if option.kind is int else Kind.TEXT
+        value = {Kind.COUNT: "N", Kind.TEXT: None if option.choices else "TEXT", Kind.FLAG: None}[kind]
+        default = None if kind is Kind.FLAG else option.default
+        return cls(option.flag, option.description, kind, value, option.choices, default)
 
 
 @dataclass(frozen=True)
 class Command:
-    """One command: `words` as typed after the program's name."""
+    """One command: `words` as typed after the program's name.
+
+    `request` is the model of what it asks the runner for; its options are options of the command too.
+    """
 
     words: tuple[str, ...]
     help: str
-    does: str
-    options: tuple[Option, ...] = ()
-    placed: bool = True
-    """Whether it looks at a control root."""
+    function: str
+    own_options: tuple[Option, ...] = ()
+    request: type[Request] | None = None
+    needs_control: bool = True
+
+    @property
+    def options(self) -> tuple[Option, ...]:
+        """All options but the global ones."""
+        requested = user_options(self.request) if self.request else ()
+        return (*self.own_options, *map(Option.of, requested))
 
 
 PROGRAM = "airflow-refresh"
@@ -80,34 +98,14 @@ _REFRESH = "airflow_refresh_provider.cli.run_commands"
 _FRESHNESS = "airflow_refresh_provider.cli.run_commands"
 _SERVER = "airflow_refresh_provider.cli.server_commands"
 
-_RUN_OPTIONS = (
-    Option(
-        "--mode",
-        "how changes are found: by comparing everything, or by what the inputs say has changed",
-        choices=(AS_DEFINED, *(mode.value for mode in Mode)),
-        default=AS_DEFINED,
-    ),
-    Option(
-        "--on-interrupted",
-        "an unfinished run is finished at its own input versions, or given up for a new one",
-        choices=("resume", "restart"),
-        default="resume",
-    ),
-    Option(
-        "--if-running",
-        "what to do while another owner is at it",
-        choices=("refuse", "skip"),
-        default="refuse",
-    ),
-    Option("--force", "run although nothing moved, and accept a mass delete", Kind.FLAG),
-    Option("--workers", "units merged side by side", Kind.COUNT, value="N", default=2),
-)
-_COMPARE_ONLY = Option(
-    "--compare-only", "count and show differences between target and query; write nothing", Kind.FLAG
-)
-
 COMMANDS = (
-    Command(("validate",), "check definitions; needs no server", f"{_DEFINITIONS}:validate", (_FILES,), placed=False),
+    Command(
+        ("validate",),
+        "check definitions; needs no server",
+        f"{_DEFINITIONS}:validate",
+        (_FILES,),
+        needs_control=False,
+    ),
     Command(("register",), "store definitions in the control tables", f"{_DEFINITIONS}:register", (_FILES,)),
     Command(("list",), "all registered definitions", f"{_DEFINITIONS}:list_all"),
     Command(("show",), "one definition, its run and what is published", f"{_DEFINITIONS}:show", (_NAME,)),
@@ -115,13 +113,15 @@ COMMANDS = (
         ("run",),
         "refresh a target once, or go on with an unfinished run",
         f"{_REFRESH}:run",
-        (_NAME, *_RUN_OPTIONS, _COMPARE_ONLY),
+        (_NAME,),
+        RunRequest,
     ),
     Command(
         ("cascade",),
         "refresh targets after those that feed them, all from one state of their inputs",
         f"{_REFRESH}:cascade",
-        (_SOME_NAMES, *_RUN_OPTIONS),
+        (_SOME_NAMES,),
+        Request,
     ),
     Command(
         ("progress",),

@@ -130,7 +130,7 @@ class RefreshStartOperator(_RefreshTask):
 
         check_form(context)
         binding.register(ports, self.definition)
-        if binding.compare_only(context):
+        if binding.request(context).compare_only:
             binding.show_differences(ports, self.definition_name, self.log)
             raise AirflowSkipException("compared only; nothing was written")
         binding.check_due(context, ports, self.definition_name, cascaded=self.pins is not None)
@@ -215,7 +215,7 @@ class RefreshOperator(_RefreshTask):
         """
         check_form(context)
         binding.register(ports, self.definition)
-        if binding.compare_only(context):
+        if binding.request(context).compare_only:
             self.show_differences(context, ports)
             raise AirflowSkipException("compared only; nothing was written")
         try:

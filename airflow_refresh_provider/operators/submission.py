@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import BaseHook
 from airflow.sdk.exceptions import AirflowNotFoundException
 
+from airflow_refresh_provider.core.run.options import to_arguments
 from airflow_refresh_provider.errors import Invalid
 
 if TYPE_CHECKING:
@@ -101,15 +102,9 @@ class Submission:
         return bool(wanted == "cluster")
 
 
-def arguments(name: str, control: str, request: Request, result_id: str, *, compare_only: bool) -> list[str]:
+def arguments(name: str, control: str, request: Request, result_id: str) -> list[str]:
     """The arguments of the application for one refresh."""
-    words = [name, "--control", control, "--result-id", result_id]
-    words += ["--on-interrupted", request.on_interrupted.value, "--if-running", request.if_running.value]
-    words += ["--mode", request.mode.value] if request.mode else []
-    words += ["--force"] if request.force else []
-    words += ["--compare-only"] if compare_only else []
-    words += ["--scheduled"] if request.scheduled else []
-    return [*words, "--origin", request.origin] if request.origin else words
+    return [name, "--control", control, "--result-id", result_id, *to_arguments(request)]
 
 
 def _program() -> Path:

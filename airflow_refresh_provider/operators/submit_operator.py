@@ -54,16 +54,16 @@ class RefreshSubmitOperator(RefreshOperator):
         """Refresh, unless there is nothing to do."""
         from airflow_refresh_provider.runner.refreshes import Refreshes
 
-        wanted = binding.request(context)
-        if idle := Refreshes(ports).not_needed(self.definition_name, wanted):
+        request = binding.request(context)
+        if idle := Refreshes(ports).not_needed(self.definition_name, request):
             raise binding.skip(idle)
-        ended = self._run_application(wanted, compare_only=False)
+        ended = self._run_application(request)
         assert ended.result is not None
         return binding.result_or_skip(ended.result)
 
     def show_differences(self, context: Context, ports: Ports) -> None:
         """Compare target and query, and log the differences."""
-        ended = self._run_application(binding.request(context), compare_only=True)
+        ended = self._run_application(binding.request(context))
         assert ended.differences is not None
         binding.log_differences(ended.differences, self.log)
 
@@ -75,7 +75,7 @@ class RefreshSubmitOperator(RefreshOperator):
         finally:
             super().on_kill()
 
-    def _run_application(self, wanted: Request, *, compare_only: bool) -> ApplicationResult:
+    def _run_application(self, request: Request) -> ApplicationResult:
         """Submit, wait for the end, and read the result.
 
         Raises the error that the application ended with, and Retry when it left no result.
@@ -83,7 +83,7 @@ class RefreshSubmitOperator(RefreshOperator):
         from airflow_refresh_provider import compose
 
         places, result_id = RefreshHook(self.refresh_conn_id).places(), str(uuid.uuid4())
-        words = arguments(self.definition_name, places.control, wanted, result_id, compare_only=compare_only)
+        words = arguments(self.definition_name, places.control, request, result_id)
         self._hook = self.submission.hook(self.definition_name, words)
         failure, ended = "it ended without one", False
         try:

@@ -19,12 +19,13 @@ from typing import TYPE_CHECKING
 
 from airflow_refresh_provider import compose
 from airflow_refresh_provider.cli import debug_log
+from airflow_refresh_provider.cli.arguments import argument
 from airflow_refresh_provider.cli.call import Call
 from airflow_refresh_provider.cli.perform import attempt, tell
 from airflow_refresh_provider.cli.signals import end
-from airflow_refresh_provider.core.definition.mode import Mode, asked_for
-from airflow_refresh_provider.core.run.recovery import OnInterrupted
-from airflow_refresh_provider.core.run.request import IfRunning, Request
+from airflow_refresh_provider.cli.table import Option
+from airflow_refresh_provider.core.run.options import application_options, from_values
+from airflow_refresh_provider.core.run.request import RunRequest
 from airflow_refresh_provider.core.run.results import ApplicationResult
 from airflow_refresh_provider.errors import RefreshError
 from airflow_refresh_provider.places import EMBEDDED, Places
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Refresh one definition and return the exit code."""
-    given = _parser().parse_args(argv)
+    given = build_parser().parse_args(argv)
     call = Call(given.control, EMBEDDED, Lines(_say))
     debug_log.open_log(call.debug_log, verbose=False)
     ended, code = attempt(lambda: _refreshed(given, call), call.debug_log)
@@ -49,40 +50,28 @@ def main(argv: Sequence[str] | None = None) -> int:
     return tell(ended, code, as_json=True)
 
 
-def _parser() -> argparse.ArgumentParser:
+def build_parser() -> argparse.ArgumentParser:
+    """The parser of what `to_arguments` writes."""
     parser = argparse.ArgumentParser(prog="refresh.py", description="One refresh as a Spark application.")
     parser.add_argument("name", help="a registered definition")
     parser.add_argument("--control", required=True, help="where the control tables are")
-    parser.add_argument("--mode", choices=list(Mode), help="how changes are found (default: as defined)")
-    parser.add_argument("--on-interrupted", choices=list(OnInterrupted), default=OnInterrupted.RESUME.value)
-    parser.add_argument("--if-running", choices=list(IfRunning), default=IfRunning.REFUSE.value)
-    parser.add_argument("--force", action="store_true", help="run although nothing moved, accept a mass delete")
-    parser.add_argument("--compare-only", action="store_true", help="count and show differences; write nothing")
-    parser.add_argument("--origin", help="what the refresh is made for: a run of the same origin is its own")
-    parser.add_argument("--scheduled", action="store_true", help="nobody has asked for it: its failures count")
-    parser.add_argument("--result-id", metavar="ID", help="leave the outcome in the control root under this id")
+    parser.add_argument("--result-id", metavar="ID", help="write the result to the control root under this id")
+    for option in map(Option.of, application_options(RunRequest)):
+        flag, keywords = argument(option)
+        parser.add_argument(flag, **keywords)
     return parser
 
 
 def _refreshed(given: argparse.Namespace, call: Call) -> RunResult | Differences:
     places = call.places
     target = compose.refreshes(places).show(given.name).target
-    with _at_work(places, target, call) as refreshes:
-        if given.compare_only:
-            return refreshes.compare_only(given.name)
-        request = Request(
-            on_interrupted=OnInterrupted(given.on_interrupted),
-            if_running=IfRunning(given.if_running),
-            mode=asked_for(given.mode),
-            force=given.force,
-            origin=given.origin,
-            scheduled=given.scheduled,
-        )
-        return refreshes.run(given.name, request)
+    with _application(places, target, call) as refreshes:
+        request = from_values(RunRequest, vars(given))
+        return refreshes.compare_only(given.name) if request.compare_only else refreshes.run(given.name, request)
 
 
 @contextmanager
-def _at_work(places: Places, target: str, call: Call) -> Iterator[Refreshes]:
+def _application(places: Places, target: str, call: Call) -> Iterator[Refreshes]:
     """The refreshes of a control root, whose Spark is this application."""
     from airflow_refresh_provider.spark.application import application, sole_kind_of_writer
     from airflow_refresh_provider.spark.engine import ClassicEngine

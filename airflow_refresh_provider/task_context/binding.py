@@ -17,10 +17,8 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException, Airfl
 
 from airflow_refresh_provider.assets import asset_of
 from airflow_refresh_provider.core.definition.definition import Definition
-from airflow_refresh_provider.core.definition.mode import asked_for
 from airflow_refresh_provider.core.run.owner import OriginStatus
-from airflow_refresh_provider.core.run.recovery import OnInterrupted
-from airflow_refresh_provider.core.run.request import IfRunning, Request
+from airflow_refresh_provider.core.run.request import RunRequest
 from airflow_refresh_provider.core.run.results import Outcome, RunResult
 from airflow_refresh_provider.core.text.wording import counted
 from airflow_refresh_provider.core.timing.due import Cause, is_late
@@ -28,7 +26,7 @@ from airflow_refresh_provider.errors import Explained, Failed, Interrupted, Inva
 from airflow_refresh_provider.hooks.refresh_hook import RefreshHook
 from airflow_refresh_provider.task_context import metrics
 from airflow_refresh_provider.task_context.task_log import Log, TaskLog
-from airflow_refresh_provider.task_context.trigger_form import check_values
+from airflow_refresh_provider.task_context.trigger_form import form_values
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -104,28 +102,13 @@ def published_before(context: Context, ports: Ports, name: str) -> RunResult | N
     return Refreshes(ports).published_for(name, _origin(context))
 
 
-def request(context: Context, pins: Mapping[str, Any] | None = None) -> Request:
+def request(context: Context, pins: Mapping[str, Any] | None = None) -> RunRequest:
     """The request of this DAG run, from the trigger form or the defaults of the DAG.
 
     `pins` is what a RefreshPinOperator has returned, by location.
     """
-    check_values(context)
-    params = context["params"]
-    return Request(
-        pins=dict(pins or {}),
-        on_interrupted=OnInterrupted(params.get("on_interrupted", OnInterrupted.RESUME.value)),
-        if_running=IfRunning(params.get("if_running", IfRunning.REFUSE)),
-        mode=asked_for(params.get("mode")),
-        force=params.get("force", False),
-        origin=_origin(context),
-        scheduled=_scheduled(context),
-    )
-
-
-def compare_only(context: Context) -> bool:
-    """Whether only a comparison was requested."""
-    check_values(context)
-    return bool(context["params"].get("compare_only", False))
+    own = {"pins": dict(pins or {}), "origin": _origin(context), "scheduled": _scheduled(context)}
+    return RunRequest.model_validate(form_values(context) | own)
 
 
 def origin_of(dag_id: str, run_id: str) -> str:

@@ -1,58 +1,38 @@
-"""The trigger form: what can be chosen when a refresh is triggered by hand, and what cannot.
+"""The trigger form: the options of a refresh that a user can choose when triggering a DAG run.
 
-Airflow checks the values of a form's fields when a run is triggered. It takes any other field for one of somebody
-else's, so those are refused by the task that begins.
+Airflow checks the values of declared params when a run is triggered, but accepts undeclared ones in its configuration;
+the first task refuses those.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import Param
 from airflow.sdk.exceptions import ParamValidationError
 
-from airflow_refresh_provider.core.definition.mode import AS_DEFINED, Mode
-from airflow_refresh_provider.core.run.request import IfRunning
+from airflow_refresh_provider.core.run.options import RequestOption, Scope, user_options
+from airflow_refresh_provider.core.run.request import RunRequest
 from airflow_refresh_provider.core.text.wording import suggestion
 from airflow_refresh_provider.errors import Invalid
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-_WITHOUT_FIELD = {"if_running": Param("refuse", type="string", enum=list(IfRunning))}
-"""Known, but not offered."""
+_OPTIONS = user_options(RunRequest)
 
 
 def trigger_form() -> dict[str, Param]:
-    """What can be chosen when a run is triggered by hand."""
-    return {
-        "mode": Param(
-            AS_DEFINED,
-            type="string",
-            enum=[AS_DEFINED, *Mode],
-            description="How changes are found: by looking at everything, or only at what the inputs say has changed.",
-        ),
-        "on_interrupted": Param(
-            "resume",
-            type="string",
-            enum=["resume", "restart"],
-            description="An unfinished run is finished at its own input versions, or given up for a new one.",
-        ),
-        "force": Param(
-            False, type="boolean", description="Run although nothing moved, and accept the deletion of many rows."
-        ),
-        "compare_only": Param(
-            False, type="boolean", description="Only count and show differences between target and query."
-        ),
-    }
+    """The params of a DAG that refreshes."""
+    return {option.name: _param(option) for option in _OPTIONS if option.scope is not Scope.NO_FORM_FIELD}
 
 
 def check_form(context: Context) -> None:
-    """Raise Invalid for a field that nobody reads. A DAG without the form may be told what it likes."""
+    """Raise Invalid for an unknown name in the configuration of the DAG run, if its DAG has the form."""
     declared = set(context["dag"].params)
     if not trigger_form().keys() <= declared:
         return
-    unknown = sorted(set(context["dag_run"].conf or {}) - declared - _WITHOUT_FIELD.keys())
+    unknown = sorted(set(context["dag_run"].conf or {}) - declared - {option.name for option in _OPTIONS})
     if unknown:
         raise Invalid(
             "unknown_parameter",
@@ -61,17 +41,30 @@ def check_form(context: Context) -> None:
         )
 
 
-def check_values(context: Context) -> None:
-    """Raise Invalid for a value that a field cannot have: a DAG without the form has nobody else who checks them."""
+def form_values(context: Context) -> dict[str, Any]:
+    """The options given by the params of a DAG run. Raises Invalid: params of a DAG without the form are unchecked."""
     params = context["params"]
-    for name, field in (trigger_form() | _WITHOUT_FIELD).items():
-        if name not in params:
-            continue
-        try:
-            field.resolve(params[name])
-        except ParamValidationError as error:
-            raise Invalid(
-                "bad_parameter",
-                f"{name} cannot be {params[name]!r}: {str(error).splitlines()[0]}",
-                next=f"Trigger the DAG with another value. {field.description or ''}".strip(),
-            ) from None
+    return {option.name: _checked(option, params[option.name]) for option in _OPTIONS if option.name in params}
+
+
+def _checked(option: RequestOption, value: object) -> Any:
+    field = _param(option)
+    try:
+        return field.resolve(value)
+    except ParamValidationError as error:
+        raise Invalid(
+            "bad_parameter",
+            f"{option.name} cannot be {value!r}: {str(error).splitlines()[0]}",
+            next=f"Trigger the DAG with another value. {field.description}",
+        ) from None
+
+
+def _param(option: RequestOption) -> Param:
+    description = f"{option.description[0].upper()}{option.description[1:]}."
+    if option.kind is bool:
+        return Param(option.default, type="boolean", description=description)
+    if option.kind is int:
+        return Param(option.default, type="integer", minimum=1, description=description)
+    if option.choices:
+        return Param(option.default, type="string", enum=list(option.choices), description=description)
+    return Param(option.default, type=["string", "null"], description=description)

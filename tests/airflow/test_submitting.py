@@ -153,7 +153,7 @@ def test_the_trigger_form_reaches_the_application(site: Site) -> None:
     site.run(conf={"on_interrupted": "restart", "force": True})
     words = site.program.words
     asked = words[words.index("--on-interrupted") : words.index("--origin")]
-    assert asked == ["--on-interrupted", "restart", "--if-running", "refuse", "--force"]
+    assert asked == ["--on-interrupted", "restart", "--force"]
 
 
 def test_what_the_user_wants_is_added_and_outranks(site: Site) -> None:
@@ -285,7 +285,7 @@ def test_where_no_spark_submit_is_on_the_path_the_installed_one_is_used(
 
 @pytest.mark.parametrize("scheduled", [True, False])
 def test_an_application_is_told_whether_its_failures_count(scheduled: bool) -> None:
-    words = arguments(NAME, "/c", Request(scheduled=scheduled), "result", compare_only=False)
+    words = arguments(NAME, "/c", Request(scheduled=scheduled), "result")
     assert ("--scheduled" in words) is scheduled
 
 

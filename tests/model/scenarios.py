@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from airflow_refresh_provider.core.run.lifecycle import State
-from airflow_refresh_provider.core.run.recovery import OnInterrupted
+from airflow_refresh_provider.core.run.request import OnInterrupted
 from airflow_refresh_provider.core.run.results import Outcome
 from tests.model.actors import Actor, Schedule, Stage
 from tests.model.invariants import violations

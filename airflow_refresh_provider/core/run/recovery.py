@@ -12,14 +12,8 @@ from enum import StrEnum
 from airflow_refresh_provider.core.run.lifecycle import State
 from airflow_refresh_provider.core.run.owner import Liveness
 from airflow_refresh_provider.core.run.record import Record
+from airflow_refresh_provider.core.run.request import OnInterrupted
 from airflow_refresh_provider.core.text.stored import Stored
-
-
-class OnInterrupted(StrEnum):
-    """What the caller wants of an unfinished run: finish it at its pins, or give it up and start anew."""
-
-    RESUME = "resume"
-    RESTART = "restart"
 
 
 class Admission(StrEnum):

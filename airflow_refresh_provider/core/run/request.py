@@ -1,52 +1,84 @@
-"""What a caller asks of one refresh."""
+"""What a caller requests of one refresh. Interfaces derive their options from these fields: see `core.run.options`."""
 
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field, PositiveInt
 
 from airflow_refresh_provider.core.changes.pins import VersionVector
-from airflow_refresh_provider.core.definition.mode import Mode
-from airflow_refresh_provider.core.run.recovery import OnInterrupted
+from airflow_refresh_provider.core.definition.mode import Mode, asked_for
+from airflow_refresh_provider.core.run.options import Scope
 from airflow_refresh_provider.core.text.stored import Stored
 
 
+class OnInterrupted(StrEnum):
+    """What to do with an unfinished run: finish it at its pins, or abandon it and start a new one."""
+
+    RESUME = "resume"
+    RESTART = "restart"
+
+
 class IfRunning(StrEnum):
-    """What to do when a live owner holds the definition: fail, or end quietly."""
+    """What to do while another owner holds the run: fail, or skip this refresh."""
 
     REFUSE = "refuse"
     SKIP = "skip"
 
 
 class Request(Stored):
-    """One refresh as asked for. `mode`: None = as defined. `force`: run although nothing moved, accept a mass delete.
+    """One refresh as requested. `mode` None is that of the definition.
 
-    `origin` is a name for what the refresh is made for: a run that bears it is the caller's own, whoever held it last.
-    Its last word tells it from others that the same schedule makes.
-    `scheduled`: nobody has asked for it by hand, so its failures count. `pins`: what to read of inputs at these places,
-    instead of their newest; a younger state that was applied stays, as long as it is there.
+    A run with the caller's `origin` is the caller's own. The last word of an origin identifies one run, the words
+    before it what starts such runs, such as a DAG.
+    `pins` are versions to read by location, instead of the newest; an input that was applied at a newer version is read
+    at that version, while it exists.
     """
 
-    on_interrupted: OnInterrupted = OnInterrupted.RESUME
-    if_running: IfRunning = IfRunning.REFUSE
-    mode: Mode | None = None
-    force: bool = False
-    workers: int = 2
-    origin: str | None = None
-    scheduled: bool = False
-    pins: VersionVector = {}
+    mode: Annotated[
+        Mode | None,
+        BeforeValidator(asked_for),
+        Field(description="how changes are found: by comparing everything, or from the changes of the inputs"),
+    ] = None
+    on_interrupted: Annotated[
+        OnInterrupted,
+        Field(description="resume an unfinished run at its own input versions, or abandon it and start a new one"),
+    ] = OnInterrupted.RESUME
+    if_running: Annotated[
+        IfRunning, Scope.NO_FORM_FIELD, Field(description="what to do while another owner holds the run")
+    ] = IfRunning.REFUSE
+    force: Annotated[bool, Field(description="run although no input has changed, and accept a mass delete")] = False
+    workers: Annotated[PositiveInt, Scope.NO_FORM_FIELD, Field(description="units merged in parallel")] = 2
+    origin: Annotated[
+        str | None,
+        Scope.APPLICATION,
+        Field(description="what the refresh is started for: a run of the same origin is resumed at once"),
+    ] = None
+    scheduled: Annotated[
+        bool, Scope.APPLICATION, Field(description="started by a schedule: failures count towards suspension")
+    ] = False
+    pins: Annotated[VersionVector, Scope.PROCESS] = {}
 
     def yields_to(self, origin: str | None) -> bool:
-        """Whether to end quietly while a run that is made for `origin` is at work.
+        """Whether to skip this refresh while a run for `origin` is in progress.
 
-        Of those that one schedule makes, the first brings everything up to date. In a cascade, where inputs are pinned
-        for all, nobody yields: whoever reads the target would join old and new.
+        Of the runs that one schedule starts, the first brings everything up to date. In a cascade, where inputs are
+        pinned for all, none is skipped: a definition downstream would join old and new data.
         """
         if self.if_running is IfRunning.SKIP:
             return True
-        return self.scheduled and not self.pins and _same_maker(self.origin, origin)
+        return self.scheduled and not self.pins and _same_schedule(self.origin, origin)
 
 
-def _same_maker(one: str | None, other: str | None) -> bool:
-    """Whether two origins have the same maker."""
-    maker, _, _ = (one or "").rpartition(" ")
-    return bool(maker) and maker == (other or "").rpartition(" ")[0]
+class RunRequest(Request):
+    """What the command `run`, a DAG run or an application is asked for: a refresh, or only a comparison."""
+
+    compare_only: Annotated[
+        bool, Field(description="count and show differences between target and query; write nothing")
+    ] = False
+
+
+def _same_schedule(one: str | None, other: str | None) -> bool:
+    schedule, _, _ = (one or "").rpartition(" ")
+    return bool(schedule) and schedule == (other or "").rpartition(" ")[0]

@@ -18,8 +18,8 @@ from airflow_refresh_provider.core.log.seal import Seal, find_seal
 from airflow_refresh_provider.core.plan.plan import Frozen, Target
 from airflow_refresh_provider.core.run.lifecycle import Event
 from airflow_refresh_provider.core.run.record import Lease, Record, Run
-from airflow_refresh_provider.core.run.recovery import Decision, Facts, OnInterrupted, Step, next_step
-from airflow_refresh_provider.core.run.request import Request
+from airflow_refresh_provider.core.run.recovery import Decision, Facts, Step, next_step
+from airflow_refresh_provider.core.run.request import OnInterrupted, Request
 from airflow_refresh_provider.errors import Conflict, Retry, StaleSnapshot
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.control import Snapshot

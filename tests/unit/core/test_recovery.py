@@ -10,7 +10,8 @@ from airflow_refresh_provider.core.plan.plan import Plan
 from airflow_refresh_provider.core.run.lifecycle import State
 from airflow_refresh_provider.core.run.owner import STALE_AFTER, Beat, Liveness, OriginStatus, Owner, liveness
 from airflow_refresh_provider.core.run.record import Lease, Record, Run
-from airflow_refresh_provider.core.run.recovery import Admission, Facts, OnInterrupted, Step, admit, next_step
+from airflow_refresh_provider.core.run.recovery import Admission, Facts, Step, admit, next_step
+from airflow_refresh_provider.core.run.request import OnInterrupted
 
 NOW = datetime(2024, 1, 1, tzinfo=UTC)
 HOUR = timedelta(hours=1)

@@ -10,8 +10,7 @@ import pytest
 
 from airflow_refresh_provider.core.definition.inputs import Input
 from airflow_refresh_provider.core.run.owner import PARKED_FOR, Beat, OriginStatus
-from airflow_refresh_provider.core.run.recovery import OnInterrupted
-from airflow_refresh_provider.core.run.request import IfRunning, Request
+from airflow_refresh_provider.core.run.request import IfRunning, OnInterrupted, Request
 from airflow_refresh_provider.core.run.results import Outcome, RunResult, StartedRun
 from airflow_refresh_provider.errors import Failed, Lost, Refused, Retry
 from airflow_refresh_provider.runner.admin.cascades import pinned

@@ -9,8 +9,7 @@ from airflow_refresh_provider.core.definition.columns import Column, visible
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.log.commits import Commit
 from airflow_refresh_provider.core.run.record import Record, Run
-from airflow_refresh_provider.core.run.recovery import OnInterrupted
-from airflow_refresh_provider.core.run.request import Request
+from airflow_refresh_provider.core.run.request import OnInterrupted, Request
 from airflow_refresh_provider.core.run.results import RunResult
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.runner.refreshes import Refreshes

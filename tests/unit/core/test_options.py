@@ -1,0 +1,63 @@
+"""Every field of a request is an option, unless its scope says otherwise."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from airflow_refresh_provider.core.definition.mode import Mode
+from airflow_refresh_provider.core.run.options import (
+    RequestOption,
+    Scope,
+    application_options,
+    from_values,
+    to_arguments,
+    user_options,
+)
+from airflow_refresh_provider.core.run.request import RunRequest
+
+CHOSEN: dict[str, Any] = {
+    "mode": "full",
+    "on_interrupted": "restart",
+    "if_running": "skip",
+    "force": True,
+    "workers": 3,
+    "compare_only": True,
+}
+"""A value of each option that is not its default."""
+
+
+class Longer(RunRequest):
+    """A request with two more options."""
+
+    cautious: Annotated[bool, Field(description="check twice")] = False
+    tag: Annotated[str | None, Scope.APPLICATION, Field(description="a label")] = None
+
+
+def test_every_field_is_an_option_unless_its_scope_says_otherwise() -> None:
+    assert {o.name for o in user_options(RunRequest)} == CHOSEN.keys()
+    assert {o.name for o in application_options(RunRequest)} == CHOSEN.keys() | {"origin", "scheduled"}
+    assert all(o.description for o in application_options(RunRequest))
+
+
+def test_a_new_field_is_an_option_without_another_edit() -> None:
+    added = RequestOption("cautious", "check twice", bool, False)
+    assert [o for o in user_options(Longer) if o not in user_options(RunRequest)] == [added]
+    assert to_arguments(Longer(cautious=True, tag="x y")) == ["--cautious", "--tag", "x y"]
+
+
+def test_choices_and_defaults_are_those_of_the_model() -> None:
+    options = {o.name: o for o in user_options(RunRequest)}
+    assert options["mode"].choices == ("as_defined", "full", "incremental", "auto")
+    assert [o.default for o in options.values()] == ["as_defined", "resume", "refuse", False, 2, False]
+    assert from_values(RunRequest, {o.name: o.default for o in options.values()}) == RunRequest()
+
+
+def test_only_what_differs_from_the_defaults_becomes_an_argument() -> None:
+    assert to_arguments(RunRequest(pins={})) == []
+    assert to_arguments(RunRequest(mode=Mode.FULL, force=True)) == ["--mode", "full", "--force"]
+
+
+def test_values_that_are_no_options_are_ignored() -> None:
+    assert from_values(RunRequest, {**CHOSEN, "pins": 1, "name": "a"}) == RunRequest(**CHOSEN)
