@@ -12,8 +12,8 @@ from collections import defaultdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from airflow_refresh_provider.cli.arguments import argument
-from airflow_refresh_provider.cli.table import COMMANDS, GLOBAL_OPTIONS, GROUPS, Command
+from airflow_refresh_provider.cli.command import Command
+from airflow_refresh_provider.cli.table import COMMANDS, GLOBAL_OPTIONS, GROUPS
 from airflow_refresh_provider.errors import Failed, RefreshError
 from airflow_refresh_provider.places import CONTROL_VARIABLE, SPARK_VARIABLE
 
@@ -40,7 +40,7 @@ def commands() -> list[GroupCommand]:
 def _action(command: Command) -> ActionCommand:
     from airflow.cli.cli_config import ActionCommand, Arg
 
-    named = [argument(option) for option in (*command.options, *GLOBAL_OPTIONS)]
+    named = [option.for_argparse() for option in (*command.options, *GLOBAL_OPTIONS)]
     args = [
         Arg((name,), **{k: v for k, v in given.items() if v is not None})  # type: ignore[no-untyped-call]
         for name, given in named

@@ -16,7 +16,8 @@ from types import NoneType, UnionType
 
 from pydantic import BaseModel
 
-from airflow_refresh_provider.cli.table import COMMANDS, GLOBAL_OPTIONS, PROGRAM, Command, Kind, Option
+from airflow_refresh_provider.cli.command import Command, Kind, Option
+from airflow_refresh_provider.cli.table import COMMANDS, GLOBAL_OPTIONS, PROGRAM
 from airflow_refresh_provider.core.run.lifecycle import TRANSITIONS, State
 
 FOLDER = Path(__file__).parent

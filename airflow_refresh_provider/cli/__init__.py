@@ -1,1 +1,1 @@
-"""The command line: `table` says what commands there are, `main` is the door, `perform` runs one command."""
+"""The command line: `table` lists the commands, `main` parses, `perform` runs one command."""

@@ -1,7 +1,7 @@
-"""Bars: a refresh while it runs, on stderr. A bar per stage on a terminal, elsewhere plain lines.
+"""The progress of a refresh on stderr: a bar per stage on a terminal, plain lines elsewhere.
 
-Threads that do the work feed the bars; a stage that knows its rows is measured in rows, any other in chunks. A bar
-only moves to and fro before the first of them is done: of a stage that is one statement nobody knows how far it is.
+Worker threads advance the bars. A stage with a known number of rows is measured in rows, any other in chunks. Until the
+first of them is done the bar is indeterminate: a stage that is one statement reports no progress.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Bars:
-    """A watch for the time of one command; nothing is drawn, nor imported, before the first stage."""
+    """The watch of one command. Nothing is drawn or imported before the first stage."""
 
     def __init__(self, to: TextIO) -> None:
         self._to = to
@@ -40,14 +40,14 @@ class Bars:
             self._progress.stop()
 
     def stage(self, name: str, rows: int | None = None, chunks: int | None = None) -> None:
-        """A stage begins; the one before it is over."""
+        """A stage starts; the one before it has ended."""
         if not self._to.isatty():
             self._line(f"{name}{_size(rows, chunks)}")
             return
         self._finish()
         self._in_rows = bool(rows)
         self._total = rows or chunks
-        self._bar = self._drawn().add_task(name, total=None, chunks=0, of=chunks, rows=rows)
+        self._bar = self._started().add_task(name, total=None, chunks=0, of=chunks, rows=rows)
 
     def advance(self, rows: int, chunks: int = 1) -> None:
         """Parts of the current stage are done."""
@@ -57,11 +57,11 @@ class Bars:
         self._progress.update(self._bar, total=self._total, advance=rows if self._in_rows else chunks, chunks=done)
 
     def skip(self, rows: int, chunks: int) -> None:
-        """The bar begins where they end."""
+        """The bar starts after them."""
         self.advance(rows, chunks)
 
     def committed(self, chunk: Committed) -> None:
-        """A chunk more."""
+        """One more chunk is done."""
         self.advance(chunk.rows)
 
     def note(self, message: str) -> None:
@@ -76,18 +76,18 @@ class Bars:
         self._to.flush()
 
     def _finish(self) -> None:
-        """Leave the current bar full, whatever its estimate was."""
+        """Fill the current bar, whatever its total was."""
         if self._progress is None or self._bar is None:
             return
         total = self._total or 1
         self._progress.update(self._bar, total=total, completed=total)
         self._progress.stop_task(self._bar)
 
-    def _drawn(self) -> Progress:
+    def _started(self) -> Progress:
         if self._progress is None:
-            from airflow_refresh_provider.cli.bar_columns import progress
+            from airflow_refresh_provider.cli.terminal import progress_bars
 
-            self._progress = progress(self._to)
+            self._progress = progress_bars(self._to)
             self._progress.start()
         return self._progress
 

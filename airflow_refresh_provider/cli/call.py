@@ -1,11 +1,15 @@
-"""What every command function gets: where to work, and whom to tell while working."""
+"""The context of one command: where it works, what it reports to, and its debug log."""
 
 from __future__ import annotations
 
+import io
+import logging
 import os
+import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -17,16 +21,18 @@ if TYPE_CHECKING:
     from airflow_refresh_provider.runner.refreshes import Refreshes
 
 _LOG = "debug.log"
+_LOG_FORMAT = "%(asctime)s %(levelname)s %(process)d %(name)s: %(message)s"
+_LOG_BYTES = 5_000_000
 
 
 class Composition(Protocol):
-    """What places stand for: everything that can be asked of a control root, told to a watch."""
+    """Makes the refreshes of a control root, which report to a watch."""
 
     def __call__(self, places: Places, watch: Watch, /) -> Refreshes: ...
 
 
 def composed(places: Places, watch: Watch) -> Refreshes:
-    """The composition of real stores and engines, which is not imported before a command needs it."""
+    """The refreshes with real stores and engines, which are not imported before a command needs them."""
     from airflow_refresh_provider.compose import refreshes
 
     return refreshes(places, watch)
@@ -34,7 +40,7 @@ def composed(places: Places, watch: Watch) -> Refreshes:
 
 @dataclass(frozen=True)
 class Call:
-    """One command as given, its own options left out. `composition` says what its places stand for."""
+    """One command as given, without its own options."""
 
     control: str | None
     spark: str | None
@@ -43,25 +49,48 @@ class Call:
 
     @property
     def places(self) -> Places:
-        """Where to work. Raises Invalid when that was not said."""
+        """Control root and Spark. Raises Invalid when no control root is given."""
         return resolve(os.environ, current_folder, self.control, self.spark)
 
     @property
     def debug_log(self) -> Path:
-        """Where the debug log goes: beside the embedded server's files if there are any. It makes no control root."""
+        """The debug log: beside the embedded server's files, if there are any. Creates no control root."""
         with suppress(Invalid):
             home = Path(self.places.spark_home)
             if home.is_dir():
                 return home / _LOG
         return Path(user_state(os.environ)) / _LOG
 
-    def tell_if_none(self, refreshes: Refreshes, found: Sequence[object]) -> None:
-        """Where there are no definitions, people are told where they were looked for: the place may be mistyped."""
+    def open_log(self, *, verbose: bool) -> None:
+        """Write all log messages to the debug log, and to stderr too if `verbose`."""
+        handlers: list[logging.Handler] = [_LazyFile(self.debug_log)]
+        if verbose:
+            handlers.append(logging.StreamHandler(sys.stderr))
+        logging.basicConfig(level=logging.WARNING, format=_LOG_FORMAT, handlers=handlers, force=True)
+        logging.getLogger("airflow_refresh_provider").setLevel(logging.DEBUG)
+        logging.captureWarnings(capture=True)
+
+    def refreshes(self) -> Refreshes:
+        """The operations on the control tables. Does not connect to Spark."""
+        return self.composition(self.places, self.watch)
+
+    def note_if_none(self, refreshes: Refreshes, found: Sequence[object]) -> None:
+        """Where there are no definitions, note the location that was read: it may be misspelt."""
         if not found:
             store = refreshes.ports.store
             none = "no definition is registered" if store.exists else "there are no control tables"
             self.watch.note(f"{none} in {store.root}")
 
-    def refreshes(self) -> Refreshes:
-        """Everything that can be asked of the control tables; Spark is not touched before it is needed."""
-        return self.composition(self.places, self.watch)
+
+class _LazyFile(RotatingFileHandler):
+    """Creates its folder and file with the first record. A log that cannot be written does not fail the command."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, maxBytes=_LOG_BYTES, backupCount=1, encoding="utf-8", delay=True)
+
+    def _open(self) -> io.TextIOWrapper:
+        Path(self.baseFilename).parent.mkdir(parents=True, exist_ok=True)
+        return super()._open()
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the name is logging's
+        """Ignored."""

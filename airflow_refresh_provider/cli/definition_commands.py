@@ -1,23 +1,22 @@
-"""Commands about definitions: check them, store them, see them, forget them."""
+"""Commands on definitions: validate, register, list, show and drop."""
 
 from __future__ import annotations
 
 from airflow_refresh_provider.cli.call import Call
 from airflow_refresh_provider.core.definition.definition import Definition
-from airflow_refresh_provider.core.run.admin_results import Dropped, Registration
+from airflow_refresh_provider.core.run.admin_results import Dropped, Registration, Validated
 from airflow_refresh_provider.core.run.reports import DefinitionStatus
 from airflow_refresh_provider.core.timing.cascade import upstream_first
 from airflow_refresh_provider.errors import Invalid, RefreshError
-from airflow_refresh_provider.views.cli_results import Validated
 
 
 def validate(_call: Call, file: list[str]) -> list[Validated]:
-    """Everything about definitions that can be checked without a server."""
+    """Check definitions without a server."""
     return [Validated(file=path, name=d.name, target=d.target, definition_hash=d.hash) for path, d in _read_all(file)]
 
 
 def register(call: Call, file: list[str]) -> list[Registration]:
-    """Store definitions. All files are checked before the first is stored, and what feeds others comes first."""
+    """Store definitions, upstream ones first. All files are checked before the first is stored."""
     definitions = [link.definition for link in upstream_first([definition for _, definition in _read_all(file)])]
     refreshes = call.refreshes()
     done: list[Registration] = []
@@ -33,17 +32,17 @@ def list_all(call: Call) -> list[DefinitionStatus]:
     """All registered definitions, by name."""
     refreshes = call.refreshes()
     found = refreshes.statuses()
-    call.tell_if_none(refreshes, found)
+    call.note_if_none(refreshes, found)
     return found
 
 
 def show(call: Call, name: str) -> DefinitionStatus:
-    """One definition and where it stands."""
+    """One definition and its status."""
     return call.refreshes().show(name)
 
 
 def drop(call: Call, name: str, delete_target: bool, stop: bool) -> Dropped:
-    """Forget a definition."""
+    """Remove a definition."""
     return call.refreshes().drop(name, delete_target=delete_target, stop=stop)
 
 

@@ -1,6 +1,6 @@
 """The program `airflow-refresh`: argparse built from the table of commands.
 
-Nothing heavy is imported before a command is known, and nothing of Airflow, Spark or Delta for `--help`.
+The functions of commands are imported when they are called: `--help` needs neither Airflow, Spark nor Delta.
 """
 
 from __future__ import annotations
@@ -13,15 +13,14 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NoReturn
 
-from airflow_refresh_provider.cli.arguments import argument
 from airflow_refresh_provider.cli.call import Composition, composed
+from airflow_refresh_provider.cli.command import Command
 from airflow_refresh_provider.cli.table import (
     COMMANDS,
     GLOBAL_OPTIONS,
     GROUPS,
     PROGRAM,
     SUMMARY,
-    Command,
 )
 from airflow_refresh_provider.errors import Invalid
 
@@ -31,7 +30,7 @@ def program() -> NoReturn:
     _keep_standard_streams()
     try:
         code = main()
-    except KeyboardInterrupt:  # before anybody listened, or when all was done
+    except KeyboardInterrupt:  # before the handlers were installed, or after they were removed
         from airflow_refresh_provider.cli.output import report
         from airflow_refresh_provider.cli.signals import stopped
 
@@ -42,14 +41,14 @@ def program() -> NoReturn:
 
 
 def _keep_standard_streams() -> None:
-    """Keep what is opened later from being a standard stream that was closed: what libraries print would go into it."""
+    """Open closed standard streams: a file opened later would get their number, and what libraries print."""
     for number in range(3):
         try:
             os.fstat(number)
         except OSError:
             os.open(os.devnull, os.O_RDWR)
     if sys.stderr is None:
-        sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115 - it lives as long as the process
+        sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115 - open until the process ends
 
 
 def main(argv: Sequence[str] | None = None, composition: Composition = composed) -> int:
@@ -76,7 +75,7 @@ class _Parser(argparse.ArgumentParser):
         raise Invalid("usage", message, next=f"See `{self.prog} --help`.")
 
     def print_help(self, file: object = None) -> NoReturn:
-        """Help is a result like any other: it ends the program, and says whether anybody took it."""
+        """Print help as a result; the exit code is 1 if it cannot be written."""
         from airflow_refresh_provider.cli.output import write
 
         raise SystemExit(write(self.format_help().rstrip("\n")))
@@ -96,8 +95,8 @@ def build_parser() -> argparse.ArgumentParser:
             command.words[-1], help=command.help, description=_sentence(command.help), allow_abbrev=False
         )
         for option in (*command.options, *GLOBAL_OPTIONS):
-            name, given = argument(option)
-            leaf.add_argument(name, **given)
+            name, keywords = option.for_argparse()
+            leaf.add_argument(name, **keywords)
         leaf.set_defaults(command=command)
     return parser
 

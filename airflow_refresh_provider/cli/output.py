@@ -1,7 +1,7 @@
 """Printing: one result on stdout, as a table or as exactly one JSON value; errors in three parts.
 
-As JSON an error is the result and goes to stdout; for people it goes to stderr. Whatever stdout is, what it cannot take
-is no traceback: characters that its encoding does not have are escaped, and that it takes nothing at all is one line.
+As JSON an error goes to stdout, as the result; as text it goes to stderr. Characters that the encoding of stdout does
+not have are escaped. A stdout that cannot be written to is one line on stderr, not a traceback.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from airflow_refresh_provider.errors import Explained
 if TYPE_CHECKING:
     from airflow_refresh_provider.core.text.stored import Stored
 
-    Answer = Stored | list[Stored]
+    Result = Stored | list[Stored]
 
 
-def show(answer: Answer, *, as_json: bool) -> int:
-    """Print a command's result; the exit code says whether anybody took it."""
+def show(result: Result, *, as_json: bool) -> int:
+    """Print a command's result; the exit code is 1 if it cannot be written."""
     if as_json:
-        return write(_json(answer), as_json=True)
-    from airflow_refresh_provider.cli.drawing import draw
-    from airflow_refresh_provider.views.sheets import sheet
+        return write(_json(result), as_json=True)
+    from airflow_refresh_provider.cli.terminal import drawn
+    from airflow_refresh_provider.views.tables import table_of
 
-    return _write(lambda out: draw(sheet(answer), out), as_json=False)
+    return _write(lambda out: drawn(table_of(result), out), as_json=False)
 
 
 def report(error: Explained, *, as_json: bool) -> int:
@@ -40,35 +40,35 @@ def report(error: Explained, *, as_json: bool) -> int:
 
 
 def write(text: str, *, as_json: bool = False) -> int:
-    """Write a result to stdout; the exit code says whether anybody took it."""
+    """Write a result to stdout; the exit code is 1 if it cannot be written."""
     return _write(lambda _: text, as_json=as_json)
 
 
 def _write(text: Callable[[TextIO], str], *, as_json: bool) -> int:
-    """Write a text for stdout to it. To draw one may touch the stream already."""
+    """As `write`, for a text that is made for the stream."""
     out = sys.stdout
     if out is None:
-        return _not_taken("stdout is closed")
+        return _not_written("stdout is closed")
     try:
         out.write(f"{_encodable(text(out), out.encoding or 'utf-8', as_json=as_json)}\n")
         out.flush()
-    except BrokenPipeError:  # the reader went away, and knows it
-        _give_up(out)
+    except BrokenPipeError:  # the reader has closed the pipe
+        _redirect_to_null(out)
         return 1
     except OSError as error:
-        _give_up(out)
-        return _not_taken(error.strerror or str(error))
+        _redirect_to_null(out)
+        return _not_written(error.strerror or str(error))
     return 0
 
 
-def _json(answer: Answer) -> str:
-    values = answer if isinstance(answer, list) else [answer]
+def _json(result: Result) -> str:
+    values = result if isinstance(result, list) else [result]
     texts = [value.model_dump_json() for value in values]
-    return f"[{', '.join(texts)}]" if isinstance(answer, list) else texts[0]
+    return f"[{', '.join(texts)}]" if isinstance(result, list) else texts[0]
 
 
 def _encodable(text: str, encoding: str, *, as_json: bool) -> str:
-    """A text that an encoding takes. JSON stays the same value."""
+    """The text in characters of an encoding. JSON stays the same value."""
     try:
         text.encode(encoding)
     except UnicodeEncodeError:
@@ -78,11 +78,11 @@ def _encodable(text: str, encoding: str, *, as_json: bool) -> str:
     return text
 
 
-def _give_up(out: TextIO) -> None:
-    """Keep the interpreter from finding out again, when it exits, that nothing can be written."""
+def _redirect_to_null(out: TextIO) -> None:
+    """The interpreter flushes the stream when it exits, and would report the error again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())
 
 
-def _not_taken(why: str) -> int:
-    sys.stderr.write(f"error: the result cannot be written to stdout: {why}\n")
+def _not_written(reason: str) -> int:
+    sys.stderr.write(f"error: the result cannot be written to stdout: {reason}\n")
     return 1

@@ -1,7 +1,7 @@
-"""Performing one command: its function is loaded and called, its answer or its error is printed.
+"""Performing one command: its function is imported and called, its result or its error is printed.
 
-This is the edge of the process: the only place that catches everything, and the one that decides exit codes.
-While a command works, stdout is kept for its result: whatever libraries print goes to stderr.
+Only this module catches every exception and decides exit codes. While a command runs, what libraries print goes to
+stderr: stdout is for the result.
 """
 
 from __future__ import annotations
@@ -14,12 +14,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from airflow_refresh_provider.cli import debug_log
 from airflow_refresh_provider.cli.bars import Bars
 from airflow_refresh_provider.cli.call import Call, Composition, composed
+from airflow_refresh_provider.cli.command import Command
 from airflow_refresh_provider.cli.output import report, show
 from airflow_refresh_provider.cli.signals import Interruptions
-from airflow_refresh_provider.cli.table import Command
 from airflow_refresh_provider.core.run.admin_results import Recovery
 from airflow_refresh_provider.core.run.options import from_values
 from airflow_refresh_provider.core.run.reports import DueReport, Freshness
@@ -38,42 +37,41 @@ def perform(
     as_json = options.pop("output") == "json"
     bars = Bars(sys.stderr)
     call = Call(control, spark, bars, composition)
-    debug_log.open_log(call.debug_log, verbose=options.pop("verbose"))
+    call.open_log(verbose=options.pop("verbose"))
 
     def act() -> Any:
         with bars:
             return _function(command)(call, **_parameters(command, options))
 
     ended, code = attempt(act, call.debug_log)
-    return tell(ended, code, as_json=as_json)
+    return print_ended(ended, code, as_json=as_json)
 
 
 def attempt(act: Callable[[], Any], log: Path) -> tuple[Any, int]:
-    """What an act returned, or the error that it ended with, and the exit code. Nothing leaves but these."""
+    """The result of an act, or the error that it ended with, and the exit code. Raises nothing else."""
     interruptions = Interruptions()
     try:
         with interruptions, redirect_stdout(sys.stderr):
             return act(), 0
     except Interrupted as error:
         return error, interruptions.exit_code
-    except KeyboardInterrupt:  # pyspark has a handler of its own for Ctrl-C
+    except KeyboardInterrupt:  # pyspark has its own handler for Ctrl-C
         return interruptions.error, interruptions.exit_code
     except RefreshError as error:
-        if interruptions.came:  # py4j makes another error of one that is raised while it waits
+        if interruptions.came:  # py4j replaces an error that is raised while it waits
             return interruptions.error, interruptions.exit_code
         _log.debug("failed: %s", error.code, exc_info=error)
         return error, error.exit_code
     except (SystemExit, GeneratorExit):
         raise
-    except BaseException as error:  # noqa: BLE001 - nothing is beyond this edge but a traceback on the user's screen
-        # A panic of a library of Rust is no Exception.
+    except BaseException as error:  # noqa: BLE001 - a panic of a Rust library is no Exception
         _log.debug("defect", exc_info=error)
         defect = _defect(error, log)
         return defect, defect.exit_code
 
 
-def tell(ended: Any, code: int, *, as_json: bool) -> int:
-    """Print what `attempt` gave; returns the exit code, which also says whether anybody took the result."""
+def print_ended(ended: Any, code: int, *, as_json: bool) -> int:
+    """Print what `attempt` returned; returns the exit code, which is 1 if the result cannot be written."""
     if isinstance(ended, Explained):
         report(ended, as_json=as_json)
         return code
@@ -81,7 +79,7 @@ def tell(ended: Any, code: int, *, as_json: bool) -> int:
 
 
 def _code_of(ended: Any) -> int:
-    """The exit code of an answer that is no error."""
+    """The exit code of a result."""
     match ended:
         case DueReport(due=False):
             return _NOT_DUE

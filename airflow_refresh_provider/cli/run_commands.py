@@ -1,4 +1,4 @@
-"""Commands about runs: make one, watch it, see those that ended, take up those that were interrupted."""
+"""Commands on runs: run, cascade, progress, pause, suspend, resume, due, freshness, history, recover."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from airflow_refresh_provider.runner.refreshes import Refreshes
 
 _FOLLOW_SECONDS = 1.0
-_MISSED = "changes that came while it was suspended are applied after the next commit to an input, or by a run by hand"
+_MISSED = "changes made while it was suspended are applied after the next commit to an input, or by a manual run"
 
 
 def run(call: Call, name: str, request: RunRequest) -> RunResult | Differences:
@@ -30,28 +30,28 @@ def cascade(call: Call, name: list[str], request: Request) -> CascadeResult:
 
 
 def progress(call: Call, name: str, follow: bool) -> ProgressReport:
-    """How far the run in progress is, or the last one; `follow` waits until nobody works on it."""
+    """The progress of the current run, or of the last one; `follow` waits until no process holds the run."""
     refreshes = call.refreshes()
     seen: ProgressReport | None = None
     while follow and _live(refreshes, name):
         before, seen = seen, refreshes.progress(name)
-        _tell(call.watch, before, seen)
+        _advance(call.watch, before, seen)
         refreshes.ports.clock.sleep(_FOLLOW_SECONDS)
     return refreshes.progress(name)
 
 
 def pause(call: Call, name: str) -> DefinitionStatus:
-    """Let a definition rest."""
+    """Pause a definition before its next chunk."""
     return call.refreshes().pause(name)
 
 
 def suspend(call: Call, name: str, why: str) -> DefinitionStatus:
-    """Keep refreshes from beginning."""
+    """Start no refresh until the definition is resumed."""
     return call.refreshes().suspend(name, why)
 
 
 def resume(call: Call, name: str) -> DefinitionStatus:
-    """Let it go on, and say what becomes of commits that would have begun a refresh meanwhile."""
+    """End a pause or a suspension, and note when missed commits are applied."""
     refreshes = call.refreshes()
     suspended = refreshes.show(name).suspended
     found = refreshes.resume(name)
@@ -61,15 +61,15 @@ def resume(call: Call, name: str) -> DefinitionStatus:
 
 
 def history(call: Call, name: str) -> list[HistoryEntry]:
-    """The runs of a definition that ended."""
+    """The ended runs of a definition."""
     return call.refreshes().history(name)
 
 
 def recover(call: Call, name: str | None) -> list[Recovery]:
-    """Take up interrupted runs, of one definition or of all."""
+    """Resume or abandon interrupted runs, of one definition or of all."""
     refreshes = call.refreshes()
     found = refreshes.recover(name)
-    call.tell_if_none(refreshes, found)
+    call.note_if_none(refreshes, found)
     return found
 
 
@@ -78,8 +78,8 @@ def rebuild_progress(call: Call, name: str) -> Rebuilt:
     return call.refreshes().rebuild_progress(name)
 
 
-def _tell(watch: Watch, before: ProgressReport | None, now: ProgressReport) -> None:
-    """What became of a run between two looks at it; the first finds it as far as it is."""
+def _advance(watch: Watch, before: ProgressReport | None, now: ProgressReport) -> None:
+    """Report the progress between two reads; the first read counts from the start."""
     if now.stage is None:
         return
     if before is None or (before.stage, before.rows_total) != (now.stage, now.rows_total):
@@ -100,8 +100,8 @@ def due(call: Call, name: str) -> DueReport:
 
 
 def freshness(call: Call, name: str | None, why: bool) -> list[Freshness]:
-    """How far targets are behind; `why` tells of each input."""
+    """How far targets are behind their inputs; with `why` by input."""
     refreshes = call.refreshes()
     found = refreshes.freshness(name, why=why)
-    call.tell_if_none(refreshes, found)
+    call.note_if_none(refreshes, found)
     return found

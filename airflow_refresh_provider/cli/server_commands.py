@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from airflow_refresh_provider.cli.call import Call
+from airflow_refresh_provider.core.run.admin_results import ServerReport
 from airflow_refresh_provider.core.text.spark_url import shown
 from airflow_refresh_provider.errors import Invalid
 from airflow_refresh_provider.places import EMBEDDED
-from airflow_refresh_provider.views.cli_results import ServerReport
 
 if TYPE_CHECKING:
     from airflow_refresh_provider.spark.server.embedded import EmbeddedServer
 
 
 def start(call: Call) -> ServerReport:
-    """Start the server unless it runs."""
+    """Start the server, unless it runs."""
     server = _server(call)
     call.watch.stage("start Spark")
     server.ensure()
@@ -23,7 +23,7 @@ def start(call: Call) -> ServerReport:
 
 
 def stop(call: Call) -> ServerReport:
-    """End the server if it runs. A refresh that it is working for can be resumed."""
+    """Stop the server if it runs. A refresh that uses it can be resumed."""
     server = _server(call)
     server.stop()
     return _report(server)
@@ -41,7 +41,7 @@ def _server(call: Call) -> EmbeddedServer:
     if places.spark != EMBEDDED:
         raise Invalid(
             "spark_is_remote",
-            f"Spark is {shown(places.spark)}, which this tool neither starts nor stops",
+            f"Spark is {shown(places.spark)}, which is not started or stopped by this tool",
             next="Leave out --spark and AIRFLOW_REFRESH_SPARK to use the embedded server.",
         )
     return embedded_server(places)

@@ -1,9 +1,8 @@
-"""Ctrl-C and SIGTERM: the first asks the command to stop where it stands, another, later one ends it at once.
+"""Ctrl-C and SIGTERM: the first signal stops the command, a second one ends the process at once.
 
-The first signal raises Interrupted in the main thread: whoever holds a run interrupts its statement and
-releases it. The second needs nobody: a refresh can be resumed from wherever it was cut. So may the first one do
-after a while, because an error that comes from nowhere can cut what Python and its libraries do not expect to be
-cut, such as the start of a thread or the taking of a lock, and then somebody waits for ever.
+The first signal raises Interrupted in the main thread, which interrupts the statement in Spark and releases the run.
+Ending the process is always safe, because a refresh can be resumed from its last commit. It is also done if the command
+does not stop in time: an exception raised while a thread starts or a lock is acquired can block Python for ever.
 """
 
 from __future__ import annotations
@@ -22,17 +21,17 @@ from typing import NoReturn
 from airflow_refresh_provider.errors import Interrupted
 
 PATIENCE = 60.0
-"""Seconds that a command has to stop; interrupting a statement and ending its session take less."""
+"""Seconds that a command has to stop. Interrupting a statement and ending its session take less."""
 
 ECHO = 1.0
-"""Seconds in which a further signal is the same once more: `timeout` sends one to a process and to its whole group."""
+"""Seconds in which a signal is a repetition: `timeout` signals a process and then its whole process group."""
 
 _STDERR = 2
 _SHOW_CURSOR = "\x1b[?25h"
 
 
 def stopped(number: int) -> Interrupted:
-    """The error of a command that a signal has stopped."""
+    """The error of a command that was stopped by a signal."""
     return Interrupted(
         "interrupted",
         f"stopped by {signal.Signals(number).name}",
@@ -42,9 +41,9 @@ def stopped(number: int) -> Interrupted:
 
 
 def end(code: int) -> NoReturn:
-    """End the process with the exit code of a command that has told its end.
+    """End the process with the exit code of a command.
 
-    After a signal nobody is waited for: a thread whose start was cut would never be told to end.
+    After a signal no thread is joined: one whose start was interrupted would never end.
     """
     if code <= 128:
         sys.exit(code)
@@ -57,9 +56,9 @@ def end(code: int) -> NoReturn:
 
 
 class Interruptions:
-    """While entered, signals to stop become Interrupted. `came` says whether, `exit_code` is 128 + the signal.
+    """While entered, SIGINT and SIGTERM raise Interrupted. `came`: there was one; `exit_code` is 128 + the signal.
 
-    `patience`: seconds that what is stopped may take before the process is ended.
+    `patience`: seconds after which a process that has not stopped is ended.
     """
 
     def __init__(self, patience: float = PATIENCE) -> None:
@@ -72,7 +71,7 @@ class Interruptions:
         self._before: dict[signal.Signals, object] = {}
 
     def __enter__(self) -> Interruptions:
-        # Begun here, since a signal may come while the main thread is about to begin another one, and holds the lock.
+        # Started now: when the signal comes, the main thread may hold the lock for starting threads.
         threading.Thread(target=self._keep_watch, name="patience", daemon=True).start()
         for number in (signal.SIGINT, signal.SIGTERM):
             self._before[number] = signal.signal(number, self._stop)
@@ -88,7 +87,7 @@ class Interruptions:
 
     @property
     def error(self) -> Interrupted:
-        """What is raised for the signal that came."""
+        """The error for the signal that came."""
         return stopped(self.exit_code - 128)
 
     def _stop(self, number: int, _frame: FrameType | None) -> None:
@@ -102,15 +101,15 @@ class Interruptions:
         raise self.error
 
     def _keep_watch(self) -> None:
-        """End the process when what was asked to stop does not."""
+        """End the process if the command does not stop in time."""
         self._stopping.wait()
         if not self._over.wait(self._patience):
-            late = f"{self.error.message}; what was at work did not end within {self._patience:g} seconds\n"
+            late = f"{self.error.message}; the command did not end within {self._patience:g} seconds\n"
             _end_now(self.exit_code, late)
 
 
 def _end_now(code: int, words: str = "") -> NoReturn:
-    """End without waiting for anybody, not even for a reader of stderr."""
+    """End without waiting for anything, not even for a reader of stderr."""
     if sys.stderr.isatty():
         words += _SHOW_CURSOR
     with suppress(OSError):

@@ -18,12 +18,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from airflow_refresh_provider import compose
-from airflow_refresh_provider.cli import debug_log
-from airflow_refresh_provider.cli.arguments import argument
 from airflow_refresh_provider.cli.call import Call
-from airflow_refresh_provider.cli.perform import attempt, tell
+from airflow_refresh_provider.cli.command import Option
+from airflow_refresh_provider.cli.perform import attempt, print_ended
 from airflow_refresh_provider.cli.signals import end
-from airflow_refresh_provider.cli.table import Option
 from airflow_refresh_provider.core.run.options import application_options, from_values
 from airflow_refresh_provider.core.run.request import RunRequest
 from airflow_refresh_provider.core.run.results import ApplicationResult
@@ -40,14 +38,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Refresh one definition and return the exit code."""
     given = build_parser().parse_args(argv)
     call = Call(given.control, EMBEDDED, Lines(_say))
-    debug_log.open_log(call.debug_log, verbose=False)
+    call.open_log(verbose=False)
     ended, code = attempt(lambda: _refreshed(given, call), call.debug_log)
     if given.result_id:
-        # Whoever submitted this sees at least the exit code.
-        with suppress(RefreshError):
+        with suppress(RefreshError):  # the exit code is left
             text = ApplicationResult.of(ended).model_dump_json()
             compose.application_results(call.places).put(given.name, given.result_id, text)
-    return tell(ended, code, as_json=True)
+    return print_ended(ended, code, as_json=True)
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -57,7 +54,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--control", required=True, help="where the control tables are")
     parser.add_argument("--result-id", metavar="ID", help="write the result to the control root under this id")
     for option in map(Option.of, application_options(RunRequest)):
-        flag, keywords = argument(option)
+        flag, keywords = option.for_argparse()
         parser.add_argument(flag, **keywords)
     return parser
 

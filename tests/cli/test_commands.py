@@ -11,7 +11,7 @@ from airflow_refresh_provider.core.run.reports import DefinitionStatus, Progress
 from airflow_refresh_provider.core.run.results import Differences, HistoryEntry, RunResult
 from airflow_refresh_provider.ports.control import EventRow
 from airflow_refresh_provider.testing.memory_lake import BEGINNING
-from airflow_refresh_provider.views.sheets import sheet
+from airflow_refresh_provider.views.tables import table_of
 from tests.cli.conftest import DEFINITION, Ended, Program, World
 from tests.unit.runner.faults import at, disconnected
 
@@ -266,9 +266,9 @@ def test_a_run_is_told_shortly_in_a_list_and_wholly_by_itself(owner: str | None,
         chunks_total=9,
     )
     found = registered.refreshes().show("people_copy").model_copy(update={"run": run})
-    assert "merge, 3 of 9 chunks, at work" in sheet([found]).rows[0]
-    whole = f"id-of-the-run, merging, 3 of 9 chunks, attempt 2, held by {owner or 'tasks of its own'}"
-    assert ("run", whole) in sheet(found).rows
+    assert "merge, 3 of 9 chunks, running" in table_of([found]).rows[0]
+    whole = f"id-of-the-run, merge, 3 of 9 chunks, attempt 2, held by {owner or 'tasks of its own'}"
+    assert ("run", whole) in table_of(found).rows
 
 
 @pytest.mark.usefixtures("registered")
@@ -368,5 +368,5 @@ def test_a_suspended_definition_is_not_refreshed_until_it_is_resumed(here: Progr
 def test_who_ends_a_suspension_is_told_what_becomes_of_commits_that_began_nothing(world: World, here: Program) -> None:
     here("register", world.write(text=DEFINITION + "refresh:\n  on_change: true\n"))
     here("suspend", "people_copy", "--why", "the source is wrong")
-    assert "after the next commit to an input, or by a run by hand" in here("resume", "people_copy").err
+    assert "after the next commit to an input, or by a manual run" in here("resume", "people_copy").err
     assert here("resume", "people_copy").err == ""

@@ -157,7 +157,7 @@ def test_a_command_that_is_stopped_before_it_has_begun_tells_its_end_too(tmp_pat
 
 @pytest.mark.parametrize(
     ("script", "told", "last_words"),
-    [(LEFT_ALONE, "told\n", ""), (STUCK, "", "stopped by SIGTERM; what was at work did not end within 0.2 seconds\n")],
+    [(LEFT_ALONE, "told\n", ""), (STUCK, "", "stopped by SIGTERM; the command did not end within 0.2 seconds\n")],
     ids=["a thread nobody ends", "a wait for ever"],
 )
 def test_after_a_signal_nothing_is_waited_for_without_limit(

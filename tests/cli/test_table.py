@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from airflow_refresh_provider.cli.call import Call
+from airflow_refresh_provider.cli.command import Command, Kind
 from airflow_refresh_provider.cli.main import build_parser
-from airflow_refresh_provider.cli.table import COMMANDS, Command, Kind
+from airflow_refresh_provider.cli.table import COMMANDS
 from airflow_refresh_provider.core.run.options import from_values, to_arguments
 from airflow_refresh_provider.core.run.request import RunRequest
 from airflow_refresh_provider.spark_apps import refresh as application

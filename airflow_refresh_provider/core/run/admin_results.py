@@ -1,4 +1,4 @@
-"""What commands that change control tables return: `register`, `recover`, `rebuild-progress` and `drop`."""
+"""What administrative commands return: those on definitions, on interrupted runs and on the Spark server."""
 
 from __future__ import annotations
 
@@ -7,6 +7,15 @@ from enum import StrEnum
 from airflow_refresh_provider.core.run.reports import ProgressReport
 from airflow_refresh_provider.core.run.results import ErrorReport, RunResult
 from airflow_refresh_provider.core.text.stored import Stored
+
+
+class Validated(Stored):
+    """A definition that passed all checks that need no server."""
+
+    file: str
+    name: str
+    target: str
+    definition_hash: str
 
 
 class RegistrationOutcome(StrEnum):
@@ -68,3 +77,13 @@ class Dropped(Stored):
     target_deleted: bool
     kept_because: str | None = None
     run_abandoned: str | None = None
+
+
+class ServerReport(Stored):
+    """The embedded Spark server: whether it runs, and where to connect."""
+
+    running: bool
+    url: str | None
+    pid: int | None
+    home: str
+    log: str

@@ -16,7 +16,8 @@ from airflow_refresh_provider.errors import Failed, Lost, Refused, Retry
 from airflow_refresh_provider.runner.admin.cascades import pinned
 from airflow_refresh_provider.runner.refreshes import Refreshes
 from airflow_refresh_provider.runner.steps import one_task
-from airflow_refresh_provider.views.sheets import line, sheet
+from airflow_refresh_provider.views import result_table
+from airflow_refresh_provider.views.tables import table_of
 from tests.napping import Nap
 from tests.unit.runner.faults import Killed, at, disconnected
 from tests.unit.runner.phased import BY_VNODE, MINE, OTHER, changed, ended, finished, loaded, merged, started
@@ -102,12 +103,12 @@ def test_who_looks_sees_whom_a_run_is_kept_for_and_until_when() -> None:
     assert waiting.run is not None
     assert (waiting.run.live, waiting.run.origin) == (False, "dag/one")
     assert waiting.run.kept_until == world.interrupted.lease.parked_until
-    assert "between two tasks of dag/one, kept until 2024-01-01 01:00:0" in str(sheet(waiting).rows)
-    assert str(line(waiting)["run"]).endswith("between two tasks")
+    assert "between two tasks of dag/one, kept until 2024-01-01 01:00:0" in str(table_of(waiting).rows)
+    assert str(result_table.row(waiting)["run"]).endswith("between two tasks")
     unit, *_ = loaded(world)
     with at(world.lake, "begin /gold"), pytest.raises(Killed):
         merged(world, unit)
-    assert "held by tasks of dag/one" in str(sheet(world.refreshes.show(NAME)).rows)
+    assert "held by tasks of dag/one" in str(table_of(world.refreshes.show(NAME)).rows)
 
 
 def test_a_run_whose_deadline_has_passed_is_anyones() -> None:
@@ -118,7 +119,7 @@ def test_a_run_whose_deadline_has_passed_is_anyones() -> None:
     left = Refreshes(later).show(NAME)
     assert left.run is not None
     assert left.run.kept_until is None
-    assert str(line(left)["run"]).endswith("interrupted")
+    assert str(result_table.row(left)["run"]).endswith("interrupted")
     assert Refreshes(later).run(NAME, ONE).resumed
     assert world.fresh()
     with pytest.raises(Lost):

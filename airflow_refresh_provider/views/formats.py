@@ -1,0 +1,49 @@
+"""How values are shown: times, durations, versions, counts."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from airflow_refresh_provider.core.changes.pins import Digests
+from airflow_refresh_provider.core.plan.plan import ChangeCounts
+from airflow_refresh_provider.core.run.results import Rows, RunResult
+
+
+def time(at: datetime | None) -> str | None:
+    """A time in UTC, to the second."""
+    return None if at is None else at.strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def duration(seconds: float | None) -> str | None:
+    """Hours, minutes and seconds."""
+    return None if seconds is None else str(timedelta(seconds=round(seconds)))
+
+
+def done_of(done: int, total: int | None) -> str:
+    """How many of how many, if that is known."""
+    return f"{done:,}" if total is None else f"{done:,} of {total:,}"
+
+
+def change_counts(rows: Rows | ChangeCounts) -> str:
+    """Rows by what happens to them."""
+    return ", ".join(f"{count:,} {what}" for what, count in rows.model_dump().items())
+
+
+def version(of: int | str) -> str:
+    """A Delta version, or the start of a digest."""
+    return str(of)[: len("sha256:") + 12]
+
+
+def versions(digests: Digests) -> str | None:
+    """The version of each input."""
+    return ", ".join(f"{name} {version(found)}" for name, found in digests.items()) or None
+
+
+def published(result: RunResult | None) -> str | None:
+    """The version that a refresh has published."""
+    return None if result is None or result.published_version is None else str(result.published_version)
+
+
+def mode(result: RunResult) -> str:
+    """How a refresh was done, and why."""
+    return f"{result.mode}: {result.mode_reason}" if result.mode_reason else result.mode

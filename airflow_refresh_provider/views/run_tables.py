@@ -1,0 +1,113 @@
+"""Tables of runs: results, cascades, progress, history, differences."""
+
+from __future__ import annotations
+
+from airflow_refresh_provider.core.run.admin_results import Rebuilt
+from airflow_refresh_provider.core.run.reports import ProgressReport, VnodeProgress
+from airflow_refresh_provider.core.run.results import CascadeStep, Differences, HistoryEntry, RunResult
+from airflow_refresh_provider.views import formats
+from airflow_refresh_provider.views.result_table import Cell, ResultTable, details, name_value_table, row
+
+
+@row.register
+def _(value: RunResult) -> dict[str, Cell]:
+    return {
+        "name": value.name,
+        "outcome": f"{value.outcome}, resumed" if value.resumed else value.outcome.value,
+        "reason": value.reason,
+        "mode": formats.mode(value),
+        "rows": formats.change_counts(value.rows),
+        "chunks": f"{value.chunks.done:,} done, {value.chunks.skipped:,} of them skipped by this attempt",
+        "inputs": formats.versions(value.input_versions),
+        "published": None if value.published_version is None else f"version {value.published_version}",
+        "seconds": f"{value.seconds:.1f}",
+        "stages": ", ".join(f"{name} {seconds:.1f} s" for name, seconds in value.stages.items()) or None,
+        "run": value.run_id,
+    }
+
+
+@row.register
+def _(value: CascadeStep) -> dict[str, Cell]:
+    result = value.result
+    return {
+        "name": value.name,
+        "outcome": value.outcome.value,
+        "rows": None if result is None else formats.change_counts(result.rows),
+        "published": formats.published(result),
+        "seconds": None if result is None else f"{result.seconds:.1f}",
+        "reason": value.reason,
+    }
+
+
+@row.register
+def _(value: HistoryEntry) -> dict[str, Cell]:
+    result = value.result
+    return {
+        "at": formats.time(value.at),
+        "outcome": value.outcome.value,
+        "mode": None if result is None else formats.mode(result),
+        "generation": value.generation,
+        "rows": None if result is None else formats.change_counts(result.rows),
+        "seconds": None if result is None else f"{result.seconds:.1f}",
+        "published": formats.published(result),
+        "run": value.run_id,
+        "reason": value.reason,
+    }
+
+
+@row.register
+def _(value: ProgressReport) -> dict[str, Cell]:
+    return {"name": value.name, "stage": value.stage, **_progress(value)}
+
+
+@row.register
+def _(value: Rebuilt) -> dict[str, Cell]:
+    restored = "yes" if value.restored else "no"
+    return {"name": value.name, "restored": restored, "reason": value.reason, **_progress(value)}
+
+
+@details.register
+def _(value: ProgressReport) -> ResultTable:
+    """The report, and below it a line for each vnode."""
+    return name_value_table(row(value).items(), tuple(map(_vnode, value.vnodes)))
+
+
+@row.register
+def _(value: Differences) -> dict[str, Cell]:
+    return {
+        "name": value.name,
+        "target": value.target,
+        "equal": "yes" if value.equal else "no",
+        "a refresh would": formats.change_counts(value.rows),
+        "rows of the query": value.source_rows,
+        "rows of the target": value.target_rows,
+        "target version": None if value.target_version is None else str(value.target_version),
+        "inputs": formats.versions(value.input_versions),
+        "megabytes": None if value.bytes is None else f"{value.bytes / 1e6:,.1f}",
+        "seconds": f"{value.seconds:.1f}",
+    }
+
+
+@details.register
+def _(value: Differences) -> ResultTable:
+    """The counts, and below them the samples."""
+    notes = tuple(f"{s.op}  query: {_values(s.desired)}  target: {_values(s.found)}" for s in value.samples)
+    return name_value_table(row(value).items(), notes)
+
+
+def _progress(value: ProgressReport) -> dict[str, Cell]:
+    return {
+        "chunks": formats.done_of(value.chunks_done, value.chunks_total),
+        "rows": formats.done_of(value.rows_done, value.rows_total),
+        "run": value.run_id,
+    }
+
+
+def _vnode(value: VnodeProgress) -> str:
+    """One vnode; a negative number stands for all of them."""
+    name = f"vnode {value.vnode}: " if value.vnode >= 0 else ""
+    return f"{name}{value.stage}, unit {value.unit}, chunk {value.chunk}, {formats.change_counts(value.rows)}"
+
+
+def _values(sample: dict[str, object] | None) -> str:
+    return "-" if sample is None else ", ".join(f"{name}={value}" for name, value in sample.items())

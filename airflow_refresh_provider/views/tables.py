@@ -1,0 +1,35 @@
+"""Results as tables, for every user interface. The columns of each model are in the modules that are imported here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from airflow_refresh_provider.core.run.admin_results import Recovery
+from airflow_refresh_provider.core.run.reports import Freshness
+from airflow_refresh_provider.core.run.results import CascadeResult, CascadeStep
+from airflow_refresh_provider.core.text.stored import Stored
+from airflow_refresh_provider.views import definition_tables, run_tables  # noqa: F401 - they register
+from airflow_refresh_provider.views.result_table import ResultTable, details, row
+
+
+def table_of(result: Stored | list[Stored]) -> ResultTable:
+    """One result as a list of names and values, several as a table."""
+    if isinstance(result, CascadeResult):
+        return _rows_of(list(result.refreshes))
+    if isinstance(result, list):
+        return _rows_of(result)
+    return details(result)
+
+
+def _rows_of(results: list[Stored]) -> ResultTable:
+    """A row for each, and below them the errors."""
+    if not results:
+        return ResultTable((), (), ("nothing to show",))
+    rows = [row(value) for value in results]
+    return ResultTable(tuple(rows[0]), tuple(tuple(values.values()) for values in rows), tuple(_errors(results)))
+
+
+def _errors(results: Iterable[Stored]) -> Iterable[str]:
+    for value in results:
+        if isinstance(value, CascadeStep | Freshness | Recovery) and (error := value.error):
+            yield f"{value.name}: {error.message} [{error.code}] {error.left} {error.next}"
