@@ -1,4 +1,4 @@
-"""The real world behind the ports of `ports.world`: clock, processes of this host, and beats from a thread."""
+"""The implementation of `ports.world`: clock, processes of this host, and beats from a thread."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from airflow_refresh_provider.ports.control import ControlStore
 from airflow_refresh_provider.ports.world import Clock
 
 _CLOCK_SHIFT = 2.0
-"""Seconds by which two looks at the start of one process may differ: it counts from a boot time that moves when the
-clock is set."""
+"""Seconds by which two readings of the start of one process may differ: it is relative to a boot time that changes
+when the clock is set."""
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _PID_SPACE = Path("/proc/self/ns/pid")
@@ -109,12 +109,12 @@ class StoredHeart:
 
 
 def _seen_from(owner: Owner) -> tuple[str, str | None, int | None]:
-    """From where it can be told whether a process exists."""
+    """Where a process is visible."""
     return owner.host, owner.pid_space, owner.user
 
 
 def _pid_space() -> str | None:
-    """In which namespace process ids count; None where the system has none."""
+    """The PID namespace of this process; None where the system has none."""
     try:
         return str(_PID_SPACE.readlink())
     except OSError:

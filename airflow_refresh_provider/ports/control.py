@@ -1,8 +1,8 @@
 """The control store: who owns what, decided by compare-and-set.
 
 `read` opens a fresh view of the state; `commit` writes through exactly the view it was given and raises StaleSnapshot
-when anyone has written that definition since. Never decide on one view and write through another. Progress, events
-and beats are indexes and signs of life: losing them loses no refresh.
+when another process has written that definition since. Never decide on one view and write through another. Progress,
+events and beats are indexes and signs of life: losing them loses no refresh.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Snapshot(Protocol):
 class ProgressRow(Stored):
     """How far one vnode of one run is; the latest row of a (run, vnode) counts. A negative one stands for all vnodes.
 
-    `chunk` is the last one done and `generation` who did it; the positions are the highest key hash done in staging
+    `chunk` is the last one done, `generation` did it; the positions are the highest key hash done in staging
     and in the target, None when the whole vnode is done or nothing of it. `unchanged` is not counted by vnode.
     """
 
@@ -70,12 +70,12 @@ class ControlStore(Protocol):
 
     @property
     def root(self) -> str:
-        """Where it is, for messages and for default staging."""
+        """Its location, for messages and for default staging."""
         ...
 
     @property
     def exists(self) -> bool:
-        """Whether there is such a root yet; asking does not make it."""
+        """Whether the root exists yet; reading this does not create it."""
         ...
 
     def read(self, name: str) -> Snapshot: ...

@@ -8,7 +8,7 @@ from typing import Protocol
 
 @dataclass(frozen=True)
 class Committed:
-    """A chunk that has just got into the target: the `number`-th of `of` of its unit, and how many rows it changed."""
+    """A chunk that was just committed to the target: number `number` of `of` of its unit, and the rows it changed."""
 
     run_id: str
     unit: int
@@ -22,7 +22,7 @@ class Watch(Protocol):
     """Called from the threads that do the work."""
 
     def stage(self, name: str, rows: int | None = None, chunks: int | None = None) -> None:
-        """A stage begins; totals as far as they are known."""
+        """A stage starts; totals as far as they are known."""
         ...
 
     def advance(self, rows: int, chunks: int = 1) -> None:
@@ -30,20 +30,20 @@ class Watch(Protocol):
         ...
 
     def skip(self, rows: int, chunks: int) -> None:
-        """Parts of the current stage were done before it began."""
+        """Parts of the current stage were done before it started."""
         ...
 
     def committed(self, chunk: Committed) -> None:
-        """A chunk of the current stage was committed, here and now: it is told once."""
+        """A chunk of the current stage was committed by this process; called once for each."""
         ...
 
     def note(self, message: str) -> None:
-        """Something worth a line: a take-over, a way chosen, foreign commits found."""
+        """A message for people: a take-over, foreign commits found."""
         ...
 
 
 class Silent:
-    """A watch that says nothing."""
+    """A watch that ignores everything."""
 
     def stage(self, name: str, rows: int | None = None, chunks: int | None = None) -> None:
         """Ignored."""

@@ -1,4 +1,4 @@
-"""Time, processes and identity, as ports: nothing else in the runner may ask for them."""
+"""Time, processes and identity, as ports: the runner gets them from nowhere else."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from airflow_refresh_provider.core.run.owner import OriginStatus, Owner
 
 
 class Clock(Protocol):
-    """Time. `now` is aware UTC; waiting goes through `sleep` so that a twin can let time pass at once."""
+    """Time. `now` is aware UTC; waiting goes through `sleep` so that a fake can skip the time."""
 
     def now(self) -> datetime: ...
 
@@ -23,7 +23,7 @@ class Processes(Protocol):
     def this(self) -> Owner: ...
 
     def alive(self, owner: Owner) -> bool | None:
-        """False when the process is known to be gone, None when that cannot be told from here."""
+        """False when the process is known to be gone, None when that is not known here."""
         ...
 
     def origin_status(self, origin: str) -> OriginStatus:

@@ -1,4 +1,4 @@
-"""The door: everything a command line, an operator or a script can ask for.
+"""The entry point: everything that a command line, an operator or a script can request.
 
 Each method raises errors.* and leaves nothing half made; what it returns is a model of `core.results`.
 """
@@ -17,8 +17,9 @@ from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.runner.admin import cascades, dropping, pausing, rebuilding, recovering, registry
 from airflow_refresh_provider.runner.facts.records import registered
 from airflow_refresh_provider.runner.facts.stopwatch import Stopwatch
-from airflow_refresh_provider.runner.report import comparison, freshness, reports
-from airflow_refresh_provider.runner.steps.one_process import nothing, refresh
+from airflow_refresh_provider.runner.report import comparison, due_report, freshness, reports
+from airflow_refresh_provider.runner.steps.one_process import refresh
+from airflow_refresh_provider.runner.steps.run_results import nothing_to_do
 from airflow_refresh_provider.runner.steps.start import up_to_date
 
 
@@ -46,17 +47,17 @@ class Refreshes:
         return record.definition, registry.published(self.ports, record)
 
     def run(self, name: str, request: Request) -> RunResult:
-        """One refresh; an interrupted one is finished first, or instead."""
+        """One refresh; an interrupted run is finished first, or instead."""
         return refresh(self.ports, name, request)
 
     def cascade(self, names: Sequence[str], request: Request) -> CascadeResult:
-        """Definitions and those that feed them refreshed in order, from one state of what none of them makes."""
+        """Definitions and those upstream refreshed in order, at one set of versions of the outer inputs."""
         return cascades.cascade(self.ports, names, request)
 
     def not_needed(self, name: str, request: Request) -> RunResult | None:
         """The result of a refresh that would do nothing now, None when it may have something to do. Needs no Spark."""
         found = up_to_date(self.ports, name, request)
-        return nothing(found, Stopwatch(self.ports.clock)) if found else None
+        return nothing_to_do(found.record, found.reason, Stopwatch(self.ports.clock)) if found else None
 
     def compare_only(self, name: str, samples: int = 10) -> Differences:
         """How target and query differ now. Nothing is written but a change set in staging, dropped at the end."""
@@ -64,10 +65,10 @@ class Refreshes:
 
     def due(self, name: str) -> DueReport:
         """Whether a refresh is due now, and why or why not. Needs no Spark."""
-        return freshness.report_due(self.ports, name)
+        return due_report.report_due(self.ports, name)
 
     def freshness(self, name: str | None = None, *, why: bool = False) -> list[Freshness]:
-        """How far targets are behind, of one definition or of all; `why` tells of each input. Needs no Spark.
+        """How far targets are behind, of one definition or of all; `why` adds each input. Needs no Spark.
 
         Of all, each has its own error; of one it is raised.
         """
@@ -80,15 +81,15 @@ class Refreshes:
         return [freshness.freshness_or_error(self.ports, record, why=why) for record in self.ports.store.records()]
 
     def pause(self, name: str) -> DefinitionStatus:
-        """Let a definition rest from its next chunk on."""
+        """Pause a definition before its next chunk."""
         return pausing.pause(self.ports, name)
 
     def suspend(self, name: str, why: str) -> DefinitionStatus:
-        """Keep refreshes from beginning until somebody resumes the definition."""
+        """Start no refresh of a definition until it is resumed."""
         return pausing.suspend(self.ports, name, why)
 
     def resume(self, name: str) -> DefinitionStatus:
-        """End a pause or a suspension; an unfinished refresh waits for whoever runs it next."""
+        """End a pause or a suspension; an unfinished run waits for the next caller."""
         return pausing.resume(self.ports, name)
 
     def progress(self, name: str) -> ProgressReport:
@@ -104,7 +105,7 @@ class Refreshes:
         return reports.published_for(self.ports, name, origin)
 
     def recover(self, name: str | None = None) -> list[Recovery]:
-        """Finish or give up every interrupted run, of one definition or of all."""
+        """Finish or abandon every interrupted run, of one definition or of all."""
         return recovering.recover(self.ports, name)
 
     def rebuild_progress(self, name: str) -> Rebuilt:
@@ -112,8 +113,8 @@ class Refreshes:
         return rebuilding.rebuild(self.ports, name)
 
     def drop(self, name: str, *, delete_target: bool = False, stop: bool = False) -> Dropped:
-        """Remove a definition; the target stays unless its deletion is asked for.
+        """Remove a definition; the target stays unless its deletion is requested.
 
-        A refresh that is at work is stopped if that is asked for.
+        A run in progress is stopped with `stop`; without it the drop is refused.
         """
         return dropping.drop(self.ports, name, delete_target=delete_target, stop=stop)

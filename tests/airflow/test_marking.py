@@ -33,7 +33,7 @@ def shared(share: Callable[..., Shared]) -> Shared:
     [
         ("start", {"load": "failed", "finish": "upstream_failed"}, "nothing is left to do here"),
         ("load", {"merge": "upstream_failed", "finish": "upstream_failed"}, "is unfinished"),
-        ("merge", {"finish": "failed"}, "units 0, 1, 2, 3 of orders are not wholly in the target"),
+        ("merge", {"finish": "failed"}, "units 0, 1, 2, 3 of orders have chunks that are not in the target"),
         ("finish", {"release": "failed"}, "is unfinished"),
     ],
 )

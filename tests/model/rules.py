@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,20 +11,23 @@ import pytest
 
 from airflow_refresh_provider.core.log import commits as core_log
 from airflow_refresh_provider.core.log import seal as core_seal
-from airflow_refresh_provider.core.log.commits import Commit, Origin, chunks_done
+from airflow_refresh_provider.core.log.commits import Commit, Origin
 from airflow_refresh_provider.core.log.marker import Marker, slot_app_id
 from airflow_refresh_provider.core.log.note import Note
-from airflow_refresh_provider.core.plan.plan import Frozen, Target
 from airflow_refresh_provider.core.run import recovery
+from airflow_refresh_provider.core.run.prepared import FrozenRun, prepared
 from airflow_refresh_provider.core.run.record import Record, Run
+from airflow_refresh_provider.errors import Conflict, Retry
 from airflow_refresh_provider.ports.bundle import Ports
-from airflow_refresh_provider.ports.engine import CompareTask, Comparison, EngineSession
+from airflow_refresh_provider.ports.engine import CompareTask, Comparison, EngineSession, Stamp
 from airflow_refresh_provider.runner.admin import dropping
 from airflow_refresh_provider.runner.facts import pinned_inputs, staging_paths, targets
-from airflow_refresh_provider.runner.hold import takeover
-from airflow_refresh_provider.runner.hold.tenure import Tenure, UnitTenure, lost
+from airflow_refresh_provider.runner.hold import fence, leases, log_lookup, takeover
+from airflow_refresh_provider.runner.hold.losses import lost
+from airflow_refresh_provider.runner.hold.marked_commits import MarkedCommit
+from airflow_refresh_provider.runner.hold.tenure import Tenure, UnitTenure
 from airflow_refresh_provider.runner.report import journal
-from airflow_refresh_provider.runner.steps import finish, load, merge
+from airflow_refresh_provider.runner.steps import chunks, comparing, finish, gate, merge, sealing
 from airflow_refresh_provider.runner.windows import change_windows
 from airflow_refresh_provider.testing.memory_control import MemoryControlStore
 from airflow_refresh_provider.testing.memory_engine import MemorySession
@@ -46,58 +50,72 @@ def _instead(target: object, name: str, other: object) -> Switch:
 
 
 def _no_fence(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(takeover, "fence", lambda *_: None)
-    patch.setattr(merge, "fence", lambda *_: None)
+    patch.setattr(fence, "fence_slot", lambda *_: None)
+    patch.setattr(merge, "fence_slot", lambda *_: None)
 
 
 def _fence_first_slot_only(patch: pytest.MonkeyPatch) -> None:
-    real = takeover.fence
+    real = fence.fence_slot
 
-    def first_only(tenure: Tenure, session: EngineSession, target: Target, frozen: Frozen, slot: int, gen: int) -> None:
+    def first_only(tenure: Tenure, session: EngineSession, held: FrozenRun, slot: int, generation: int) -> None:
         if slot == 0:
-            real(tenure, session, target, frozen, slot, gen)
+            real(tenure, session, held, slot, generation)
 
-    patch.setattr(takeover, "fence", first_only)
+    patch.setattr(fence, "fence_slot", first_only)
 
 
 def _fence_once(patch: pytest.MonkeyPatch) -> None:
     """The fence stands where it was first thought to belong."""
 
-    def once(tenure: Tenure, session: EngineSession, target: Target, frozen: Frozen, slot: int, gen: int) -> None:
-        log = tenure.ports.log
-        commits = log.commits(target.location, after=frozen.first_base)
-        done = chunks_done(commits, target.table_id, slot, tenure.read_run().generations)
-        app_id, marker = slot_app_id(target.table_id, slot), Marker(gen, done, fence=True)
-        while log.markers(target.location).get(app_id, 0) < marker.version:
-            takeover._mark(tenure, session, target, takeover._Fence(app_id, slot, lambda: marker), marker)
+    real = log_lookup.last_chunk
 
-    patch.setattr(takeover, "fence", once)
+    def once(tenure: Tenure, session: EngineSession, held: FrozenRun, slot: int, generation: int) -> None:
+        log, location = tenure.ports.log, held.target.location
+        run = tenure.read_run()
+        done = real(tenure.ports, held, slot, run.generations)
+        app_id, marker = slot_app_id(held.target.table_id, slot), Marker(generation, done, fence=True)
+        stamp = fence._stamp(tenure, run, app_id, marker, slot)
+        while log.markers(location).get(app_id, 0) < marker.version:
+            tenure.read_run()
+            with suppress(Conflict):
+                session.mark(location, stamp)
+
+    patch.setattr(fence, "fence_slot", once)
 
 
 def _same_generation(patch: pytest.MonkeyPatch) -> None:
     """Whoever takes over works under the generation he found."""
     real = takeover._draw
 
-    def drawn(ports: Ports, snapshot: Any, record: Record, event: Any, request: Any) -> Tenure | None:
-        return real(ports, snapshot, record.model_copy(update={"generation": record.generation - 1}), event, request)
+    def drawn(ports: Ports, snapshot: Any, record: Record, event: Any, held: Run, request: Any) -> Tenure | None:
+        found = held.lease.model_copy(update={"generation": record.generation})
+        kept = {"lease": found, "generations": (*held.generations[:-1], record.generation)}
+        return real(ports, snapshot, record, event, held.model_copy(update=kept), request)
 
     patch.setattr(takeover, "_draw", drawn)
 
 
 def _any_generation_counts(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(merge, "chunk_reached", lambda found, _generations: Marker.of(found).chunk if found else 0)
+    patch.setattr(chunks, "chunk_reached", lambda found, _generations: Marker.of(found).chunk if found else 0)
 
 
 def _applied_unseen(patch: pytest.MonkeyPatch) -> None:
     """A statement that ended somehow is taken to be in."""
-    patch.setattr(merge, "_committed", lambda *_: Commit(version=0, operation="WRITE"))
+
+    def sent_once(_tenure: Tenure, wanted: MarkedCommit) -> Stamp:
+        stamp = wanted.stamp()
+        wanted.before()
+        with suppress(Retry):
+            wanted.send(stamp)
+        return stamp
+
+    patch.setattr(chunks, "commit_until_marked", sent_once)
+    patch.setattr(chunks, "commit_of", lambda *_: Commit(version=0, operation="WRITE"))
 
 
 def _no_gate(patch: pytest.MonkeyPatch) -> None:
-    def unseen(tenure: Tenure, *_: Any) -> finish.Passed:
-        target = tenure.read_run().plan.target
-        assert target is not None
-        return finish.Passed(tenure.ports.log.newest(target.location), None)
+    def unseen(tenure: Tenure, *_: Any) -> gate.Passed:
+        return gate.Passed(tenure.ports.log.newest(prepared(tenure.read_run()).target.location), None)
 
     patch.setattr(finish, "gate", unseen)
 
@@ -105,8 +123,8 @@ def _no_gate(patch: pytest.MonkeyPatch) -> None:
 def _gate_without_chunks(patch: pytest.MonkeyPatch) -> None:
     """Chunks are believed to be in because their statements ended, and the gate does not look."""
     _applied_unseen(patch)
-    patch.setattr(merge, "unfinished", lambda *_: ())
-    patch.setattr(finish, "_grown_as_planned", lambda *_: True)
+    patch.setattr(chunks, "unfinished", lambda *_: ())
+    patch.setattr(gate, "_grown_as_planned", lambda *_: True)
     patch.setattr(journal, "chunk_done", lambda *_: None)
 
 
@@ -118,17 +136,15 @@ def _gate_from_the_last_chunk(patch: pytest.MonkeyPatch) -> None:
         ours = [c.version for c in commits if core_log.origin(c, target_id, generations) is Origin.OURS]
         return real([c for c in commits if c.version > max(ours, default=0)], target_id, generations)
 
-    patch.setattr(finish, "foreign", late)
-    patch.setattr(finish, "_grown_as_planned", lambda *_: True)
+    patch.setattr(gate, "foreign", late)
+    patch.setattr(gate, "_grown_as_planned", lambda *_: True)
 
 
 def _seal_first(patch: pytest.MonkeyPatch) -> None:
     def sealed_first(tenure: Tenure, session: EngineSession, workers: int, stop: Any) -> None:
-        target = tenure.read_run().plan.target
-        assert target is not None
-        version = tenure.ports.log.newest(target.location)
-        seal = finish._seal(tenure, session, version)
-        finish.gate(tenure, session, workers, stop)
+        version = tenure.ports.log.newest(prepared(tenure.read_run()).target.location)
+        seal = sealing.seal(tenure, session, version)
+        gate.gate(tenure, session, workers, stop)
         finish.publish(tenure, version, seal)
 
     patch.setattr(finish, "finish", sealed_first)
@@ -149,9 +165,9 @@ def _sealed_beside_others(patch: pytest.MonkeyPatch) -> None:
 
 def _publish_first(patch: pytest.MonkeyPatch) -> None:
     def published_first(tenure: Tenure, session: EngineSession, workers: int, stop: Any) -> None:
-        version = finish.gate(tenure, session, workers, stop).version
+        version = gate.gate(tenure, session, workers, stop).version
         finish.publish(tenure, version, version + 1)
-        finish._seal(tenure, session, version)
+        sealing.seal(tenure, session, version)
 
     patch.setattr(finish, "finish", published_first)
 
@@ -162,10 +178,9 @@ def _abandons(**overlooked: bool) -> Switch:
     def switch(patch: pytest.MonkeyPatch) -> None:
         real = recovery.next_step
 
-        def blind(record: Record, facts: Any) -> Any:
-            assert record.run is not None
-            seen = record.model_copy(update={"run": record.run.model_copy(update={"published": False})})
-            return real(seen if "published" in overlooked else record, facts.model_copy(update={"sealed": False}))
+        def blind(run: Run, facts: Any) -> Any:
+            seen = run.model_copy(update={"published": False}) if "published" in overlooked else run
+            return real(seen, facts.model_copy(update={"sealed": False}))
 
         patch.setattr(takeover, "next_step", blind)
 
@@ -195,7 +210,7 @@ def _taken_with(**changes: Callable[[Ports, Run], object]) -> Switch:
     """Whoever takes a run over changes what was planned."""
 
     def switch(patch: pytest.MonkeyPatch) -> None:
-        real = takeover.with_new_lease
+        real = leases.with_new_lease
 
         def replanned(ports: Ports, run: Run, generation: int, **how: Any) -> Run:
             made = {name: make(ports, run) for name, make in changes.items()}
@@ -222,11 +237,10 @@ def _one_folder_for_all_comparisons(patch: pytest.MonkeyPatch) -> None:
 
 
 def _losers_go_on(patch: pytest.MonkeyPatch) -> None:
-    def held(tenure: Tenure) -> Any:
-        snapshot = tenure.ports.store.read(tenure.name)
-        if snapshot.record is None or snapshot.record.run is None:
+    def held(tenure: Tenure, record: Record | None) -> Any:
+        if record is None or record.run is None:
             raise lost(tenure.ports, tenure.name, tenure.run_id)
-        return snapshot, snapshot.record.run
+        return record, record.run
 
     patch.setattr(Tenure, "_held", held)
 
@@ -241,8 +255,8 @@ def _restores_are_nobodys(patch: pytest.MonkeyPatch) -> None:
 
 
 def _stored_hashes_believed(patch: pytest.MonkeyPatch) -> None:
-    real = load.compare
-    patch.setattr(load, "compare", lambda *args, **given: real(*args, **given | {"stored_hashes": True}))
+    real = comparing.compare
+    patch.setattr(comparing, "compare", lambda *args, **given: real(*args, **given | {"stored_hashes": True}))
 
 
 def _orphans_from_an_old_view(patch: pytest.MonkeyPatch) -> None:
@@ -262,10 +276,9 @@ def _newest_definition(patch: pytest.MonkeyPatch) -> None:
     """A run goes by the definition as it is registered now."""
     real = Tenure._held
 
-    def held(tenure: Tenure) -> Any:
-        snapshot, run = real(tenure)
-        assert snapshot.record is not None
-        return snapshot, run.model_copy(update={"definition": snapshot.record.definition})
+    def held(tenure: Tenure, stored: Record | None) -> Any:
+        record, run = real(tenure, stored)
+        return record, run.model_copy(update={"definition": record.definition})
 
     checked = UnitTenure.check
 
@@ -280,13 +293,13 @@ def _newest_definition(patch: pytest.MonkeyPatch) -> None:
 
 
 def _unfenced_seal(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(takeover, "_fence_seal", lambda *_: None)
+    patch.setattr(fence, "fence_seal", lambda *_: None)
 
 
 def _windows_on_anything(patch: pytest.MonkeyPatch) -> None:
     """A window is applied to whatever the target has become, and nobody counts."""
     patch.setattr(targets, "changed_reason", lambda *_: None)
-    patch.setattr(finish, "_grown_as_planned", lambda *_: True)
+    patch.setattr(gate, "_grown_as_planned", lambda *_: True)
 
 
 def _windows_from_control(patch: pytest.MonkeyPatch) -> None:
@@ -308,11 +321,7 @@ def _dropped_without_a_fence(patch: pytest.MonkeyPatch) -> None:
 def _drops_go_on(patch: pytest.MonkeyPatch) -> None:
     """Who drops does not notice that another drop has gone on in his place."""
 
-    def view(reset: Any) -> Any:
-        snapshot = reset.ports.store.read(reset.name)
-        return snapshot, snapshot.record
-
-    patch.setattr(dropping._Reset, "view", view)
+    patch.setattr(dropping._Reset, "check", lambda _reset, record: record)
 
 
 RULES = [

@@ -10,7 +10,7 @@ from airflow_refresh_provider.core.log.commits import Commit
 from airflow_refresh_provider.core.run import recovery
 from airflow_refresh_provider.runner.facts import targets
 from airflow_refresh_provider.runner.hold import takeover
-from airflow_refresh_provider.runner.steps import finish
+from airflow_refresh_provider.runner.steps import gate
 from airflow_refresh_provider.testing.memory_reads import MemoryLog
 from tests.model.rules import Rule
 
@@ -24,8 +24,8 @@ def _replacement_taken_over(patch: pytest.MonkeyPatch) -> None:
     """Who takes a run over does not ask whether its target is still there."""
     real = recovery.next_step
 
-    def blind(record: Any, facts: Any) -> Any:
-        return real(record, facts.model_copy(update={"target_replaced": False}))
+    def blind(run: Any, facts: Any) -> Any:
+        return real(run, facts.model_copy(update={"target_replaced": False}))
 
     patch.setattr(takeover, "next_step", blind)
 
@@ -38,7 +38,7 @@ def _gaps_unseen(patch: pytest.MonkeyPatch) -> None:
         return real(log, location, max(after, log.oldest(location) - 1), upto)
 
     patch.setattr(MemoryLog, "commits", what_is_left)
-    patch.setattr(finish, "_grown_as_planned", lambda *_: True)
+    patch.setattr(gate, "_grown_as_planned", lambda *_: True)
 
 
 RULES = [

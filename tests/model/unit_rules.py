@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from airflow_refresh_provider.core.plan.plan import Frozen, Target
+from airflow_refresh_provider.core.run.prepared import FrozenRun
 from airflow_refresh_provider.core.run.record import Run
 from airflow_refresh_provider.ports.engine import EngineSession
-from airflow_refresh_provider.runner.hold import takeover
+from airflow_refresh_provider.runner.hold import leases, takeover
+from airflow_refresh_provider.runner.hold.fence import fence_slot
 from airflow_refresh_provider.runner.hold.tenure import Tenure
 from airflow_refresh_provider.runner.steps import merge, one_task
 from tests.model.rules import Rule
@@ -22,16 +23,16 @@ def _no_unit_fence(patch: pytest.MonkeyPatch) -> None:
 def _every_slot_fenced(patch: pytest.MonkeyPatch) -> None:
     """Who takes one unit shuts out the owners of all."""
 
-    def all_of(tenure: Tenure, session: EngineSession, target: Target, frozen: Frozen, _slot: int, gen: int) -> None:
-        for slot in frozen.slots:
-            takeover.fence(tenure, session, target, frozen, slot, gen)
+    def all_of(tenure: Tenure, session: EngineSession, held: FrozenRun, _slot: int, generation: int) -> None:
+        for slot in held.frozen.slots:
+            fence_slot(tenure, session, held, slot, generation)
 
-    patch.setattr(merge, "fence", all_of)
+    patch.setattr(merge, "fence_slot", all_of)
 
 
 def _claims_forgotten(patch: pytest.MonkeyPatch) -> None:
     """A task that attaches to the run does not know who has its units."""
-    real = takeover.with_new_lease
+    real = leases.with_new_lease
 
     def alone(*args: Any, **how: Any) -> Run:
         return real(*args, **how).model_copy(update={"claims": {}})

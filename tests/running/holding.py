@@ -9,7 +9,7 @@ from pathlib import Path
 
 from airflow_refresh_provider.operators.refresh_operators import RefreshOperator
 from airflow_refresh_provider.ports.watch import Committed
-from airflow_refresh_provider.runner.hold import takeover
+from airflow_refresh_provider.runner.hold import leases
 from airflow_refresh_provider.runner.hold.tenure import Tenure
 from airflow_refresh_provider.task_context.task_log import TaskLog
 
@@ -23,7 +23,7 @@ _STOPPED = threading.Event()
 
 def obey(folder: str) -> None:
     """Called by the DAG file, and so in every process that runs one of its tasks."""
-    committed, stage, park, on_kill = TaskLog.committed, TaskLog.stage, takeover.park, RefreshOperator.on_kill
+    committed, stage, park, on_kill = TaskLog.committed, TaskLog.stage, leases.park, RefreshOperator.on_kill
 
     def obedient_committed(self: TaskLog, chunk: Committed) -> None:
         committed(self, chunk)
@@ -46,7 +46,7 @@ def obey(folder: str) -> None:
     RefreshOperator.on_kill = obedient_on_kill  # type: ignore[method-assign, assignment]
     TaskLog.committed = obedient_committed  # type: ignore[method-assign]
     TaskLog.stage = obedient_stage  # type: ignore[method-assign, assignment]
-    takeover.park = obedient_park
+    leases.park = obedient_park
 
 
 def hold_file(point: str) -> str:

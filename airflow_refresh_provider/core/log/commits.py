@@ -1,7 +1,7 @@
 """What the target's Delta log says, and what it means for a run.
 
-The log is the truth about data: which chunks are in, and whether somebody else has written.
-Commits are facts read elsewhere; this module only judges them.
+The log is the truth about data: which chunks are in, and whether another writer has committed.
+Commits are read elsewhere; this module only classifies them.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from airflow_refresh_provider.core.text.stored import Stored
 class Commit(Stored):
     """One version of a Delta table, as its log file has it.
 
-    `vnodes` are the values of the `_vnode` partition it touched, None when it cannot be told. `net_rows` is how many
+    `vnodes` are the values of the `_vnode` partition it touched, None when unknown. `net_rows` is how many
     rows it added less those it removed, None without statistics. `reshaped`: its metadata or protocol changed,
-    other than by naming whose the table is.
+    other than by naming the owner of the table.
     """
 
     version: int
@@ -33,7 +33,7 @@ class Commit(Stored):
 
 
 class Origin(StrEnum):
-    """Whose commit it is, seen from one run."""
+    """Which writer a commit is from, seen from one run."""
 
     OURS = "ours"
     NEUTRAL = "neutral"  # moves files or bookkeeping, not rows
@@ -41,15 +41,15 @@ class Origin(StrEnum):
 
 
 class Standing(StrEnum):
-    """What a marker says to the one who reads it."""
+    """What the newest marker of a slot means for a commit that was sent."""
 
     MINE = "mine"
     OLDER = "older"  # not known yet: repeating with the same version is safe
-    YOUNGER = "younger"  # somebody else owns the slot now
+    YOUNGER = "younger"  # another owner has the slot now
 
 
 class Foreign(Stored):
-    """What somebody else changed: commits, and the vnodes they touched (None = any)."""
+    """What other writers changed: commits, and the vnodes they touched (None = any)."""
 
     versions: tuple[int, ...] = ()
     vnodes: tuple[int, ...] | None = ()
@@ -61,7 +61,7 @@ class Foreign(Stored):
 
 
 def standing(found: int | None, expected: Marker) -> Standing:
-    """Judge the newest marker of a slot against the one that was to be written."""
+    """Compare the newest marker of a slot with the one that was sent."""
     if found is None or found < expected.version:
         return Standing.OLDER
     return Standing.MINE if found == expected.version else Standing.YOUNGER
@@ -70,7 +70,7 @@ def standing(found: int | None, expected: Marker) -> Standing:
 def chunk_reached(found: int | None, generations: Collection[int]) -> int:
     """The chunk at which the newest marker of a slot stands, 0 when it is not of this run.
 
-    True once the slot is fenced at the last chunk done: from then on only its present owner moves the marker.
+    Exact once the slot is fenced at the last chunk done: from then on only its present owner moves the marker.
     """
     if found is None:
         return 0
@@ -81,7 +81,7 @@ def chunk_reached(found: int | None, generations: Collection[int]) -> int:
 def chunks_done(commits: Iterable[Commit], target_id: str, slot: int, generations: Collection[int]) -> int:
     """The highest chunk that a run has committed on a slot, 0 for none; fences count for the chunk they stand at.
 
-    Looks behind a fence that is not where it should be, because a late chunk came just before it.
+    Also finds a late chunk that came just before a fence that stands at an earlier one.
     """
     app_id = slot_app_id(target_id, slot)
     markers = (Marker.of(c.txns[app_id]) for c in commits if app_id in c.txns)
@@ -89,7 +89,7 @@ def chunks_done(commits: Iterable[Commit], target_id: str, slot: int, generation
 
 
 def origin(commit: Commit, target_id: str, generations: Collection[int]) -> Origin:
-    """Whose commit this is. A restored table carries old markers again, so an operation that restores is foreign."""
+    """Which writer a commit is from. A restored table has old markers again, so RESTORE is foreign."""
     if commit.operation.upper().startswith("RESTORE"):
         return Origin.FOREIGN
     prefix = f"{target_id}/"

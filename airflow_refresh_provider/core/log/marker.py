@@ -2,7 +2,7 @@
 
 A marker version packs three numbers, most significant first: the generation that wrote it, the chunk, and whether the
 commit is the chunk itself or only a fence standing at that chunk. Delta skips a write whose version is not greater
-than the one it has seen for the appId, so a younger generation shuts out every older one.
+than the one it has seen for the appId, so a younger generation fences every older one.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Marker(NamedTuple):
 
     @classmethod
     def of(cls, version: int) -> Marker:
-        """The marker a txnVersion of ours stands for."""
+        """The marker that a txnVersion of ours stands for."""
         kind = version & ((1 << _KIND_BITS) - 1)
         return cls(version >> _GENERATION_SHIFT, version >> _KIND_BITS & MAX_CHUNK, kind == _FENCE)
 

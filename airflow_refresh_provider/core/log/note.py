@@ -1,7 +1,7 @@
-"""Notes: what each commit of ours says about itself, in the userMetadata of the target's log.
+"""Notes: what each of our commits says about itself, in the userMetadata of the target's log.
 
-Notes are for people and for rebuilding indexes; whether a chunk is in is decided by markers alone. The note of a seal,
-or of a chunk that seals its run, is the exception: it has what a crash between seal and bookkeeping must not lose.
+Notes are for people and for rebuilding indexes; markers alone decide whether a chunk is in. The exception is the note
+of a seal, or of a chunk that seals its run: it has what a crash between seal and control write must not lose.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ FORMAT = 1
 
 
 class NoteKind(StrEnum):
-    """What a commit of ours is for."""
+    """The purpose of a commit."""
 
     CHUNK = "chunk"
     FENCE = "fence"
@@ -28,9 +28,9 @@ class NoteKind(StrEnum):
 
 
 class Sealing(Stored):
-    """What the only chunk of a round says so that it seals its run; `seal` has the rule.
+    """What the only chunk of a round notes so that it seals its run; the module `seal` has the rule.
 
-    `base` is the version that the round was compared with, `growth` by how many rows the table is to grow.
+    `base` is the version that the round was compared with, `growth` the planned number of additional rows.
     """
 
     base: int
@@ -38,7 +38,7 @@ class Sealing(Stored):
 
 
 class Cursor(Stored):
-    """What has to be known of a refresh, beside its input versions, for the next one to go on from it.
+    """What the next refresh needs to know of a refresh, beside its input versions.
 
     `tables`: Delta input -> the id of the table that was read. `clocked`: the query reads the clock. `at`: when the
     refresh was complete.
@@ -53,7 +53,7 @@ class Cursor(Stored):
 class Note(Stored):
     """The note of one commit.
 
-    `published_version` stands in seals only, `unit` and `chunk` not in seals, `cursor` in what seals a run; `by_vnode`
+    `published_version` is set in seals only, `unit` and `chunk` in all others, `cursor` in what seals a run; `by_vnode`
     has the planned rows of a chunk, `hash_high` where it ends inside a vnode, `windows` what an incremental run reads.
     """
 
@@ -79,7 +79,7 @@ class Note(Stored):
 
 
 def read_note(text: str | None) -> Note | None:
-    """The note in a commit's userMetadata, None when there is none of ours."""
+    """The note in a commit's userMetadata, None when it has none of ours."""
     if not text:
         return None
     try:

@@ -1,8 +1,8 @@
-"""Seals: the commit with which a run's result is wholly in the target.
+"""Seals: the commit that says that a run's result is completely in the target.
 
-A run of several chunks is sealed by a commit of its own, after the gate has found everything in order. A round of one
-chunk needs none: its commit is the seal, if nobody else came between the comparison and it, and the target grew as
-planned. Both are facts of the log, so that whoever comes later judges as the owner did.
+A run of several chunks is sealed by a commit of its own, after the gate. A round of one chunk needs none: its commit is
+the seal, if no other writer has committed between the comparison and it, and the target grew as planned. Both can be
+read from the log, so that a later owner decides as this one did.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from airflow_refresh_provider.core.plan.plan import Round
 
 
 class Seal(NamedTuple):
-    """That a run is sealed: the note that says so, the version to publish, and the version of the commit."""
+    """A sealed run: the note of the seal, the version to publish, and the version of the commit."""
 
     note: Note
     published: int
@@ -25,10 +25,10 @@ class Seal(NamedTuple):
 
 
 def planned_growth(current: Round) -> int | None:
-    """By how many rows a round's chunks let the target grow; None where that is only known when they are in.
+    """By how many rows a round's chunks grow the target; None where that is only known when they are in.
 
-    Where deletes are ignored, rows that left the query are still there. Of one that comes back a window cannot know
-    that; the growth shows it, and a comparison settles it.
+    Where deletes are ignored, rows that left the query are still there. A window does not show that a row which comes
+    back is one of them; the growth does, and then a comparison follows.
     """
     if current.changes is None:
         return None
@@ -36,9 +36,9 @@ def planned_growth(current: Round) -> int | None:
 
 
 def sealing(current: Round) -> Sealing | None:
-    """What the chunk of a round has to say so that it seals its run; None when the round has several.
+    """What the chunk of a round has to note so that it seals its run; None when the round has several.
 
-    None, too, when it reads inputs: whether these stayed as they were is only known once it is in.
+    Also None when it reads inputs: whether these are unchanged is only known once it is in.
     """
     if current.reads_inputs or sum(len(u.chunks) for u in current.units) != 1:
         return None
@@ -74,7 +74,7 @@ def _published_by(note: Note, commit: Commit, before: Sequence[Commit], target_i
 
 
 def _is_work(commit: Commit, note: Note, target_id: str) -> bool:
-    """Whether a commit has the marker that its note speaks of: a table that was restored has old ones."""
+    """Whether a commit has the marker of its note: a table that was restored has old ones."""
     if note.unit is None or note.chunk is None or origin(commit, target_id, {note.generation}) is not Origin.OURS:
         return False
     return commit.txns.get(slot_app_id(target_id, note.unit)) == Marker(note.generation, note.chunk).version

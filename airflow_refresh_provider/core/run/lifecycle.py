@@ -1,10 +1,10 @@
 """The life of a definition: the one table of states, events and transitions.
 
-A definition rests in IDLE. START claims it for one run, which fills staging while REFRESHING. FREEZE fixes what will
-be merged; from then on, in FINISHING, a crash resumes chunk by chunk. PUBLISH records the sealed version, END drops
-the run. ABANDON gives an unsealed run up. DROP may come at any time and passes through RESETTING.
+A definition without a run is IDLE. START claims it for one run, which fills staging while REFRESHING. FREEZE fixes what
+will be merged; from then on, in FINISHING, a run resumes chunk by chunk after a crash. PUBLISH records the sealed
+version, END drops the run, ABANDON drops an unsealed one. DROP may come at any time and passes through RESETTING.
 
-Everything that moves state goes through `advance`; the diagram in the docs is drawn from TRANSITIONS.
+Every change of state goes through `advance`; the diagram in the docs is generated from TRANSITIONS.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from airflow_refresh_provider.errors import Defect
 
 
 class State(StrEnum):
-    """Where a definition stands between two transitions."""
+    """The state of a definition between two transitions."""
 
     IDLE = "IDLE"
     REFRESHING = "REFRESHING"
@@ -27,26 +27,26 @@ class Event(StrEnum):
     """What is stored with each transition; every row of the state table names one."""
 
     REGISTER = "register"  # first row of a definition, or a changed definition
-    START = "start"  # a run begins: owner, generation and pins are fixed
+    START = "start"  # a run starts: owner, generation and pins are fixed
     PREPARE = "prepare"  # the target exists and its identity and columns are known
     FREEZE = "freeze"  # staging is complete; units and chunks are fixed
     CLAIM = "claim"  # an owner takes units under a new generation
     FAIL = "fail"  # the run failed and is kept; the next caller resumes or abandons it
     REPAIR = "repair"  # foreign commits were found; another round of chunks is fixed
-    PUBLISH = "publish"  # the sealed version is what readers of whole refreshes see
-    END = "end"  # staging is gone, the run is over
-    PARK = "park"  # between two tasks of the same run: nobody else may take it before the deadline
+    PUBLISH = "publish"  # the sealed version is recorded as the published one
+    END = "end"  # staging is dropped, the run has ended
+    PARK = "park"  # between two tasks of the same run: no other caller may take it before the deadline
     ADOPT = "adopt"  # the next task of the same run takes the lease
     TAKE_OVER = "take_over"  # a new owner continues a run whose owner is gone
-    RELEASE = "release"  # the owner leaves an unfinished run for anyone to resume
-    ABANDON = "abandon"  # an unsealed run is given up
-    PAUSE = "pause"  # nothing begins, and the next chunk waits
-    RESUME = "resume"  # a pause or a suspension is over
-    SUSPEND = "suspend"  # nothing begins until somebody has seen to the reason
+    RELEASE = "release"  # any caller may resume the unfinished run
+    ABANDON = "abandon"  # an unsealed run ends without being published
+    PAUSE = "pause"  # no run starts, and the run in progress stops before its next chunk
+    RESUME = "resume"  # a pause or a suspension ends
+    SUSPEND = "suspend"  # no run starts until the definition is resumed
     START_FAILED = "start_failed"  # a scheduled run could not start
-    REBUILD = "rebuild"  # what is published was read from the target's log again
+    REBUILD = "rebuild"  # the published version was restored from the target's log
     DROP = "drop"  # the definition is being removed
-    FORGET = "forget"  # the definition is removed; its counter stays
+    FORGET = "forget"  # the definition is removed; its generation counter stays
 
 
 TRANSITIONS: dict[tuple[State, Event], State] = {

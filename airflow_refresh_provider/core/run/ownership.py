@@ -1,7 +1,7 @@
-"""Whose a target is: the table properties that say so, and what they allow.
+"""Which definition a target belongs to: the table properties that say so, and what they allow.
 
-A target belongs to one definition of one control root. A table that says nothing is a stranger's, and is only taken
-over when the definition adopts it; the same holds for a table of another control root, for roots do get lost.
+A target belongs to one definition of one control root. A table without these properties is taken
+over only when the definition adopts it; the same holds for a table of another control root, for roots do get lost.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _UNSAFE_SCHEMES = frozenset({"s3", "s3a", "s3n"})
 
 
 def only_names_owner(properties: Collection[str]) -> bool:
-    """Whether a change of these table properties says whose the table is, and nothing about its rows."""
+    """Whether these table properties only name the owner of the table, and say nothing about its rows."""
     return bool(properties) and set(properties) <= {CONTROL, DEFINITION}
 
 
@@ -62,7 +62,7 @@ def check_storage(definition: Definition) -> None:
 
 
 def check_ownership(definition: Definition, properties: Mapping[str, str], control_id: str) -> None:
-    """Refuse a target that belongs to somebody else. Raises Refused."""
+    """Refuse a target that does not belong to this definition. Raises Refused."""
     mine = properties.get(CONTROL) == control_id and properties.get(DEFINITION) == definition.name
     if mine:
         return
@@ -73,17 +73,17 @@ def check_ownership(definition: Definition, properties: Mapping[str, str], contr
             next=f"Give {definition.name} another target, or drop {properties.get(DEFINITION)} first.",
         )
     if not definition.adopt:
-        whose = "another control root" if CONTROL in properties else "somebody else: it was not made by this tool"
+        whose = "belongs to another control root" if CONTROL in properties else "was not created by airflow-refresh"
         raise Refused(
             "foreign_target",
-            f"the target {definition.target} exists and belongs to {whose}",
+            f"the target {definition.target} exists and {whose}",
             next="Set `adopt: true` to take it over as it is, or name another target. "
             f"`airflow-refresh run {definition.name} --compare-only` shows how it differs from the query.",
         )
 
 
 def check_layout(definition: Definition, properties: Mapping[str, str], partitioned_by: tuple[str, ...]) -> None:
-    """Refuse a target laid out otherwise than the definition says, or that cannot be changed. Raises Refused."""
+    """Refuse a target with another layout than the definition has, or that is append-only. Raises Refused."""
     if properties.get("delta.appendOnly", "").lower() == "true":
         raise Refused(
             "append_only",

@@ -1,8 +1,8 @@
 """The stored record of a definition: its state, its counter, the run in progress, and what is published.
 
-One record is one row of the state table; every transition writes the whole of it. Who may write is decided by
-generations: one counter per definition, drawn anew by every start, take-over, adoption and unit claim. A generation
-belongs to one run only.
+One record is one row of the state table; every transition writes the whole of it. Generations decide who
+may write: one counter per definition, from which every start, take-over, adoption and unit claim draws the next number.
+A generation belongs to one run only.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from airflow_refresh_provider.core.text.stored import Stored
 
 
 class Claim(Stored):
-    """One unit in the hands of one owner. `session` is the Spark session it may use, recorded before it is opened."""
+    """One unit held by one owner. `session` is the Spark session it may use, recorded before it is opened."""
 
     generation: int
     owner: Owner
@@ -27,7 +27,7 @@ class Claim(Stored):
 
 
 class Lease(Stored):
-    """Who holds the run as a whole. Without an owner it is free, with a deadline it is parked for its own tasks."""
+    """Who holds the run as a whole. Without an owner it is released, or parked for its own tasks until a deadline."""
 
     generation: int
     owner: Owner | None
@@ -36,18 +36,18 @@ class Lease(Stored):
     parked_until: datetime | None = None
 
     def parked(self, now: datetime) -> Lease:
-        """The lease in nobody's hands, kept for the run's own tasks."""
+        """The lease without an owner, kept for the run's own tasks."""
         return self.model_copy(update={"owner": None, "session": None, "parked_until": now + PARKED_FOR})
 
     def parked_longer(self, now: datetime) -> Lease:
-        """The lease, parked anew if it is parked."""
+        """The lease, parked for the full time again if it is parked."""
         return self.parked(now) if self.parked_until else self
 
 
 class Published(Stored):
-    """The newest complete refresh: readers of whole refreshes read `version` of the target.
+    """The newest complete refresh: `version` of the target is the published one.
 
-    `origin` is that of its run, `started_at` when the run began; neither is in the target's log.
+    `origin` is that of its run, `started_at` when the run started; neither is in the target's log.
     """
 
     run_id: str
@@ -63,13 +63,13 @@ class Published(Stored):
 
 
 class Run(Stored):
-    """One refresh in progress: `generations` are all numbers drawn for it, `attempts` how often it was taken up.
+    """One refresh in progress: `generations` are all numbers drawn for it, `attempts` counts its start and take-overs.
 
     `definition` is the one it was started with; a newer one may have been registered since. `origin` names what the
-    run is made for, such as a DAG run whose tasks carry it on one after the other. `scheduled`: nobody stands by.
+    run was started for, such as a DAG run whose tasks continue it. `scheduled`: it was not started by hand.
     `failed_in`: the generation in which it last counted as failed; all units of a generation count once.
     `unresumable_reason`: why what the run reads cannot bring it to its end, once that has been found out.
-    `left_over`: sessions of those whom a drop has shut out, until it is known that they are ended.
+    `left_over`: sessions of owners that a drop has fenced, until they are released.
     """
 
     run_id: str
@@ -91,29 +91,35 @@ class Run(Stored):
 
     @property
     def generation(self) -> int:
-        """The generation of whoever holds the run as a whole."""
+        """The generation of the owner of the run as a whole."""
         return self.lease.generation
 
     @property
+    def session(self) -> str:
+        """The Spark session of the owner; a run without an owner has none."""
+        assert self.lease.session is not None, f"run {self.run_id} has no owner"
+        return self.lease.session
+
+    @property
     def holder(self) -> str:
-        """Who holds the run, in words: its owner, or the tasks that it is kept for."""
+        """Who holds the run, for people: its owner, or the tasks that it is kept for."""
         if self.lease.owner:
             return self.lease.owner.label
         return f"the tasks of {self.origin.strip()}" if self.origin else "its own next task"
 
     def kept_until(self, now: datetime) -> datetime | None:
-        """Until when nobody but the run's own tasks may take it; None when it is not kept for them."""
+        """Until when only the run's own tasks may take it; None when it is not kept for them."""
         until = self.lease.parked_until
         return until if until and now < until else None
 
     @property
     def clocked(self) -> bool:
-        """Whether the query reads the clock, so that its result moves without its inputs."""
+        """Whether the query reads the clock, so that its result changes without its inputs."""
         return self.plan.query != self.definition.query_text
 
     @property
     def windows(self) -> Windows:
-        """What the run reads of its inputs; none when it looks at everything."""
+        """What the run reads of its inputs; none when it reads everything."""
         return {} if self.frozen and self.frozen.fell_back else self.plan.windows
 
 

@@ -1,7 +1,7 @@
 """What to do with a run that was found, from facts alone.
 
-Two questions, asked in this order: may the caller touch the run at all (`admit`), and once it is fenced, what does the
-log ask for (`next_step`). A seal outranks everything: a sealed run is published, never abandoned.
+Two questions in this order: may the caller take the run (`admit`), and once it is fenced, how does it continue
+(`next_step`). A sealed run is published, never abandoned.
 """
 
 from __future__ import annotations
@@ -11,26 +11,26 @@ from enum import StrEnum
 
 from airflow_refresh_provider.core.run.lifecycle import State
 from airflow_refresh_provider.core.run.owner import Liveness
-from airflow_refresh_provider.core.run.record import Record
+from airflow_refresh_provider.core.run.record import Record, Run
 from airflow_refresh_provider.core.run.request import OnInterrupted
 from airflow_refresh_provider.core.text.stored import Stored
 
 
 class Admission(StrEnum):
-    """What a caller who wants to refresh may do."""
+    """What a caller that wants to refresh may do."""
 
-    START = "start"  # nothing is in progress
-    ATTACH = "attach"  # the run is the caller's own, parked in good order between two of its tasks
+    START = "start"  # no run is in progress
+    ATTACH = "attach"  # the run belongs to the caller's origin and is parked
     TAKE_OVER = "take_over"  # an unfinished run whose owner is gone
     BUSY = "busy"  # a live owner holds it
     RESETTING = "resetting"  # the definition is being dropped
 
 
 class Step(StrEnum):
-    """How an unfinished run that has been taken over goes on."""
+    """How an unfinished run that was taken over continues."""
 
-    CLEAN_UP = "clean_up"  # already published: staging has to go
-    PUBLISH = "publish"  # sealed, but the control tables do not know yet
+    CLEAN_UP = "clean_up"  # already published: only staging is left
+    PUBLISH = "publish"  # sealed, but not yet recorded in the control tables
     RESUME = "resume"
     ABANDON = "abandon"
 
@@ -45,22 +45,25 @@ class Decision(Stored):
 class Facts(Stored):
     """What was found out about an unfinished run after it was fenced.
 
-    `unresumable_reason`: why it cannot be finished at its pins. `released`: its last owner released it.
+    `unresumable_reason`: why it cannot be finished at its pins. `released`: its last owner released it. `failed`: it
+    ended with an error. `chunks`: how many are in the target, and of how many; None before they are planned.
     """
 
     sealed: bool
     definition_changed: bool
     target_replaced: bool
     unresumable_reason: str | None
-    wish: OnInterrupted
+    on_interrupted: OnInterrupted
     released: bool = False
+    failed: bool = False
+    chunks: tuple[int, int] | None = None
 
 
 def admit(record: Record, liveness: Liveness, now: datetime, origin: str | None = None) -> Admission:
-    """What a caller may do; a run of his `origin` is his own.
+    """What a caller may do; a run of the caller's `origin` is its own.
 
-    Whoever orders the tasks of an origin ends one before he begins the next, so an owner that still seems to live is
-    at most a leftover of the caller's own, to be fenced like any other.
+    Tasks of one origin run one after the other, so an owner of the same origin that still seems live is a leftover
+    and is fenced like any other.
     """
     if record.state is State.RESETTING:
         return Admission.RESETTING
@@ -76,22 +79,31 @@ def admit(record: Record, liveness: Liveness, now: datetime, origin: str | None 
     return Admission.TAKE_OVER
 
 
-def next_step(record: Record, facts: Facts) -> Decision:
-    """How a fenced, unfinished run goes on; cases in order of precedence."""
-    run = record.run
-    assert run is not None
+def next_step(run: Run, facts: Facts) -> Decision:
+    """How a fenced, unfinished run continues; cases in order of precedence."""
     if run.published:
         return Decision(step=Step.CLEAN_UP, reason="the refresh was published; only its staging was left")
     if facts.sealed:
         return Decision(step=Step.PUBLISH, reason="the refresh was complete in the target, but not yet recorded")
     if facts.target_replaced:
-        return Decision(step=Step.ABANDON, reason="the target is no longer the table the run began with")
+        return Decision(step=Step.ABANDON, reason="the target is no longer the table the run started with")
     if facts.definition_changed:
         return Decision(step=Step.ABANDON, reason="the definition was changed while the run was interrupted")
-    if facts.wish is OnInterrupted.RESTART:
-        return Decision(step=Step.ABANDON, reason="a restart was asked for")
+    if facts.on_interrupted is OnInterrupted.RESTART:
+        return Decision(step=Step.ABANDON, reason="a restart was requested")
     if facts.unresumable_reason:
         return Decision(step=Step.ABANDON, reason=f"it cannot be finished: {facts.unresumable_reason}")
-    if facts.released:
-        return Decision(step=Step.RESUME, reason="the run was paused or stopped, or had failed, before its end")
-    return Decision(step=Step.RESUME, reason="the owner of the run was gone")
+    return Decision(step=Step.RESUME, reason=f"{_interruption(facts)} {_progress(facts)}")
+
+
+def _interruption(facts: Facts) -> str:
+    if facts.failed:
+        return "it failed"
+    return "it was stopped" if facts.released else "its owner disappeared"
+
+
+def _progress(facts: Facts) -> str:
+    if facts.chunks is None:
+        return "before its chunks were planned"
+    done, planned = facts.chunks
+    return f"after {done} of {planned} chunk{'' if planned == 1 else 's'}"

@@ -1,6 +1,6 @@
-"""Suspension: a definition whose scheduled refreshes keep failing rests until somebody has seen to it.
+"""Suspension: a definition whose scheduled refreshes keep failing is suspended until it is resumed.
 
-Refreshes by hand do not count, and neither does what cures itself; a success resets the count, whoever made it.
+Refreshes by hand do not count, nor errors that go away by themselves; any success resets the count.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from typing import Any
 from airflow_refresh_provider.core.run.record import Record
 from airflow_refresh_provider.errors import Paused, Refused
 
-_CURES_ITSELF = frozenset({"input_not_published"})
-"""Codes of errors that another definition's next refresh ends."""
+_TEMPORARY_ERRORS = frozenset({"input_not_published"})
+"""Codes of errors that end with another definition's next refresh."""
 
 
 def counts(code: str) -> bool:
-    """Whether an error that running again at once would not mend counts as a failure."""
-    return code not in _CURES_ITSELF
+    """Whether an error that would happen again counts as a failure."""
+    return code not in _TEMPORARY_ERRORS
 
 
 def after_failure(record: Record, reason: str) -> dict[str, Any]:
@@ -35,7 +35,7 @@ def check_not_suspended(record: Record) -> None:
         raise Refused(
             "suspended",
             f"{record.name} is suspended: {record.suspended}",
-            next=f"Mend the cause, then `airflow-refresh resume {record.name}`.",
+            next=f"Fix the cause, then `airflow-refresh resume {record.name}`.",
         )
 
 
@@ -45,6 +45,6 @@ def check_not_paused(record: Record) -> None:
         raise Paused(
             "paused",
             f"{record.name} is paused",
-            left="A refresh in progress stands where its last commit left it; nothing of it is lost.",
-            next=f"`airflow-refresh resume {record.name}`, then run again; tasks of Airflow go on by themselves.",
+            left="A run in progress stands where its last commit left it; nothing of it is lost.",
+            next=f"`airflow-refresh resume {record.name}`, then run again; Airflow tasks continue by themselves.",
         )

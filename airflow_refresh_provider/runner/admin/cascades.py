@@ -1,7 +1,7 @@
-"""A cascade in one process: definitions that feed each other refreshed in order, from one state of what none makes.
+"""A cascade in one process: definitions and those upstream refreshed in order, at one set of outer input versions.
 
-Which that state is, is looked up once and handed to every refresh as its pins; a target is read as its own definition
-has just published it. One that fails stops those it feeds and no other.
+The versions of the inputs that no definition writes are read once and handed to every refresh as its pins; a target is
+read as its own definition has just published it. A failed refresh stops those downstream of it and no other.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from airflow_refresh_provider.runner.steps.one_process import refresh
 
 
 def pinned(ports: Ports, reads: Iterable[tuple[str, Input]]) -> VersionVector:
-    """What some inputs are now, by place. One that cannot be read is left out: whoever reads it will fail with it."""
+    """The pins of some inputs, by location. One that cannot be read is left out: the refresh that reads it fails."""
     found: list[Pin] = []
     for name, read in reads:
         try:
@@ -40,10 +40,10 @@ def pinned(ports: Ports, reads: Iterable[tuple[str, Input]]) -> VersionVector:
 
 
 def cascade(ports: Ports, names: Sequence[str], request: Request) -> CascadeResult:
-    """Refresh these definitions and those that feed them.
+    """Refresh these definitions and those upstream.
 
-    Raises Invalid for an unknown name or a circle. What a single refresh raises is told in its step; only a wish to
-    stop ends all.
+    Raises Invalid for an unknown name or a cycle. The error of a single refresh is in its step; only Interrupted ends
+    the cascade.
     """
     named = [registered(ports, name, ports.store.read(name).record).name for name in names]
     stored = located((record.definition for record in ports.store.records()), ports.environment)
@@ -70,7 +70,7 @@ def _step(ports: Ports, link: Link, before: Sequence[CascadeStep], request: Requ
 
 
 def _refreshed(ports: Ports, name: str, request: Request) -> RunResult:
-    """One refresh; a run that was found unfinished is finished at its own pins, and another brings it to these."""
+    """One refresh; an unfinished run is finished at its own pins first, and another refresh brings it to these."""
     result = refresh(ports, name, request)
     if not result.resumed:
         return result

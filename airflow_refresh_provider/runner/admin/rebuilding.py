@@ -1,7 +1,7 @@
 """Rebuilding: what control tables have lost, restored from the target's log.
 
 The cursor is stored first, so that the next refresh is as incremental as it would have been; then the progress rows
-of the newest run are written anew.
+of the newest run are written again.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from airflow_refresh_provider.core.run.cursor import Restored, restored
 from airflow_refresh_provider.core.run.lifecycle import Event
 from airflow_refresh_provider.core.run.record import Record
 from airflow_refresh_provider.core.run.reports import ProgressReport
-from airflow_refresh_provider.errors import Invalid, StaleSnapshot
+from airflow_refresh_provider.errors import Invalid
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.table_log import TableFacts
 from airflow_refresh_provider.runner.facts import targets
 from airflow_refresh_provider.runner.facts.records import registered
-from airflow_refresh_provider.runner.hold.tenure import WRITE_TRIES, commit, contended
+from airflow_refresh_provider.runner.hold.control_writes import Change, change
 from airflow_refresh_provider.runner.report import journal, reports
 
 
@@ -46,30 +46,28 @@ def rebuild(ports: Ports, name: str) -> Rebuilt:
 def _restore(ports: Ports, name: str, facts: TableFacts, commits: tuple[Commit, ...]) -> tuple[Record, Restored]:
     """The record with its cursor, and what was found."""
     newest = max(seals(commits, facts.table_id), key=lambda seal: seal.version, default=None)
-    for _ in range(WRITE_TRIES):
-        snapshot = ports.store.read(name)
-        record = registered(ports, name, snapshot.record)
+    found = Restored(reason="the record was not read")
+
+    def decide(stored: Record | None) -> Change:
+        nonlocal found
+        record = registered(ports, name, stored)
         found = restored(record, facts.table_id, newest, _inputs(ports, record))
         if found.published is None:
-            return record, found
+            return Change(None, record)
         generation = max(record.generation, targets.highest_generation(ports, facts))
-        fresh = record.after(Event.REBUILD, published=found.published, generation=generation)
-        try:
-            commit(ports, snapshot, fresh, Event.REBUILD)
-        except StaleSnapshot:
-            continue
-        return fresh, found
-    raise contended(name)
+        return Change(Event.REBUILD, record.after(Event.REBUILD, published=found.published, generation=generation))
+
+    return change(ports, name, decide).after, found
 
 
 def _inputs(ports: Ports, record: Record) -> VersionVector:
-    """The inputs as they are, whoever makes them: what feeds this definition may not be restored yet."""
+    """The newest versions of the inputs, published or not: definitions upstream may not be restored yet."""
     given = record.definition.inputs
     return {name: ports.inputs.pin(name, read.expanded(ports.environment)) for name, read in given.items()}
 
 
 def _newest_in_log(commits: tuple[Commit, ...], name: str) -> str | None:
-    """The run of the newest commit of ours, when the control tables know of none."""
+    """The run of our newest commit, when the control tables have none."""
     notes = (read_note(c.note) for c in reversed(commits))
     return next((n.run for n in notes if n and n.kind is NoteKind.CHUNK and n.definition == name), None)
 

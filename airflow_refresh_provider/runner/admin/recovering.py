@@ -1,4 +1,4 @@
-"""Recovery: find interrupted runs and finish them or give them up, each with a recorded reason."""
+"""Recovery: find interrupted runs and finish or abandon them, each with a recorded reason."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from airflow_refresh_provider.runner.facts import staging_paths
 from airflow_refresh_provider.runner.facts.records import owner_liveness, registered
 from airflow_refresh_provider.runner.facts.stopwatch import Stopwatch
 from airflow_refresh_provider.runner.hold.takeover import take_over
-from airflow_refresh_provider.runner.steps.one_process import carry_on
+from airflow_refresh_provider.runner.steps.one_process import continue_run
 
 _DONE = {
     Step.CLEAN_UP: RecoveryOutcome.CLEANED_UP,
@@ -48,7 +48,7 @@ def _recover(ports: Ports, name: str) -> Recovery:
     record = registered(ports, name, snapshot.record)
     run = record.run
     if record.state is State.RESETTING:
-        reason = f"it is being dropped; if nobody is at it, finish with `airflow-refresh drop {name}`"
+        reason = f"it is being dropped; if no drop is running, finish it with `airflow-refresh drop {name}`"
         return Recovery(name=name, run_id=run.run_id if run else None, outcome=RecoveryOutcome.RESETTING, reason=reason)
     if run is None:
         return Recovery(name=record.name, run_id=None, outcome=RecoveryOutcome.CLEAN, reason="no run is in progress")
@@ -59,22 +59,21 @@ def _recover(ports: Ports, name: str) -> Recovery:
         reason = "a live owner holds the run" if judged.is_running else "the run is between tasks"
         return Recovery(name=record.name, run_id=run.run_id, outcome=RecoveryOutcome.LIVE, reason=reason)
     watch = Stopwatch(ports.clock)
-    taken = take_over(ports, snapshot, record, Request())
-    if taken is None:
-        return _given_up(ports, record, run.run_id)
-    assert taken.decision is not None
-    result = carry_on(taken, Request(), watch, taken.decision.step)
+    held = take_over(ports, snapshot, record, run, Request())
+    if held is None or held.decision is None:
+        return _not_continued(ports, record, run.run_id)
+    result = continue_run(held, Request(), watch, held.decision.step)
     return Recovery(
         name=record.name,
         run_id=run.run_id,
-        outcome=_DONE[taken.decision.step],
-        reason=taken.decision.reason,
+        outcome=_DONE[held.decision.step],
+        reason=held.decision.reason,
         result=result,
     )
 
 
-def _given_up(ports: Ports, record: Record, run_id: str) -> Recovery:
-    """The run is over, or somebody else took it between the look and the write."""
+def _not_continued(ports: Ports, record: Record, run_id: str) -> Recovery:
+    """The run was abandoned, or another process took it over first."""
     now = ports.store.read(record.name).record
     if now is not None and now.run is not None and now.run.run_id == run_id:
         return Recovery(
@@ -88,4 +87,4 @@ def _given_up(ports: Ports, record: Record, run_id: str) -> Recovery:
 def _reason(ports: Ports, name: str, run_id: str) -> str:
     from airflow_refresh_provider.runner.report.reports import history
 
-    return next((e.reason for e in history(ports, name) if e.run_id == run_id and e.reason), "the run is over")
+    return next((e.reason for e in history(ports, name) if e.run_id == run_id and e.reason), "the run has ended")

@@ -12,11 +12,11 @@ from airflow_refresh_provider.core.run.record import Published, Record, Run
 from airflow_refresh_provider.core.run.reports import DefinitionStatus, RunStatus
 from airflow_refresh_provider.core.run.status import status as status_of
 from airflow_refresh_provider.core.run.status import status_text
-from airflow_refresh_provider.errors import Failed, Refused, StaleSnapshot
+from airflow_refresh_provider.errors import Failed, Refused
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.runner.facts import pinned_inputs, targets
 from airflow_refresh_provider.runner.facts.records import being_dropped, owner_liveness
-from airflow_refresh_provider.runner.hold.tenure import WRITE_TRIES, commit, contended
+from airflow_refresh_provider.runner.hold.control_writes import Change, change
 from airflow_refresh_provider.runner.report import reports
 
 _NOT_KEPT = (Liveness.ORPHANED, Liveness.ORIGIN_FINISHED)
@@ -26,7 +26,7 @@ _NOT_KEPT = (Liveness.ORPHANED, Liveness.ORIGIN_FINISHED)
 def register(ports: Ports, definition: Definition) -> Registration:
     """Store a definition, new or changed; a suspended one that has changed is active again. Raises Invalid or Refused.
 
-    One that is stored already was checked then, and a run looks at its inputs and target itself: it costs a look.
+    An unchanged definition was checked before, and a run checks its inputs and target itself: only the record is read.
     """
     if _is_stored(ports.store.read(definition.name).record, definition):
         return _registration(definition, RegistrationOutcome.UNCHANGED)
@@ -40,22 +40,21 @@ def register(ports: Ports, definition: Definition) -> Registration:
                 f"the target {definition.target} already belongs to the definition {other.name}",
                 next=f"Give {definition.name} another target, or drop {other.name} first.",
             )
-    for _ in range(WRITE_TRIES):
-        snapshot = ports.store.read(definition.name)
-        old = snapshot.record
-        if _is_stored(old, definition):
-            return _registration(definition, RegistrationOutcome.UNCHANGED)
-        base = old or Record(name=definition.name, definition=definition)
-        if old and old.state is State.RESETTING:
+
+    def decide(stored: Record | None) -> Change:
+        if stored and _is_stored(stored, definition):
+            return Change(None, stored)
+        if stored and stored.state is State.RESETTING:
             raise being_dropped(definition.name)
+        base = stored or Record(name=definition.name, definition=definition)
         fresh = base.after(Event.REGISTER, definition=definition, dropped=False, suspended=None, failures=0)
-        try:
-            commit(ports, snapshot, fresh, Event.REGISTER)
-        except StaleSnapshot:
-            continue
-        known = old is not None and not old.dropped
-        return _registration(definition, RegistrationOutcome.CHANGED if known else RegistrationOutcome.REGISTERED)
-    raise contended(definition.name)
+        return Change(Event.REGISTER, fresh)
+
+    old, new = change(ports, definition.name, decide)
+    if old is new:
+        return _registration(definition, RegistrationOutcome.UNCHANGED)
+    known = old is not None and not old.dropped
+    return _registration(definition, RegistrationOutcome.CHANGED if known else RegistrationOutcome.REGISTERED)
 
 
 def _is_stored(record: Record | None, definition: Definition) -> bool:
@@ -64,7 +63,7 @@ def _is_stored(record: Record | None, definition: Definition) -> bool:
 
 
 def status(ports: Ports, record: Record) -> DefinitionStatus:
-    """Where a definition stands."""
+    """The status of a definition."""
     published = record.published
     run = _run_status(ports, record, record.run) if record.run else None
     return DefinitionStatus(
@@ -86,7 +85,7 @@ def status(ports: Ports, record: Record) -> DefinitionStatus:
 
 
 def published(ports: Ports, record: Record) -> Published:
-    """The last whole refresh, which stands in the target's place. Raises Failed where there is none."""
+    """The published refresh, if its table is still at the target's location. Raises Failed where there is none."""
     done = record.published
     if done is None:
         raise _not_published(record, f"{record.name} has not been refreshed yet")

@@ -9,7 +9,7 @@ from airflow_refresh_provider.ports.bundle import Ports
 
 
 def registered(ports: Ports, name: str, record: Record | None) -> Record:
-    """The record of a registered definition. Raises Invalid, naming the control root that was looked at."""
+    """The record of a registered definition. Raises Invalid, naming the control root."""
     if record is None or record.dropped:
         nowhere = "" if ports.store.exists else ", where no control tables are"
         raise Invalid(
@@ -22,17 +22,17 @@ def registered(ports: Ports, name: str, record: Record | None) -> Record:
 
 
 def being_dropped(name: str) -> Refused:
-    """The error of whoever wants something of a definition that is being dropped."""
+    """The error of a command on a definition that is being dropped."""
     return Refused(
         "resetting",
         f"{name} is being dropped",
         left="The target is kept unless its deletion was asked for.",
-        next=f"Finish with `airflow-refresh drop {name}`, or wait until it is done.",
+        next=f"Finish it with `airflow-refresh drop {name}`, or wait for it.",
     )
 
 
 def owner_liveness(ports: Ports, record: Record) -> Liveness:
-    """Whether the owner of the run in progress, if any, still works."""
+    """Whether the owner of the run in progress, if any, is still running."""
     run = record.run
     if run is None:
         return Liveness.UNOWNED
@@ -43,6 +43,6 @@ def owner_liveness(ports: Ports, record: Record) -> Liveness:
 
 
 def beats(ports: Ports, name: str, run: Run) -> tuple[Beat, ...]:
-    """Signs of life of the present owners; those of owners who were taken over say nothing."""
+    """Signs of life of the present owners; those of former owners are ignored."""
     present = {run.generation, *(claim.generation for claim in run.claims.values())}
     return tuple(b for b in ports.store.beats(name, run.run_id) if b.generation in present)

@@ -1,4 +1,4 @@
-"""Ways in which a run ends without being published, and the events that history is made of."""
+"""How a run ends without being published, what a failure leaves of it, and the events that history consists of."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 
 from airflow_refresh_provider.core.plan.policy import ENVIRONMENT_ERRORS, KEY_ERRORS, UNRESUMABLE_ERRORS
 from airflow_refresh_provider.core.run.lifecycle import TRANSITIONS, Event, State
-from airflow_refresh_provider.core.run.record import Record
+from airflow_refresh_provider.core.run.record import Record, Run
 from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.core.run.results import HistoryEntry, Outcome, RunResult
 from airflow_refresh_provider.core.run.suspension import after_failure, counts
@@ -24,48 +24,43 @@ from airflow_refresh_provider.errors import (
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.control import EventRow, Snapshot
 from airflow_refresh_provider.ports.table_log import LogGap
-from airflow_refresh_provider.runner.hold.tenure import Tenure, commit
+from airflow_refresh_provider.runner.hold.control_writes import commit
+from airflow_refresh_provider.runner.hold.leases import release
+from airflow_refresh_provider.runner.hold.tenure import Tenure
 
 RUN_ENDED = "run_ended"
 
 
 def abandon(tenure: Tenure, reason: str, outcome: Outcome = Outcome.ABANDONED) -> None:
-    """Give the run up: its staging goes, history says why. Everything it could still write was fenced before."""
+    """Abandon the run: its staging is dropped, history has the reason. All it could still write is fenced before."""
     run = tenure.read_run()
-    ended(tenure.ports, tenure.name, run.run_id, run.generation, outcome, reason)
+    record_end(tenure.ports, tenure.name, run.run_id, run.generation, outcome, reason)
     failed = run.scheduled and outcome is not Outcome.ABANDONED
 
-    def change(record: Record) -> Record:
+    def abandoned(record: Record, _run: Run) -> Record:
         counted = after_failure(record, reason) if failed else {}
         return record.after(Event.ABANDON, run=None, **counted)
 
-    tenure.write_record(Event.ABANDON, change)
+    tenure.write_record(Event.ABANDON, abandoned)
     tenure.ports.staging.drop(run.plan.staging)
     tenure.ports.store.clear_beats(tenure.name, run.run_id)
 
 
 @contextmanager
 def count_start_failure(ports: Ports, snapshot: Snapshot, record: Record, request: Request) -> Iterator[None]:
-    """Count it when a scheduled run cannot even begin for a reason that time does not cure."""
+    """Count it as a failure when a scheduled run cannot start, for a reason that does not go away by itself."""
     try:
         yield
     except (Invalid, Refused, Failed) as error:
         if request.scheduled and counts(error.code):
-            missed = record.after(Event.START_FAILED, **after_failure(record, error.message))
+            counted = record.after(Event.START_FAILED, **after_failure(record, error.message))
             with suppress(StaleSnapshot):
-                commit(ports, snapshot, missed, Event.START_FAILED)
+                commit(ports, snapshot, counted, Event.START_FAILED)
         raise
 
 
-def release(tenure: Tenure) -> None:
-    """Leave the run for anyone to resume at once."""
-    run = tenure.read_run()
-    lease = run.lease.model_copy(update={"owner": None, "session": None})
-    tenure.write(Event.RELEASE, lease=lease, claims={})
-
-
 def release_quietly(tenure: Tenure) -> None:
-    """Release the run if that is still possible; what went wrong before is what the caller has to hear."""
+    """Release the run if that is still possible; the caller raises the error from before."""
     with suppress(RefreshError):
         release(tenure)
 
@@ -82,7 +77,7 @@ def release_or_lose(tenure: Tenure) -> None:
 
 @contextmanager
 def release_on_failure(tenure: Tenure) -> Iterator[None]:
-    """Release the run when the work on it fails; one who has lost it touches nothing."""
+    """Release the run when the work on it fails; an owner that has lost it changes nothing."""
     try:
         yield
     except Lost:
@@ -92,18 +87,16 @@ def release_on_failure(tenure: Tenure) -> Iterator[None]:
         raise
 
 
-def note_failure(tenure: Tenure, error: RefreshError) -> None:
-    """Say of a run that is kept what trying again does not mend: its pins are of no use, a scheduled refresh failed.
+def record_failure(tenure: Tenure, error: RefreshError) -> None:
+    """Store of a kept run that it failed: why it can never be resumed, if so, and one more failure if scheduled.
 
-    That somebody wishes it to rest is no failure.
+    A pause is no failure.
     """
     if isinstance(error, Paused):
         return
     found = error.message if error.code in UNRESUMABLE_ERRORS else None
 
-    def change(record: Record) -> Record:
-        run = record.run
-        assert run is not None
+    def failed(record: Record, run: Run) -> Record:
         counts_here = run.scheduled and run.unresumable_reason is None and run.failed_in != run.generation
         counted = after_failure(record, error.message) if counts_here else {}
         noted = record.with_run(
@@ -111,25 +104,24 @@ def note_failure(tenure: Tenure, error: RefreshError) -> None:
         )
         return noted.model_copy(update=counted)
 
-    with suppress(RefreshError):  # what went wrong before is what the caller has to hear
+    with suppress(RefreshError):  # the caller raises the error from before
         if (tenure.read_record().state, Event.FAIL) in TRANSITIONS:
-            tenure.write_record(Event.FAIL, change)
+            tenure.write_record(Event.FAIL, failed)
 
 
 def must_be_kept(tenure: Tenure, error: RefreshError) -> bool:
-    """Whether the run has frozen staging: from then on it is resumed, not given up. Nor is one that did nothing wrong.
+    """Whether a failed run is kept to be resumed: once staging is frozen, or when only its environment failed.
 
-    One that found its windows not to add up, because the data themselves are wrong, would only find it again.
+    A run whose windows turned out to be wrong because of the data itself is not kept: it would fail again.
     """
     if error.code in ENVIRONMENT_ERRORS:
         return True
-    record = tenure.read_record()
-    frozen = record.run.frozen if record.run else None
-    refuted = frozen is not None and not frozen.current.compared and error.code in KEY_ERRORS
+    record, run = tenure.read()
+    refuted = run.frozen is not None and not run.frozen.current.compared and error.code in KEY_ERRORS
     return record.state is State.FINISHING and not refuted
 
 
-def ended(
+def record_end(
     ports: Ports,
     name: str,
     run_id: str,

@@ -1,6 +1,6 @@
-"""Comparing without refreshing: how a target differs from its query, for any table, owned or not.
+"""Comparing without refreshing: how a target differs from its query, whether it belongs to the definition or not.
 
-The run in progress, if there is one, is neither seen nor disturbed; control tables and target are only read.
+A run in progress is neither read nor disturbed; control tables and target are only read.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _differences(
         one_chunk=None,
         row_wise=queries.row_wise(definition),
         expected_rows=max(rows, ready.rows or 0),
-        stored_hashes=False,  # a stranger's update leaves them as they were, and showing it is the point here
+        stored_hashes=False,  # another writer's update leaves them unchanged, and that is to be found here
     )
     compared = session.compare(task)
     keys = compared.keys

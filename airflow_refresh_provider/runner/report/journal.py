@@ -1,4 +1,4 @@
-"""The indexes people look at: progress by vnode. Written after the commit it tells of, and rebuilt from the log.
+"""The progress index: rows by vnode, for people. Written after each commit, and rebuilt from the log.
 
 Nothing is ever decided from these rows.
 """
@@ -16,8 +16,8 @@ from airflow_refresh_provider.ports.control import ProgressRow
 from airflow_refresh_provider.runner.hold.tenure import UnitTenure
 
 ALL_VNODES = -1
-"""This number and those below stand for all vnodes together: a load straight into an empty target cannot tell them
-apart. Each of its chunks has a number of its own, as the latest row of a vnode replaces those before.
+"""This number and those below stand for all vnodes together: of a load straight into an empty target the rows by vnode
+are not known. Each of its chunks has a number of its own, as the latest row of a vnode replaces those before.
 """
 
 
@@ -38,7 +38,7 @@ def chunk_done(held: UnitTenure, run: Run, chunk: Chunk, commit: Commit) -> None
 
 
 def from_log(commits: Iterable[Commit], target_id: str, run: str, at: datetime) -> list[ProgressRow]:
-    """The progress rows of a run, as its commits tell them."""
+    """The progress rows of a run, from its commits."""
     rows: list[ProgressRow] = []
     for commit in commits:
         note = read_note(commit.note)

@@ -1,4 +1,4 @@
-"""What people ask about runs: progress and history, read from the indexes."""
+"""Progress and history of runs, read from the indexes."""
 
 from __future__ import annotations
 

@@ -5,24 +5,17 @@ A crash in here repeats only what has no marker yet: splits of staged rows carry
 
 from __future__ import annotations
 
-from contextlib import suppress
-
-from airflow_refresh_provider.core.definition.definition import Definition, Deletes, Layout
 from airflow_refresh_provider.core.plan import chunking, loading
-from airflow_refresh_provider.core.plan.plan import Frozen, Round, Split, StagedTable, Target
-from airflow_refresh_provider.core.plan.policy import TARGET_ERRORS, check_deletes, check_keys, with_foreign_writes
+from airflow_refresh_provider.core.plan.plan import Frozen, Round, Split, Target
+from airflow_refresh_provider.core.plan.policy import check_deletes, check_keys
 from airflow_refresh_provider.core.run.lifecycle import Event
 from airflow_refresh_provider.core.run.record import Published, Run
-from airflow_refresh_provider.errors import Failed
 from airflow_refresh_provider.ports.bundle import Ports
-from airflow_refresh_provider.ports.engine import CompareTask, Comparison, EngineSession, Source
-from airflow_refresh_provider.ports.table_log import LogGap
+from airflow_refresh_provider.ports.engine import EngineSession, Source
 from airflow_refresh_provider.runner.facts import pinned_inputs, queries, staging_paths, targets
 from airflow_refresh_provider.runner.hold.tenure import Tenure
+from airflow_refresh_provider.runner.steps import comparing
 from airflow_refresh_provider.runner.windows import change_windows, rounds
-
-_UNTOUCHED = "The target was not changed."
-_BEGUN = "The chunks applied so far are in the target; nothing was published, and the version published before stays."
 
 
 def load(tenure: Tenure, session: EngineSession) -> Run:
@@ -46,65 +39,6 @@ def load(tenure: Tenure, session: EngineSession) -> Run:
         frozen = _compared(tenure, session, source, ready, large)
     pinned_inputs.check_in_place(ports, run)
     return tenure.write(Event.FREEZE, frozen=frozen.model_copy(update={"fell_back": fell_back}))
-
-
-def compare(
-    tenure: Tenure,
-    session: EngineSession,
-    base: int,
-    vnodes: tuple[int, ...] | None = None,
-    *,
-    stored_hashes: bool,
-    target_rows: int | None = None,
-) -> Comparison:
-    """Stage the differences between the pinned query and the target at `base`, of some vnodes or of all.
-
-    `stored_hashes`: whether the hashes in the target may be believed, because nobody else has written these rows.
-    `target_rows`: the rows of the whole target as its log has them.
-    """
-    run = tenure.read_run()
-    assert run.plan.target is not None
-    rows = _staged_rows(tenure.ports, run)
-    location, stamp = staging_paths.changes_of(run, tenure.generation)
-    task = CompareTask(
-        source=pinned_inputs.by_files(tenure.ports, pinned_inputs.source(tenure.ports, run)),
-        rows=rows,
-        target=run.plan.target,
-        base=base,
-        location=location,
-        stamp=stamp,
-        deletes=run.definition.deletes is Deletes.APPLY,
-        vnodes=vnodes,
-        one_chunk=rounds.one_chunk(run),
-        stored_hashes=stored_hashes,
-        row_wise=queries.row_wise(run.definition),
-        target_rows=target_rows if stored_hashes or target_rows == 0 else None,
-        expected_rows=max(pinned_inputs.expected_rows(tenure.ports, run), target_rows or 0),
-        rewrite_from=_rewritten_from(run.definition, target_rows) if rows is None else None,
-    )
-    try:
-        compared = session.compare(task)
-    except Failed as error:
-        raise _explained(tenure, error) from error
-    keys = compared.keys
-    left = _BEGUN if run.frozen else _UNTOUCHED
-    check_keys(keys.null_keys, keys.duplicate_keys, keys.null_examples, keys.duplicate_examples, left)
-    return compared
-
-
-def _explained(tenure: Tenure, error: Failed) -> Failed:
-    """The error; where it is about what no refresh writes into a target, with the versions of those who did."""
-    record = tenure.read_record()
-    run, published = record.run, record.published
-    assert run is not None
-    assert run.plan.target is not None
-    if error.code not in TARGET_ERRORS or published is None or published.target_id != run.plan.target.table_id:
-        return error
-    location = run.plan.target.location
-    with suppress(LogGap):
-        if versions := targets.foreign_versions(tenure.ports, published, location, run.generations):
-            return with_foreign_writes(error, location, published.version, versions)
-    return error
 
 
 def _first_load(
@@ -134,16 +68,14 @@ def _compared(
     ready: targets.Ready,
     large: loading.Splittable | None,
 ) -> Frozen:
-    record = tenure.read_record()
-    run = record.run
-    assert run is not None
+    record, run = tenure.read()
     definition = run.definition
     allowed = loading.limits(definition.chunking, definition.visibility, definition.layout)
     run = _plan_splits(tenure, run, loading.row_splits(allowed, large))
     _stage_rows(tenure, session, source, run, ready.target)
     tenure.ports.watch.stage("compare", rows=max(pinned_inputs.expected_rows(tenure.ports, run), ready.rows or 0))
     believed = _as_left(tenure.ports, record.published, run, ready)
-    compared = compare(tenure, session, ready.version, stored_hashes=believed, target_rows=ready.rows)
+    compared = comparing.compare(tenure, session, ready.version, stored_hashes=believed, target_rows=ready.rows)
     total = compared.total
     check_deletes(total.deleted, compared.target_rows, definition.max_delete_ratio, force=run.plan.force)
     first = rounds.round_of(run, ready.version, compared)
@@ -166,7 +98,7 @@ def _plan_splits(tenure: Tenure, run: Run, splits: tuple[Split, ...]) -> Run:
 
 def _stage_rows(tenure: Tenure, session: EngineSession, source: Source, run: Run, target: Target) -> None:
     """Stage every split that has no marker yet."""
-    location = _rows_location(run)
+    location = comparing.rows_location(run)
     if not run.plan.row_splits:
         return
     tenure.ports.watch.stage("load", chunks=len(run.plan.row_splits))
@@ -181,17 +113,6 @@ def _stage_rows(tenure: Tenure, session: EngineSession, source: Source, run: Run
             tenure.ports.watch.advance(0)
 
 
-def _staged_rows(ports: Ports, run: Run) -> StagedTable | None:
-    if not run.plan.row_splits:
-        return None
-    location = _rows_location(run)
-    return StagedTable(location=location, version=ports.log.newest(location))
-
-
-def _rows_location(run: Run) -> str:
-    return f"{run.plan.staging}/rows"
-
-
 def _splittable(ports: Ports, run: Run) -> loading.Splittable | None:
     """The one input of a row-wise query as a list of files, None when it cannot be read file by file."""
     if not queries.row_wise(run.definition):
@@ -202,10 +123,3 @@ def _splittable(ports: Ports, run: Run) -> loading.Splittable | None:
     if files is None or rows is None:
         return None
     return loading.Splittable(files=files, rows=rows)
-
-
-def _rewritten_from(definition: Definition, rows: int | None) -> int | None:
-    """From how many differences on the target is written anew; None where that would lose rows, or parts of it."""
-    if definition.layout is Layout.VNODE or definition.deletes is not Deletes.APPLY:
-        return None
-    return loading.rewritten_from(rows, loading.limits(definition.chunking, definition.visibility, definition.layout))

@@ -1,7 +1,7 @@
-"""One refresh from start to end in this process: the phases in order, and what becomes of the run when one fails.
+"""One refresh from start to end in this process: the steps in order, and what becomes of the run when one fails.
 
-Before staging is frozen, a failure that running again cannot mend gives the run up. Afterwards the run is always kept,
-released so that the next caller resumes it at once. An owner who has lost touches nothing.
+Before staging is frozen, a failure that would only repeat itself abandons the run. Afterwards the run is kept, and
+released so that the next caller resumes it at once. An owner that has lost changes nothing.
 """
 
 from __future__ import annotations
@@ -10,12 +10,9 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from airflow_refresh_provider.core.changes.pins import digests
-from airflow_refresh_provider.core.definition.mode import Mode
-from airflow_refresh_provider.core.run.record import Record, Run
 from airflow_refresh_provider.core.run.recovery import Step
 from airflow_refresh_provider.core.run.request import Request
-from airflow_refresh_provider.core.run.results import ChunkCounts, Outcome, Rows, RunResult
+from airflow_refresh_provider.core.run.results import Outcome, RunResult
 from airflow_refresh_provider.core.timing.due import is_late
 from airflow_refresh_provider.errors import Failed, Interrupted, Invalid, Lost, RefreshError, Refused, Retry
 from airflow_refresh_provider.ports.bundle import Ports
@@ -27,6 +24,7 @@ from airflow_refresh_provider.runner.hold.takeover import HeldRun
 from airflow_refresh_provider.runner.hold.tenure import Tenure
 from airflow_refresh_provider.runner.report import freshness
 from airflow_refresh_provider.runner.steps import finish, load, merge
+from airflow_refresh_provider.runner.steps.run_results import nothing_to_do, result_of
 from airflow_refresh_provider.runner.steps.start import NothingToDo, begin
 
 Work = Callable[[Tenure, EngineSession, Request, Stopwatch], int]
@@ -34,39 +32,39 @@ Work = Callable[[Tenure, EngineSession, Request, Stopwatch], int]
 
 
 def refresh(ports: Ports, name: str, request: Request) -> RunResult:
-    """Bring a definition's target up to its query. Raises errors.*; see the module for what they leave behind."""
+    """Bring a definition's target up to its query. Raises errors.*; the module says what they leave behind."""
     watch = Stopwatch(ports.clock)
     with watch.stage("start"):
-        begun = begin(ports, name, request)
-    if isinstance(begun, NothingToDo):
-        return nothing(begun, watch)
-    return carry_on(begun, request, watch, begun.decision.step if begun.decision else Step.RESUME)
+        started = begin(ports, name, request)
+    if isinstance(started, NothingToDo):
+        return nothing_to_do(started.record, started.reason, watch)
+    return continue_run(started, request, watch, started.decision.step if started.decision else Step.RESUME)
 
 
-def carry_on(taken: HeldRun, request: Request, watch: Stopwatch, step: Step, work: Work | None = None) -> RunResult:
-    """What the step asks for of a run that is held; `work` is what there is to do for one that is not sealed yet."""
-    tenure = taken.tenure
+def continue_run(held: HeldRun, request: Request, watch: Stopwatch, step: Step, work: Work | None = None) -> RunResult:
+    """Do what the step says with a held run; `work` is what is left of one that is not sealed yet."""
+    tenure = held.tenure
     skipped = 0
     if step is not Step.RESUME and not tenure.read_record().definition.view:
-        return _end_without_spark(taken, step, watch)
-    with keep_or_abandon(tenure), working(taken, watch) as session:
+        return _end_without_spark(held, step, watch)
+    with keep_or_abandon(tenure), working(held, watch) as session:
         if step is Step.PUBLISH:
             finish.publish_sealed(tenure)
         elif step is Step.RESUME:
             skipped = (work or _load_merge_and_end)(tenure, session, request, watch)
-        trouble = finish.show(tenure, session)
-        result = _end(taken, watch, skipped)
-    if trouble:
-        raise trouble
+        view_error = finish.show(tenure, session)
+        result = _end(held, watch, skipped)
+    if view_error:
+        raise view_error
     return result
 
 
-def _end_without_spark(taken: HeldRun, step: Step, watch: Stopwatch) -> RunResult:
-    """What is left of a run that is sealed or published is a matter of the control tables."""
+def _end_without_spark(held: HeldRun, step: Step, watch: Stopwatch) -> RunResult:
+    """End a run that is sealed or published: only control tables are left to write."""
     if step is Step.PUBLISH:
-        with keep_or_abandon(taken.tenure), watch.stage("publish"):
-            finish.publish_sealed(taken.tenure)
-    return _end(taken, watch, skipped=0)
+        with keep_or_abandon(held.tenure), watch.stage("publish"):
+            finish.publish_sealed(held.tenure)
+    return _end(held, watch, skipped=0)
 
 
 def end(tenure: Tenure, session: EngineSession, request: Request, watch: Stopwatch) -> int:
@@ -90,14 +88,13 @@ def _load_merge_and_end(tenure: Tenure, session: EngineSession, request: Request
 
 
 @contextmanager
-def working(taken: HeldRun, watch: Stopwatch) -> Iterator[EngineSession]:
+def working(held: HeldRun, watch: Stopwatch) -> Iterator[EngineSession]:
     """The run's Spark session, and signs of life, for as long as the work lasts."""
-    tenure, ports = taken.tenure, taken.tenure.ports
-    session_id = tenure.read_run().lease.session
-    assert session_id is not None
+    tenure, ports = held.tenure, held.tenure.ports
+    session_id = tenure.read_run().session
     with ports.heart.beating(tenure.name, tenure.run_id, None, tenure.generation):
         with watch.stage("connect"):
-            session = taken.session or ports.engine.open(session_id)
+            session = held.session or ports.engine.open(session_id)
         try:
             yield session
         except Interrupted:
@@ -109,14 +106,14 @@ def working(taken: HeldRun, watch: Stopwatch) -> Iterator[EngineSession]:
 
 @contextmanager
 def keep_or_abandon(tenure: Tenure) -> Iterator[None]:
-    """What becomes of a run when the work on it fails; see the module."""
+    """Release or abandon a run when the work on it fails; the module says which."""
     try:
         yield
     except Lost:
         raise
     except (Invalid, Refused, Failed) as error:
         if ending.must_be_kept(tenure, error):
-            ending.note_failure(tenure, error)
+            ending.record_failure(tenure, error)
             ending.release_quietly(tenure)
         else:
             refused = isinstance(error, Refused)
@@ -134,69 +131,24 @@ def keep_or_abandon(tenure: Tenure) -> Iterator[None]:
 
 
 def log_gap(tenure: Tenure) -> Retry:
-    """The error of whoever cannot look back far enough in the target's log."""
+    """The error when the target's log does not reach back far enough."""
     return Retry(
         "log_gap",
-        f"commits that run {tenure.run_id} has to look back to have been cleaned out of the target's log",
+        f"commits that run {tenure.run_id} needs have been cleaned out of the target's log",
         left="Nothing was published; the target holds the chunks applied so far.",
-        next=f"Run `airflow-refresh run {tenure.name}` again: this run is given up, a new one compares everything.",
+        next=f"Run `airflow-refresh run {tenure.name}` again: this run is abandoned, a new one compares everything.",
     )
 
 
-def _end(taken: HeldRun, watch: Stopwatch, skipped: int) -> RunResult:
-    tenure = taken.tenure
-    record = tenure.read_record()
-    assert record.run is not None
-    result = _result(record, record.run, taken, skipped)
+def _end(held: HeldRun, watch: Stopwatch, skipped: int) -> RunResult:
+    tenure = held.tenure
+    record, run = tenure.read()
+    assert record.published is not None
+    result = result_of(record.name, run, record.published, held, skipped)
     behind = freshness.lag_seconds(tenure.ports, record)
     result = result.model_copy(update={"lag_seconds": behind, "late": is_late(record.definition.refresh, behind)})
     timed = result.model_copy(update={"seconds": watch.total(), "stages": dict(watch.stages)})
-    ending.ended(tenure.ports, tenure.name, tenure.run_id, tenure.generation, Outcome.SUCCEEDED, result=timed)
+    ending.record_end(tenure.ports, tenure.name, tenure.run_id, tenure.generation, Outcome.SUCCEEDED, result=timed)
     with watch.stage("cleanup"):
         finish.clean_up(tenure)
     return result.model_copy(update={"seconds": watch.total(), "stages": watch.stages})
-
-
-def _result(record: Record, run: Run, taken: HeldRun, skipped: int) -> RunResult:
-    assert record.published is not None
-    rounds = run.frozen.rounds if run.frozen else ()
-    fell_back = run.frozen.fell_back if run.frozen else None
-    return RunResult(
-        run_id=run.run_id,
-        name=record.name,
-        outcome=Outcome.SUCCEEDED,
-        mode=(Mode.INCREMENTAL if run.windows else Mode.FULL).value,
-        mode_reason=fell_back or run.plan.scope,
-        generation=run.generation,
-        resumed=taken.resumed,
-        rows=Rows(
-            inserted=run.counts.inserted,
-            updated=run.counts.updated,
-            deleted=run.counts.deleted,
-            unchanged=run.frozen.unchanged if run.frozen else 0,
-        ),
-        chunks=ChunkCounts(done=sum(len(u.chunks) for r in rounds for u in r.units), skipped=skipped),
-        input_versions=digests(run.plan.pins),
-        windows={name: (window.after, window.upto) for name, window in run.windows.items()},
-        target_version=record.published.seal_version,
-        published_version=record.published.version,
-        reason=taken.decision.reason if taken.decision else None,
-    )
-
-
-def nothing(begun: NothingToDo, watch: Stopwatch) -> RunResult:
-    """The result of a refresh that was not needed."""
-    record = begun.record
-    published = record.published
-    return RunResult(
-        run_id=published.run_id if published else None,
-        name=record.name,
-        outcome=Outcome.NOTHING_TO_DO,
-        generation=record.generation,
-        input_versions=digests(published.pins) if published else {},
-        target_version=published.seal_version if published else None,
-        published_version=published.version if published else None,
-        seconds=watch.total(),
-        stages=watch.stages,
-        reason=begun.reason,
-    )

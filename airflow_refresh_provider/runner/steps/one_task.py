@@ -1,8 +1,8 @@
-"""The phases of a refresh one by one, each in a process of its own, for whoever orders them as tasks.
+"""The phases of a refresh one by one, each in a process of its own, for callers that order them as tasks.
 
-All of them name the same origin. Between two phases the run is parked: nobody else takes it before its deadline, and
-the next phase attaches to it. A phase that is repeated after its process died takes the run over from itself, fences
-and all. Units are merged side by side under claims of their own; none of them holds the run.
+All of them name the same origin. Between two phases the run is parked: no other caller takes it before the deadline,
+and the next phase attaches to it. A phase that is repeated after its process died takes the run over and fences. Units
+are merged in parallel under claims of their own; none of them holds the run.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import threading
 
 from airflow_refresh_provider.core.changes.pins import VersionVector, same_versions
 from airflow_refresh_provider.core.run.lifecycle import State
+from airflow_refresh_provider.core.run.prepared import FrozenRun, frozen, frozen_or_none
 from airflow_refresh_provider.core.run.record import Run
 from airflow_refresh_provider.core.run.recovery import Step
 from airflow_refresh_provider.core.run.request import Request
@@ -21,51 +22,54 @@ from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.table_log import LogGap
 from airflow_refresh_provider.runner.facts.records import registered
 from airflow_refresh_provider.runner.facts.stopwatch import Stopwatch
-from airflow_refresh_provider.runner.hold import ending, takeover
+from airflow_refresh_provider.runner.hold import ending, leases, takeover
+from airflow_refresh_provider.runner.hold.losses import run_ended
+from airflow_refresh_provider.runner.hold.run_sessions import close
 from airflow_refresh_provider.runner.hold.takeover import HeldRun
-from airflow_refresh_provider.runner.hold.tenure import Tenure, run_ended
+from airflow_refresh_provider.runner.hold.tenure import Tenure
 from airflow_refresh_provider.runner.report.reports import published_for
 from airflow_refresh_provider.runner.steps import load, merge
-from airflow_refresh_provider.runner.steps.one_process import carry_on, end, keep_or_abandon, log_gap, nothing, working
+from airflow_refresh_provider.runner.steps.one_process import continue_run, end, keep_or_abandon, log_gap, working
+from airflow_refresh_provider.runner.steps.run_results import nothing_to_do
 from airflow_refresh_provider.runner.steps.start import NothingToDo, begin
 
 
 def start(ports: Ports, name: str, request: Request) -> StartedRun | RunResult:
     """Hold a run and park it; a RunResult says that there is nothing to do. Raises as `begin`.
 
-    An unfinished run that reads other versions than were asked for is finished here, before the one that was asked for.
+    An unfinished run that reads other versions than requested is finished here, before the requested one.
     """
     watch = Stopwatch(ports.clock)
-    begun = begin(ports, name, request)
-    if isinstance(begun, HeldRun) and _reads_others(begun.tenure.read_run(), request.pins):
-        carry_on(begun, request, watch, _step(begun))
-        begun = begin(ports, name, request)
-    if isinstance(begun, NothingToDo):
-        return nothing(begun, watch)
-    _park(begun)
-    reason = begun.decision.reason if begun.decision else None
-    return StartedRun(name=name, run_id=begun.tenure.run_id, resumed=begun.resumed, reason=reason)
+    started = begin(ports, name, request)
+    if isinstance(started, HeldRun) and _reads_others(started.tenure.read_run(), request.pins):
+        continue_run(started, request, watch, _step(started))
+        started = begin(ports, name, request)
+    if isinstance(started, NothingToDo):
+        return nothing_to_do(started.record, started.reason, watch)
+    _park(started)
+    reason = started.decision.reason if started.decision else None
+    return StartedRun(name=name, run_id=started.tenure.run_id, resumed=started.resumed, reason=reason)
 
 
 def fill(ports: Ports, name: str, request: Request) -> tuple[UnitOfWork, ...]:
     """Fill and freeze staging unless that was done; the units to merge, those already in the target included."""
-    taken = _attached(ports, name, request)
-    if taken.tenure.read_run().frozen is None:
-        with keep_or_abandon(taken.tenure), working(taken, Stopwatch(ports.clock)) as session:
-            load.load(taken.tenure, session)
-    units = _units(taken.tenure.read_run())
-    _park(taken)
+    held = _attached(ports, name, request)
+    if held.tenure.read_run().frozen is None:
+        with keep_or_abandon(held.tenure), working(held, Stopwatch(ports.clock)) as session:
+            load.load(held.tenure, session)
+    units = _units(frozen(held.tenure.read_run()))
+    _park(held)
     return units
 
 
 def merge_unit(ports: Ports, name: str, request: Request, slot: int) -> int:
     """Merge one unit under a claim of its own. Returns how many of its chunks were already in.
 
-    Raises Lost when the run is not between its load and its end, or has no such unit, as for a task that was given up
-    long ago.
+    Raises Lost when the run is not between its load and its end, or has no such unit, as for a task of an earlier try.
     """
     run = _own_run(ports, name, request)
-    unit = next((u for u in _units(run) if u.unit == slot), None) if run.frozen else None
+    planned = frozen_or_none(run)
+    unit = next((u for u in _units(planned) if u.unit == slot), None) if planned else None
     if unit is None or run.lease.parked_until is None:
         raise run_ended(ports, name, request.origin)
     ports.watch.stage("merge", unit.rows, unit.chunks)
@@ -77,10 +81,10 @@ def merge_unit(ports: Ports, name: str, request: Request, slot: int) -> int:
             merge.fence_unit(held, session)
             return merge.merge_unit(held, session, threading.Event())
         except (Invalid, Refused, Failed) as error:
-            ending.note_failure(held.whole, error)
+            ending.record_failure(held.whole, error)
             raise
         except Retry:
-            # To one who was shut out, that is what went wrong, whatever Spark has told him.
+            # Lost explains whatever error Spark has raised to an owner that was fenced.
             held.must_be_held()
             raise
         except LogGap:
@@ -95,26 +99,26 @@ def merge_unit(ports: Ports, name: str, request: Request, slot: int) -> int:
 def finish(ports: Ports, name: str, request: Request) -> RunResult:
     """Everything after the units: gate, seal, publish, view, clean up.
 
-    Raises Failed when chunks are missing, or when the run was begun anew and has not been loaded.
+    Raises Failed when chunks are missing, or when a new run was started and has not been loaded.
 
     The result's seconds are those of the run, from its start in another process on. Where this origin has published
-    its run before, that result is told again: whoever announces it may not have got to it.
+    its run before, that result is returned again: the earlier try may not have announced it.
     """
     if done := _published_before(ports, name, request):
         return done
-    taken = _attached(ports, name, request)
-    run = taken.tenure.read_run()
+    held = _attached(ports, name, request)
+    run = held.tenure.read_run()
     watch = Stopwatch(ports.clock, since=run.started_at)
     if run.frozen is None:
-        _park(taken)
+        _park(held)
         raise _not_loaded(name)
-    with keep_or_abandon(taken.tenure):
-        step = _step(taken)
-    return carry_on(taken, request, watch, step, end)
+    with keep_or_abandon(held.tenure):
+        step = _step(held)
+    return continue_run(held, request, watch, step, end)
 
 
 def interrupt(ports: Ports, name: str, request: Request) -> bool:
-    """Shut out whoever still works for this origin and leave the run to anyone; False when no run of it is left.
+    """Fence the owners of this origin's run and release it; False when the origin has no run.
 
     Raises Lost when the definition was dropped.
     """
@@ -124,19 +128,19 @@ def interrupt(ports: Ports, name: str, request: Request) -> bool:
         raise run_ended(ports, name, request.origin)
     if record.run is None or record.run.origin != request.origin:
         return False
-    if taken := takeover.take_over(ports, snapshot, record, request):
-        takeover.close(taken.session)
-        ending.release(taken.tenure)
+    if held := takeover.take_over(ports, snapshot, record, record.run, request):
+        close(held.session)
+        leases.release(held.tenure)
     return True
 
 
 def _attached(ports: Ports, name: str, request: Request) -> HeldRun:
-    """The run of this origin, held by this process. Raises Lost when it is over, or somebody else's now."""
+    """The run of this origin, held by this process. Raises Lost when it has ended, or has another origin now."""
     _own_run(ports, name, request)
-    begun = begin(ports, name, request)
-    if isinstance(begun, NothingToDo):
+    started = begin(ports, name, request)
+    if isinstance(started, NothingToDo):
         raise run_ended(ports, name, request.origin)
-    return begun
+    return started
 
 
 def _own_run(ports: Ports, name: str, request: Request) -> Run:
@@ -153,35 +157,34 @@ def _published_before(ports: Ports, name: str, request: Request) -> RunResult | 
     return None if unfinished or not request.origin else published_for(ports, name, request.origin)
 
 
-def _reads_others(run: Run, wanted: VersionVector) -> bool:
-    """Whether a run reads an input, whose changes count, at another version than is wanted at its place."""
+def _reads_others(run: Run, requested: VersionVector) -> bool:
+    """Whether a run reads an input, whose changes count, at another version than is requested for its location."""
     counting = {name for name, read in run.definition.inputs.items() if not read.ignore_changes}
-    pairs = ((pin, wanted.get(pin.location)) for name, pin in run.plan.pins.items() if name in counting)
+    pairs = ((pin, requested.get(pin.location)) for name, pin in run.plan.pins.items() if name in counting)
     return any(asked is not None and not same_versions({"": pin}, {"": asked}) for pin, asked in pairs)
 
 
-def _step(taken: HeldRun) -> Step:
-    """How a run that is held goes on. Raises LogGap."""
-    return taken.decision.step if taken.decision else takeover.step_left(taken.tenure)
+def _step(held: HeldRun) -> Step:
+    """How a held run continues. Raises LogGap."""
+    return held.decision.step if held.decision else takeover.step_left(held.tenure)
 
 
-def _park(taken: HeldRun) -> None:
-    takeover.close(taken.session)
-    takeover.park(taken.tenure)
+def _park(held: HeldRun) -> None:
+    close(held.session)
+    leases.park(held.tenure)
 
 
-def _units(run: Run) -> tuple[UnitOfWork, ...]:
-    assert run.frozen is not None
+def _units(run: FrozenRun) -> tuple[UnitOfWork, ...]:
     return tuple(
         UnitOfWork(unit=u.slot, chunks=len(u.chunks), rows=sum(c.counts.total for c in u.chunks))
-        for u in run.frozen.current.units
+        for u in run.current.units
     )
 
 
 def _not_loaded(name: str) -> Failed:
     return Failed(
         "not_loaded",
-        f"this task's run of {name} has ended, and the one that `start` has begun since has not been loaded",
+        f"this task's run of {name} has ended, and the one that `start` has started since has not been loaded",
         left="Nothing was published.",
-        next="Clear the tasks from `load` on, or let the next DAG run go on.",
+        next="Clear the tasks from `load` on, or wait for the next DAG run.",
     )

@@ -1,36 +1,38 @@
-"""Starting: get hold of a run of a definition, a new one or one that was left unfinished.
+"""Starting: hold a run of a definition, a new one or one that was left unfinished.
 
-Of two who start at once exactly one wins the compare-and-set; the other sees a live owner and is refused, or skips.
-No Spark is needed to start, nor to find that there is nothing to do.
+Of two callers that start at once exactly one wins the compare-and-set; the other finds a live owner and is refused, or
+skips. Neither starting nor finding that there is nothing to do needs Spark.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 
 from airflow_refresh_provider.core.changes.pins import Pin, VersionVector, same_versions
 from airflow_refresh_provider.core.definition.columns import check_padding
 from airflow_refresh_provider.core.plan.plan import Plan
 from airflow_refresh_provider.core.run.lifecycle import Event, State
-from airflow_refresh_provider.core.run.owner import BEAT_EVERY, WAIT_FOR_LEASE, Liveness
+from airflow_refresh_provider.core.run.owner import WAIT_FOR_LEASE
 from airflow_refresh_provider.core.run.record import Record, Run
 from airflow_refresh_provider.core.run.recovery import Admission, admit
 from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.core.run.suspension import check_not_paused, check_not_suspended
-from airflow_refresh_provider.errors import Refused, StaleSnapshot
+from airflow_refresh_provider.errors import StaleSnapshot
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.control import Snapshot
 from airflow_refresh_provider.ports.table_log import TableFacts
 from airflow_refresh_provider.runner.facts import pinned_inputs, queries, staging_paths, targets
-from airflow_refresh_provider.runner.facts.records import beats, being_dropped, owner_liveness, registered
+from airflow_refresh_provider.runner.facts.records import being_dropped, owner_liveness, registered
 from airflow_refresh_provider.runner.hold import ending
-from airflow_refresh_provider.runner.hold.takeover import HeldRun, adopt, new_lease, take_over
-from airflow_refresh_provider.runner.hold.tenure import Tenure, commit
+from airflow_refresh_provider.runner.hold.control_writes import commit
+from airflow_refresh_provider.runner.hold.leases import new_lease
+from airflow_refresh_provider.runner.hold.takeover import HeldRun, adopt, take_over
+from airflow_refresh_provider.runner.hold.tenure import Tenure
+from airflow_refresh_provider.runner.steps.busy import already_running, may_end_soon
 from airflow_refresh_provider.runner.windows import change_windows
 
 POLL_SECONDS = 1.0
-_NOTHING_MOVED = "no input has moved since the last refresh, and nobody else has written the target"
+_NOTHING_CHANGED = "no input has changed since the last refresh, and no other writer has changed the target"
 _SHORT_DIGEST = 19  # "sha256:" and twelve digits
 
 
@@ -48,34 +50,34 @@ StartResult = HeldRun | NothingToDo
 def begin(ports: Ports, name: str, request: Request) -> StartResult:
     """Hold a run of `name`. Raises Invalid for an unknown name, Refused when it may not be refreshed now, Paused.
 
-    A run of the request's own origin is attached to, or taken over from whoever held it for that origin.
+    A run of the request's own origin is attached to, or taken over from the owner that held it for that origin.
     """
-    give_up_at = ports.clock.now() + WAIT_FOR_LEASE
+    deadline = ports.clock.now() + WAIT_FOR_LEASE
     while True:
         snapshot = ports.store.read(name)
         record = registered(ports, name, snapshot.record)
         check_not_paused(record)
-        judged = owner_liveness(ports, record)
-        match admit(record, judged, ports.clock.now(), request.origin):
-            case Admission.RESETTING:
-                raise being_dropped(name)
-            case Admission.BUSY:
-                if not _may_end(ports, record, judged) or ports.clock.now() >= give_up_at:
-                    return _busy(record, request, ports.clock.now())
-                ports.clock.sleep(POLL_SECONDS)
-                continue
-            case Admission.START:
-                begun = _start(ports, snapshot, record, request)
-            case Admission.ATTACH:
-                begun = adopt(ports, snapshot, record, request)
-            case Admission.TAKE_OVER:
-                begun = take_over(ports, snapshot, record, request)
-        if begun is not None:
-            return begun
+        liveness = owner_liveness(ports, record)
+        admission = admit(record, liveness, ports.clock.now(), request.origin)
+        if admission is Admission.RESETTING:
+            raise being_dropped(name)
+        run = record.run
+        if run is None:
+            started = _start(ports, snapshot, record, request)
+        elif admission is Admission.BUSY:
+            if not may_end_soon(ports, name, run, liveness) or ports.clock.now() >= deadline:
+                return _busy(ports, record, run, request)
+            ports.clock.sleep(POLL_SECONDS)
+            continue
+        else:
+            hold = adopt if admission is Admission.ATTACH else take_over
+            started = hold(ports, snapshot, record, run, request)
+        if started is not None:
+            return started
 
 
 def up_to_date(ports: Ports, name: str, request: Request) -> NothingToDo | None:
-    """Why a refresh would do nothing now; None when it may have something to do. Waits for nobody.
+    """Why a refresh would do nothing now; None when it may have something to do. Does not wait for an owner.
 
     Raises Paused, and as `begin` where inputs are missing, which counts as it does there.
     """
@@ -89,14 +91,14 @@ def up_to_date(ports: Ports, name: str, request: Request) -> NothingToDo | None:
         return None
     with ending.count_start_failure(ports, snapshot, record, request):
         pins = _pins(ports, record, request)
-    if not _unmoved(record, pins):
+    if not _same_result(record, pins):
         return None
     unchanged = targets.as_published(ports, published, record.definition.target)
-    return NothingToDo(record, _NOTHING_MOVED) if unchanged else None
+    return NothingToDo(record, _NOTHING_CHANGED) if unchanged else None
 
 
 def _start(ports: Ports, snapshot: Snapshot, record: Record, request: Request) -> StartResult | None:
-    """A new run, or None when somebody else was quicker."""
+    """A new run, or None when another process was faster."""
     check_not_suspended(record)
     definition = record.definition
     staging_paths.drop_orphans(ports, record.name)
@@ -106,8 +108,8 @@ def _start(ports: Ports, snapshot: Snapshot, record: Record, request: Request) -
         targets.check(ports, definition, facts)
         check_padding(facts.padded if facts else (), definition.target)
     found = _found(ports, record, facts)
-    if not request.force and _unmoved(record, pins) and found.doubt is None:
-        return NothingToDo(record, _NOTHING_MOVED)
+    if not request.force and _same_result(record, pins) and found.doubt is None:
+        return NothingToDo(record, _NOTHING_CHANGED)
     run = _new_run(ports, record, pins, found, request)
     try:
         commit(ports, snapshot, record.after(Event.START, run=run, generation=run.generation), Event.START)
@@ -126,7 +128,7 @@ def _pins(ports: Ports, record: Record, request: Request) -> VersionVector:
 
 @dataclass(frozen=True)
 class _Found:
-    """What the target tells: its highest generation, and why it may have other rows than the last refresh has left."""
+    """The target's highest generation, and why it may have other rows than the last refresh has published."""
 
     generation: int
     doubt: str | None
@@ -135,7 +137,7 @@ class _Found:
 def _found(ports: Ports, record: Record, facts: TableFacts | None) -> _Found:
     location = record.definition.target
     if facts is None:
-        return _Found(0, f"the target {location} is not there")
+        return _Found(0, f"the target {location} does not exist")
     doubt = targets.changed_reason(ports, record.published, facts) if record.published else None
     return _Found(targets.highest_generation(ports, facts), doubt)
 
@@ -170,52 +172,21 @@ def _short(pinned: Pin) -> str:
     return str(pinned.digest)[:_SHORT_DIGEST]
 
 
-def _unmoved(record: Record, pins: VersionVector) -> bool:
-    """Whether the query certainly gives what it gave to the last refresh."""
+def _same_result(record: Record, pins: VersionVector) -> bool:
+    """Whether the query certainly returns what it returned to the last refresh."""
     published = record.published
     if published is None or published.clocked or published.definition_hash != record.definition.hash:
         return False
-    return same_versions(*(_looked_for(record, vector) for vector in (published.pins, pins)))
+    return same_versions(*(_counting(record, vector) for vector in (published.pins, pins)))
 
 
-def _looked_for(record: Record, vector: VersionVector) -> VersionVector:
-    """The inputs whose changes are looked for."""
+def _counting(record: Record, vector: VersionVector) -> VersionVector:
+    """The inputs whose changes count."""
     given = record.definition.inputs
     return {name: pin for name, pin in vector.items() if name not in given or not given[name].ignore_changes}
 
 
-def _may_end(ports: Ports, record: Record, judged: Liveness) -> bool:
-    """Whether waiting may help: a live lease gives no recent sign of life, or its owners are the last.
-
-    They are where a DAG run was deleted a moment ago, whose tasks are being stopped.
-    """
-    assert record.run is not None
-    if judged is Liveness.ORPHANED:
-        return True
-    lease = record.run.lease
-    if lease.parked_until is not None:
-        return False
-    last = max((lease.taken_at, *(b.at for b in beats(ports, record.name, record.run))))
-    return ports.clock.now() - last > 1.5 * BEAT_EVERY
-
-
-def _busy(record: Record, request: Request, now: datetime) -> NothingToDo:
-    run = record.run
-    assert run is not None
+def _busy(ports: Ports, record: Record, run: Run, request: Request) -> NothingToDo:
     if request.yields_to(run.origin):
         return NothingToDo(record, f"run {run.run_id} is in progress, held by {run.holder}")
-    chunks = sum(len(u.chunks) for r in run.frozen.rounds for u in r.units) if run.frozen else None
-    how_far = f"{chunks} chunks planned" if chunks is not None else "staging is being filled"
-    wait = f"Wait for it (`airflow-refresh progress {record.name} --follow`)"
-    kept, advice = "", f"{wait}, or choose to skip while another is at it."
-    if until := run.kept_until(now):
-        kept = f"; it is kept for them until {until:%Y-%m-%d %H:%M:%S} UTC"
-        advice = (
-            f"{wait}. If its DAG is switched off, switch it on, or begin again after that time: it is anyone's then."
-        )
-    raise Refused(
-        "already_running",
-        f"{record.name} is being refreshed by {run.holder}: run {run.run_id}, generation {run.generation}, "
-        f"{record.state.value}, {how_far}{kept}",
-        next=advice,
-    )
+    raise already_running(record, run, ports.clock.now())

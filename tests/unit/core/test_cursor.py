@@ -56,7 +56,7 @@ def test_files_that_are_still_the_same_are_known_again() -> None:
     found = restored(Record(name="d", definition=DEFINITION), "t", seal(), read(10))
     assert found.published is not None
     assert same_versions(found.published.pins, read(10))
-    assert found.reason == "the next refresh goes on from where the last one ended"
+    assert found.reason == "the next refresh continues where the last one ended"
 
 
 def test_files_that_have_changed_are_not_and_it_is_said() -> None:
@@ -69,4 +69,4 @@ def test_files_that_have_changed_are_not_and_it_is_said() -> None:
 def test_an_old_seal_restores_nothing() -> None:
     found = restored(Record(name="d", definition=DEFINITION), "t", seal(cursor=None), read(10))
     assert found.published is None
-    assert "is an old one" in found.reason
+    assert "does not say which tables" in found.reason

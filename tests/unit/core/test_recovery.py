@@ -10,16 +10,16 @@ from airflow_refresh_provider.core.plan.plan import Plan
 from airflow_refresh_provider.core.run.lifecycle import State
 from airflow_refresh_provider.core.run.owner import STALE_AFTER, Beat, Liveness, OriginStatus, Owner, liveness
 from airflow_refresh_provider.core.run.record import Lease, Record, Run
-from airflow_refresh_provider.core.run.recovery import Admission, Facts, Step, admit, next_step
+from airflow_refresh_provider.core.run.recovery import Admission, Decision, Facts, Step, admit, next_step
 from airflow_refresh_provider.core.run.request import OnInterrupted
 
 NOW = datetime(2024, 1, 1, tzinfo=UTC)
 HOUR = timedelta(hours=1)
-SOMEBODY = Owner(host="h", boot_id="b", pid=1, started=0.0, label="somebody")
+OWNER = Owner(host="h", boot_id="b", pid=1, started=0.0, label="o")
 DEFINITION = Definition.build(name="d", target="/t", query="SELECT * FROM x", inputs={"x": {"path": "/x"}}, keys=["k"])
 
 
-def record(owner: Owner | None = SOMEBODY, parked: datetime | None = None, **run: Any) -> Record:
+def record(owner: Owner | None = OWNER, parked: datetime | None = None, **run: Any) -> Record:
     lease = Lease(generation=1, owner=owner, session="s", taken_at=NOW, parked_until=parked)
     plan = Plan(pins={}, moment=NOW, query="", staging="/s")
     found = Run(
@@ -34,13 +34,19 @@ def record(owner: Owner | None = SOMEBODY, parked: datetime | None = None, **run
     return Record(name="d", definition=DEFINITION, state=State.FINISHING, generation=1, run=found)
 
 
+def run(**changes: Any) -> Run:
+    found = record(**changes).run
+    assert found
+    return found
+
+
 def facts(**changes: Any) -> Facts:
     given: dict[str, Any] = {
         "sealed": False,
         "definition_changed": False,
         "target_replaced": False,
         "unresumable_reason": None,
-        "wish": OnInterrupted.RESUME,
+        "on_interrupted": OnInterrupted.RESUME,
     }
     return Facts(**(given | changes))
 
@@ -69,7 +75,9 @@ def facts(**changes: Any) -> Facts:
         (record(None, NOW - HOUR), Liveness.UNOWNED, "mine", Admission.TAKE_OVER),
     ],
 )
-def test_who_may_do_what(found: Record, live: Liveness, mine: str | None, expected: Admission) -> None:
+def test_admission_by_record_liveness_and_origin(
+    found: Record, live: Liveness, mine: str | None, expected: Admission
+) -> None:
     assert admit(found, live, NOW, mine) is expected
 
 
@@ -81,34 +89,42 @@ EVERYTHING = {
     "sealed": True,
     "target_replaced": True,
     "definition_changed": True,
-    "wish": OnInterrupted.RESTART,
+    "on_interrupted": OnInterrupted.RESTART,
     "unresumable_reason": "x: gone",
 }
 
 
 def test_facts_outrank_each_other_in_a_fixed_order() -> None:
-    assert next_step(record(published=True), facts(**EVERYTHING)).step is Step.CLEAN_UP
-    assert next_step(record(), facts(**EVERYTHING)).step is Step.PUBLISH
+    assert next_step(run(published=True), facts(**EVERYTHING)).step is Step.CLEAN_UP
+    assert next_step(run(), facts(**EVERYTHING)).step is Step.PUBLISH
     left = dict(EVERYTHING, sealed=False)
     reasons = []
     for name, neutral in (
         ("target_replaced", False),
         ("definition_changed", False),
-        ("wish", OnInterrupted.RESUME),
+        ("on_interrupted", OnInterrupted.RESUME),
         ("unresumable_reason", None),
     ):
-        decision = next_step(record(), facts(**left))
+        decision = next_step(run(), facts(**left))
         assert decision.step is Step.ABANDON
         reasons.append(decision.reason)
         left[name] = neutral
     assert len(set(reasons)) == 4
     assert "x: gone" in reasons[-1]
-    assert next_step(record(), facts(**left)).step is Step.RESUME
+    assert next_step(run(), facts(**left)).step is Step.RESUME
 
 
-def test_a_run_that_was_let_go_is_not_said_to_have_lost_its_owner() -> None:
-    assert next_step(record(), facts()).reason == "the owner of the run was gone"
-    assert "paused or stopped" in next_step(record(), facts(released=True)).reason
+@pytest.mark.parametrize(
+    ("found", "reason"),
+    [
+        ({}, "its owner disappeared before its chunks were planned"),
+        ({"released": True}, "it was stopped before its chunks were planned"),
+        ({"released": True, "chunks": (7, 22)}, "it was stopped after 7 of 22 chunks"),
+        ({"released": True, "failed": True, "chunks": (0, 1)}, "it failed after 0 of 1 chunk"),
+    ],
+)
+def test_a_resumed_run_says_how_it_was_interrupted_and_where(found: dict[str, Any], reason: str) -> None:
+    assert next_step(run(), facts(**found)) == Decision(step=Step.RESUME, reason=reason)
 
 
 @pytest.mark.parametrize(
@@ -126,23 +142,23 @@ def test_a_lease_is_stale_without_beats_or_at_once_without_its_process(
     ago: timedelta, alive: bool | None, expected: Liveness
 ) -> None:
     beats = (Beat(generation=1, at=NOW - HOUR), Beat(generation=1, at=NOW - ago))
-    assert liveness(NOW, (SOMEBODY,), NOW - HOUR, beats, alive) is expected
+    assert liveness(NOW, (OWNER,), NOW - HOUR, beats, alive) is expected
 
 
 @pytest.mark.parametrize(
     ("origin_status", "owners", "expected"),
     [
-        (OriginStatus.FINISHED, (SOMEBODY,), Liveness.ORIGIN_FINISHED),
+        (OriginStatus.FINISHED, (OWNER,), Liveness.ORIGIN_FINISHED),
         (OriginStatus.FINISHED, (), Liveness.ORIGIN_FINISHED),
-        (OriginStatus.DELETED, (SOMEBODY,), Liveness.ORPHANED),
+        (OriginStatus.DELETED, (OWNER,), Liveness.ORPHANED),
         (OriginStatus.DELETED, (), Liveness.ORIGIN_FINISHED),
     ],
 )
-def test_what_a_run_was_made_for_decides_whether_anybody_comes_after_its_owners(
+def test_the_origin_decides_whether_tasks_follow_the_owners_of_a_run(
     origin_status: OriginStatus, owners: tuple[Owner, ...], expected: Liveness
 ) -> None:
     assert liveness(NOW, owners, NOW, (), None, origin_status) is expected
 
 
-def test_a_run_without_owners_is_free_whatever_beats() -> None:
+def test_a_run_without_owners_is_unowned_whatever_its_beats() -> None:
     assert liveness(NOW, (), NOW, (Beat(generation=1, at=NOW),), None) is Liveness.UNOWNED

@@ -57,7 +57,7 @@ def test_others_who_never_stop_writing_make_the_run_fail_loudly_and_be_kept() ->
             world.lake.append(TARGET, [row(next(keys))])
 
     world.lake.step = step
-    with pytest.raises(Failed, match="others kept writing"):
+    with pytest.raises(Failed, match="other writers kept committing"):
         world.run()
     world.lake.step = lambda _what: None
     assert world.another().resumed
@@ -105,7 +105,7 @@ def test_a_target_that_is_no_longer_there_is_neither_written_nor_made_again(stag
     assert caught.value.code == "target_replaced"
     assert (TARGET in world.lake.tables) is made_anew
     if made_anew:
-        with pytest.raises(Refused, match="belongs to somebody else"):
+        with pytest.raises(Refused, match="not created by airflow-refresh"):
             world.run()
         assert len(world.commits) == 1
     else:
@@ -135,5 +135,5 @@ def test_a_statement_that_went_into_a_table_that_has_just_come_is_told_as_such(l
         world.run()
     assert caught.value.code == "target_replaced"
     assert len(begun) == nth
-    with pytest.raises(Refused, match="belongs to somebody else"):
+    with pytest.raises(Refused, match="not created by airflow-refresh"):
         world.run()

@@ -70,7 +70,7 @@ def test_another_definition_takes_the_old_table_where_it_adopts_it(refreshed: bo
     assert facts is not None
     before = targets.highest_generation(world.ports, facts)
     world.refreshes.register(definition(name=OTHER))
-    with pytest.raises(Refused, match="exists and belongs to"):
+    with pytest.raises(Refused, match="exists and was not created"):
         world.refreshes.run(OTHER, ONE)
     world.lake.append(INPUT, [row(3)])
     take(world)

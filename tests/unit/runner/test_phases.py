@@ -169,7 +169,7 @@ def test_an_end_that_comes_too_early_publishes_nothing() -> None:
     published = world.record.published
     started(world)
     loaded(world)
-    with pytest.raises(Failed, match="not wholly in the target"):
+    with pytest.raises(Failed, match="chunks that are not in the target"):
         finished(world)
     assert world.record.published == published
     assert world.another().resumed
@@ -282,7 +282,9 @@ def test_a_task_without_a_run_says_so_and_blames_nobody(ended: Callable[[World],
         "merge": lambda: merged(world, unit),
         "finish": lambda: finished(world),
     }
-    with pytest.raises(Lost, match=r"the run of orders for dag/one was finished, given up, let go of or taken") as told:
+    with pytest.raises(
+        Lost, match=r"the run of orders for dag/one has finished or was abandoned, released or taken"
+    ) as told:
         tasks[again]()
     assert told.value.code == "run_ended"
     assert "from `start` on" in told.value.next

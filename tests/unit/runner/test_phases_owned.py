@@ -32,7 +32,7 @@ def test_between_two_phases_nobody_else_takes_the_run() -> None:
             Refused, match=r"refreshed by the tasks of dag/one: .* for them until 2024-01-01 01:00:0"
         ) as e:
             world.another(request)
-        assert "switch it on" in e.value.next
+        assert "unpause it" in e.value.next
         assert "--" not in e.value.next.replace("--follow", "")
     assert world.another(Request(if_running=IfRunning.SKIP)).outcome is Outcome.NOTHING_TO_DO
     assert [r.outcome for r in world.refreshes.recover()] == ["live"]

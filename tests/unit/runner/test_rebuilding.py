@@ -24,7 +24,7 @@ from tests.unit.runner.world import COLUMNS, INPUT, NAME, TARGET, World, definit
 
 KEPT = {"mode": "incremental", "adopt": True}
 LIVE: dict[str, Any] = {"visibility": "live", "chunking": {"one_commit_up_to": 1, "chunk_rows": 1}}
-GOES_ON = "the next refresh goes on from where the last one ended"
+CONTINUES = "the next refresh continues where the last one ended"
 
 
 def refreshed(times: int = 2, **changes: Any) -> World:
@@ -61,7 +61,7 @@ def test_the_next_refresh_is_incremental_and_its_window_touches_the_last_one(opt
     before = world.record.published
     lose_control(world, **options)
     found = rebuilt(world)
-    assert (found.restored, found.reason) == (True, GOES_ON)
+    assert (found.restored, found.reason) == (True, CONTINUES)
     now = world.record.published
     assert before and now
     assert (now.origin, now.started_at) == (None, None)  # no log tells them
@@ -190,8 +190,8 @@ def edit_notes(world: World, edit: Callable[[dict[str, object]], object]) -> Non
 @pytest.mark.parametrize(
     ("happened", "reason"),
     [
-        (as_of_old, "its last seal is an old one"),
-        (of_another, "was one of other"),
+        (as_of_old, "its last seal does not say which tables were read"),
+        (of_another, "was by other"),
         (cleaned, "the target's log holds no seal any more"),
     ],
 )

@@ -268,7 +268,7 @@ def test_unknown_names_and_queries_are_invalid() -> None:
 def test_a_table_of_a_stranger_is_refused_unless_it_is_adopted() -> None:
     world = World(*SIX)
     world.lake.create(TARGET, COLUMNS, [row(0), row(9)])
-    with pytest.raises(Refused, match="was not made by this tool"):
+    with pytest.raises(Refused, match="was not created by airflow-refresh"):
         world.run()
     adopting = World(*SIX, adopt=True)
     adopting.lake.create(TARGET, COLUMNS, [row(0), row(9)])

@@ -140,7 +140,7 @@ def test_rebuilding_leaves_a_run_in_progress_as_it_is() -> None:
     found = world.refreshes.rebuild_progress(NAME)
     assert (found.restored, found.reason, found.chunks_done) == (
         False,
-        "nothing is missing: a refresh or a drop of it is in progress",
+        "nothing is missing: a refresh or a drop is in progress",
         2,
     )
     assert world.record == before

@@ -1,0 +1,44 @@
+"""Leases: a run in the hands of this process, parked between two of its tasks, or released."""
+
+from __future__ import annotations
+
+from airflow_refresh_provider.core.run.lifecycle import Event
+from airflow_refresh_provider.core.run.record import Lease, Run
+from airflow_refresh_provider.ports.bundle import Ports
+from airflow_refresh_provider.runner.hold.tenure import Tenure
+
+
+def new_lease(ports: Ports, generation: int) -> Lease:
+    """A lease of this process under a generation, naming a Spark session that is opened later."""
+    return Lease(
+        generation=generation,
+        owner=ports.processes.this(),
+        session=ports.processes.new_id(),
+        taken_at=ports.clock.now(),
+    )
+
+
+def with_new_lease(
+    ports: Ports, run: Run, generation: int, *, keep_claims: bool = False, origin: str | None = None
+) -> Run:
+    """The run, held by this process. Units keep their owners only when the run's own task adopts it."""
+    return run.model_copy(
+        update={
+            "lease": new_lease(ports, generation),
+            "claims": run.claims if keep_claims else {},
+            "generations": (*run.generations, generation),
+            "origin": origin,
+            "attempts": run.attempts + (not keep_claims),
+        }
+    )
+
+
+def park(tenure: Tenure) -> None:
+    """Keep the run for the next task of its origin; until the deadline no other caller may take it."""
+    tenure.write(Event.PARK, lease=tenure.read_run().lease.parked(tenure.ports.clock.now()))
+
+
+def release(tenure: Tenure) -> None:
+    """Release the run: any caller may resume it at once."""
+    lease = tenure.read_run().lease.model_copy(update={"owner": None, "session": None})
+    tenure.write(Event.RELEASE, lease=lease, claims={})

@@ -1,0 +1,42 @@
+"""The errors of a process that no longer holds its run, or whose definition was dropped meanwhile."""
+
+from __future__ import annotations
+
+from airflow_refresh_provider.core.run.lifecycle import State
+from airflow_refresh_provider.errors import Lost
+from airflow_refresh_provider.ports.bundle import Ports
+
+
+def lost(ports: Ports, name: str, run_id: str) -> Lost:
+    """The error of an owner that was replaced, or whose definition was dropped."""
+    run = f"run {run_id} of {name}"
+    return _dropped(ports, name, run) or Lost(
+        "lost_lease",
+        f"{run} is no longer held here: another owner has taken it over",
+        left="Everything committed so far stays; the new owner continues after it.",
+        next=f"See its owner with `airflow-refresh show {name}`.",
+    )
+
+
+def run_ended(ports: Ports, name: str, origin: str | None) -> Lost:
+    """The error of a task whose origin has no run any more, or no run with work for this task."""
+    run = f"the run of {name} for {(origin or 'no origin').strip()}"
+    return _dropped(ports, name, run) or Lost(
+        "run_ended",
+        f"nothing is left to do here: {run} has finished or was abandoned, released or taken over",
+        left="Everything committed so far stays; nothing was changed here.",
+        next="Clear the tasks of the DAG run from `start` on, or trigger a new one. "
+        f"`airflow-refresh history {name}` shows how runs have ended.",
+    )
+
+
+def _dropped(ports: Ports, name: str, run: str) -> Lost | None:
+    record = ports.store.read(name).record
+    if record is None or not (record.dropped or record.state is State.RESETTING):
+        return None
+    return Lost(
+        "dropped",
+        f"{run} was stopped: the definition has been dropped",
+        left="Everything committed so far stays in the target, unless that was deleted; nothing more is written.",
+        next=f"The run cannot be resumed. To refresh {name} again, register it again.",
+    )

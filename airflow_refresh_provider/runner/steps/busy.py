@@ -1,0 +1,42 @@
+"""A definition whose run is held by another owner: whether to wait for it, and what the caller gets."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from airflow_refresh_provider.core.run.owner import BEAT_EVERY, Liveness
+from airflow_refresh_provider.core.run.record import Record, Run
+from airflow_refresh_provider.errors import Refused
+from airflow_refresh_provider.ports.bundle import Ports
+from airflow_refresh_provider.runner.facts.records import beats
+
+
+def may_end_soon(ports: Ports, name: str, run: Run, liveness: Liveness) -> bool:
+    """Whether waiting may help: a live owner gave no recent sign of life, or its origin was deleted.
+
+    Airflow stops the tasks of a DAG run that was deleted a moment ago.
+    """
+    if liveness is Liveness.ORPHANED:
+        return True
+    lease = run.lease
+    if lease.parked_until is not None:
+        return False
+    last = max((lease.taken_at, *(b.at for b in beats(ports, name, run))))
+    return ports.clock.now() - last > 1.5 * BEAT_EVERY
+
+
+def already_running(record: Record, run: Run, now: datetime) -> Refused:
+    """The error of a caller that may not take the run."""
+    chunks = sum(len(u.chunks) for r in run.frozen.rounds for u in r.units) if run.frozen else None
+    how_far = f"{chunks} chunks planned" if chunks is not None else "staging is being filled"
+    wait = f"Wait for it (`airflow-refresh progress {record.name} --follow`)"
+    kept, advice = "", f"{wait}, or pass `--if-running skip`."
+    if until := run.kept_until(now):
+        kept = f"; it is kept for them until {until:%Y-%m-%d %H:%M:%S} UTC"
+        advice = f"{wait}. If its DAG is paused, unpause it. After that time any caller may resume the run."
+    return Refused(
+        "already_running",
+        f"{record.name} is being refreshed by {run.holder}: run {run.run_id}, generation {run.generation}, "
+        f"{record.state.value}, {how_far}{kept}",
+        next=advice,
+    )

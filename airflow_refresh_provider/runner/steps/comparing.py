@@ -1,0 +1,96 @@
+"""Comparing a run's pinned query with its target, and staging the differences."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from airflow_refresh_provider.core.definition.definition import Definition, Deletes, Layout
+from airflow_refresh_provider.core.plan import loading
+from airflow_refresh_provider.core.plan.plan import StagedTable
+from airflow_refresh_provider.core.plan.policy import TARGET_ERRORS, check_keys, with_foreign_writes
+from airflow_refresh_provider.core.run.prepared import prepared
+from airflow_refresh_provider.core.run.record import Run
+from airflow_refresh_provider.errors import Failed
+from airflow_refresh_provider.ports.bundle import Ports
+from airflow_refresh_provider.ports.engine import CompareTask, Comparison, EngineSession
+from airflow_refresh_provider.ports.table_log import LogGap
+from airflow_refresh_provider.runner.facts import pinned_inputs, queries, staging_paths, targets
+from airflow_refresh_provider.runner.hold.tenure import Tenure
+from airflow_refresh_provider.runner.windows import rounds
+
+_UNTOUCHED = "The target was not changed."
+_STARTED = "The chunks applied so far are in the target; nothing was published, and the version published before stays."
+
+
+def compare(
+    tenure: Tenure,
+    session: EngineSession,
+    base: int,
+    vnodes: tuple[int, ...] | None = None,
+    *,
+    stored_hashes: bool,
+    target_rows: int | None = None,
+) -> Comparison:
+    """Stage the differences between the pinned query and the target at `base`, of some vnodes or of all.
+
+    `stored_hashes`: whether the hashes in the target are right, because no other writer has changed these rows.
+    `target_rows`: the rows of the whole target by its log.
+    """
+    run = tenure.read_run()
+    rows = _staged_rows(tenure.ports, run)
+    location, stamp = staging_paths.changes_of(run, tenure.generation)
+    task = CompareTask(
+        source=pinned_inputs.by_files(tenure.ports, pinned_inputs.source(tenure.ports, run)),
+        rows=rows,
+        target=prepared(run).target,
+        base=base,
+        location=location,
+        stamp=stamp,
+        deletes=run.definition.deletes is Deletes.APPLY,
+        vnodes=vnodes,
+        one_chunk=rounds.one_chunk(run),
+        stored_hashes=stored_hashes,
+        row_wise=queries.row_wise(run.definition),
+        target_rows=target_rows if stored_hashes or target_rows == 0 else None,
+        expected_rows=max(pinned_inputs.expected_rows(tenure.ports, run), target_rows or 0),
+        rewrite_from=_rewritten_from(run.definition, target_rows) if rows is None else None,
+    )
+    try:
+        compared = session.compare(task)
+    except Failed as error:
+        raise _explained(tenure, error) from error
+    keys = compared.keys
+    left = _STARTED if run.frozen else _UNTOUCHED
+    check_keys(keys.null_keys, keys.duplicate_keys, keys.null_examples, keys.duplicate_examples, left)
+    return compared
+
+
+def rows_location(run: Run) -> str:
+    """Where the rows of the query are staged that are compared split by split."""
+    return f"{run.plan.staging}/rows"
+
+
+def _explained(tenure: Tenure, error: Failed) -> Failed:
+    """The error; where it is about rows that no refresh writes, with the versions that other writers have committed."""
+    record, run = tenure.read()
+    target, published = prepared(run).target, record.published
+    if error.code not in TARGET_ERRORS or published is None or published.target_id != target.table_id:
+        return error
+    with suppress(LogGap):
+        if versions := targets.foreign_versions(tenure.ports, published, target.location, run.generations):
+            return with_foreign_writes(error, target.location, published.version, versions)
+    return error
+
+
+def _staged_rows(ports: Ports, run: Run) -> StagedTable | None:
+    if not run.plan.row_splits:
+        return None
+    location = rows_location(run)
+    return StagedTable(location=location, version=ports.log.newest(location))
+
+
+def _rewritten_from(definition: Definition, rows: int | None) -> int | None:
+    """From how many differences on the whole target is written again; None where that would lose rows."""
+    if definition.layout is Layout.VNODE or definition.deletes is not Deletes.APPLY:
+        return None
+    return loading.rewritten_from(rows, loading.limits(definition.chunking, definition.visibility, definition.layout))

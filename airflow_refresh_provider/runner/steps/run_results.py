@@ -1,0 +1,54 @@
+"""The results of refreshes, as callers get them."""
+
+from __future__ import annotations
+
+from airflow_refresh_provider.core.changes.pins import digests
+from airflow_refresh_provider.core.definition.mode import Mode
+from airflow_refresh_provider.core.run.record import Published, Record, Run
+from airflow_refresh_provider.core.run.results import ChunkCounts, Outcome, Rows, RunResult
+from airflow_refresh_provider.runner.facts.stopwatch import Stopwatch
+from airflow_refresh_provider.runner.hold.takeover import HeldRun
+
+
+def result_of(name: str, run: Run, published: Published, held: HeldRun, skipped: int) -> RunResult:
+    """The result of a published run."""
+    rounds = run.frozen.rounds if run.frozen else ()
+    fell_back = run.frozen.fell_back if run.frozen else None
+    return RunResult(
+        run_id=run.run_id,
+        name=name,
+        outcome=Outcome.SUCCEEDED,
+        mode=(Mode.INCREMENTAL if run.windows else Mode.FULL).value,
+        mode_reason=fell_back or run.plan.scope,
+        generation=run.generation,
+        resumed=held.resumed,
+        rows=Rows(
+            inserted=run.counts.inserted,
+            updated=run.counts.updated,
+            deleted=run.counts.deleted,
+            unchanged=run.frozen.unchanged if run.frozen else 0,
+        ),
+        chunks=ChunkCounts(done=sum(len(u.chunks) for r in rounds for u in r.units), skipped=skipped),
+        input_versions=digests(run.plan.pins),
+        windows={name: (window.after, window.upto) for name, window in run.windows.items()},
+        target_version=published.seal_version,
+        published_version=published.version,
+        reason=held.decision.reason if held.decision else None,
+    )
+
+
+def nothing_to_do(record: Record, reason: str, watch: Stopwatch) -> RunResult:
+    """The result of a refresh that was not needed."""
+    published = record.published
+    return RunResult(
+        run_id=published.run_id if published else None,
+        name=record.name,
+        outcome=Outcome.NOTHING_TO_DO,
+        generation=record.generation,
+        input_versions=digests(published.pins) if published else {},
+        target_version=published.seal_version if published else None,
+        published_version=published.version if published else None,
+        seconds=watch.total(),
+        stages=watch.stages,
+        reason=reason,
+    )

@@ -1,0 +1,50 @@
+"""Sealing: the commit to the target that says that a run is complete."""
+
+from __future__ import annotations
+
+from airflow_refresh_provider.core.changes.pins import digests
+from airflow_refresh_provider.core.log.marker import Marker, seal_app_id
+from airflow_refresh_provider.core.log.note import Note, NoteKind
+from airflow_refresh_provider.core.run.cursor import cursor_of
+from airflow_refresh_provider.core.run.prepared import prepared
+from airflow_refresh_provider.errors import Retry
+from airflow_refresh_provider.ports.engine import EngineSession, Stamp
+from airflow_refresh_provider.runner.hold.marked_commits import MarkedCommit, commit_of, commit_until_marked
+from airflow_refresh_provider.runner.hold.tenure import Tenure
+
+SEAL_TRIES = 10
+
+
+def seal(tenure: Tenure, session: EngineSession, version: int) -> int:
+    """Seal `version` as complete; returns the version of the seal. Raises Lost when a younger owner was first."""
+    run = tenure.read_run()
+    target = prepared(run).target
+    note = Note(
+        kind=NoteKind.SEAL,
+        definition=tenure.name,
+        run=run.run_id,
+        generation=tenure.generation,
+        inputs=digests(run.plan.pins),
+        windows=run.windows,
+        published_version=version,
+        cursor=cursor_of(run, tenure.ports.clock.now()),
+    )
+    stamp = Stamp(app_id=seal_app_id(target.table_id), marker=Marker(tenure.generation, 1), note=note)
+    wanted = MarkedCommit(
+        target=target,
+        stamp=lambda: stamp,
+        send=lambda stamp: session.mark(target.location, stamp),
+        tries=SEAL_TRIES,
+        exhausted=lambda: _not_sealed(tenure),
+        again=lambda _conflict, _left: tenure.read_run(),
+    )
+    return commit_of(tenure.ports, target, commit_until_marked(tenure, wanted), version).version
+
+
+def _not_sealed(tenure: Tenure) -> Retry:
+    return Retry(
+        "seal_failed",
+        f"the seal of run {tenure.run_id} was not committed to the target in {SEAL_TRIES} tries",
+        left="All chunks are in; the refresh is complete but not published.",
+        next=f"Run `airflow-refresh run {tenure.name}` again; only sealing and publishing are left.",
+    )
