@@ -1,7 +1,7 @@
-"""`airflow refresh ...`: the commands of the table behind Airflow's own command line.
+"""`airflow refresh ...`: the same commands below Airflow's own command line.
 
-Airflow imports this at every start of its program, so nothing is imported before a command is run. Where no place is
-given by option or environment, the connection `refresh_default` says it.
+Airflow imports this whenever it starts, so the functions of commands are imported when they are called. Control root
+and Spark that are given neither by option nor by environment are those of the connection `refresh_default`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _PLACES = {"control": CONTROL_VARIABLE, "spark": SPARK_VARIABLE}
 
 
 def commands() -> list[GroupCommand]:
-    """The one group that Airflow adds to its own."""
+    """The group of commands that Airflow adds to its own."""
     from airflow.cli.cli_config import GroupCommand
 
     below: defaultdict[str, list[ActionCommand]] = defaultdict(list)
@@ -71,7 +71,7 @@ def _placed(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _fields() -> dict[str, str]:
-    """The connection's fields, looked up as Airflow's own commands do: in its database too. Raises Invalid, Failed."""
+    """The fields of the connection, which may be stored in Airflow's database. Raises Invalid, Failed."""
     from airflow.configuration import ensure_secrets_loaded
     from sqlalchemy.exc import SQLAlchemyError
 
@@ -91,7 +91,7 @@ def _no_database(conn_id: str, error: Exception) -> Failed:
 
     return Failed(
         "airflow_database",
-        f"Airflow's database cannot be asked for the connection {conn_id}: {str(error).splitlines()[0]}",
+        f"the connection {conn_id} cannot be read from Airflow's database: {str(error).splitlines()[0]}",
         left="Nothing was changed.",
         next=f"Run `airflow db migrate`, or set AIRFLOW_HOME (it is {AIRFLOW_HOME}) to the Airflow that has the "
         "connection, or give --control and --spark.",

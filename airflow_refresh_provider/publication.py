@@ -1,4 +1,4 @@
-"""What readers of whole refreshes read: the published version of a definition's target."""
+"""The published version of a target, for readers of whole refreshes."""
 
 from __future__ import annotations
 
@@ -17,11 +17,10 @@ class PublishedVersion(Stored):
 
 
 def published(name: str, control: str | None = None) -> PublishedVersion:
-    """The newest whole refresh of a definition. `control` defaults to the environment's; in Airflow `RefreshHook` knows
-    the one of a connection.
+    """The newest complete refresh of a definition. `control` defaults to that of the environment; in Airflow,
+    `RefreshHook` has that of a connection.
 
-    Raises Invalid for an unknown name and Failed when nothing has been published yet, or is not there any more. Needs
-    no Spark.
+    Needs no Spark. Raises Invalid for an unknown name, and Failed when no version is published or it no longer exists.
     """
     from airflow_refresh_provider.compose import refreshes
     from airflow_refresh_provider.core.definition.columns import HIDDEN

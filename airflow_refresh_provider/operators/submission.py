@@ -55,8 +55,8 @@ class DeltaFrom(StrEnum):
 class Submission:
     """How applications are submitted.
 
-    `options` are arguments of SparkSubmitHook; `application` is the program, if it is not to be sent from here.
-    `delta` None: from the cache for a driver on this machine, else by Spark's resolver.
+    `options` are arguments of SparkSubmitHook; `application` is the location of the program, by default that of this
+    installation. `delta` None: from the cache for a driver on this machine, else by Spark's resolver.
     """
 
     spark_conn_id: str
@@ -119,7 +119,7 @@ def _connection(conn_id: str) -> Connection:
     except AirflowNotFoundException:
         raise Invalid(
             "no_spark_connection",
-            f"there is no connection {conn_id}, which was to say where the Spark cluster is",
+            f"there is no connection {conn_id}, for the Spark cluster",
             next=f"Create the connection {conn_id} of type spark.",
         ) from None
 

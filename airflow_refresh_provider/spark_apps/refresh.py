@@ -69,12 +69,12 @@ def _refreshed(given: argparse.Namespace, call: Call) -> RunResult | Differences
 
 @contextmanager
 def _application(places: Places, target: str, call: Call) -> Iterator[Refreshes]:
-    """The refreshes of a control root, whose Spark is this application."""
+    """The refreshes of a control root on the Spark of this application."""
     from airflow_refresh_provider.spark.application import application, sole_kind_of_writer
     from airflow_refresh_provider.spark.engine import ClassicEngine
 
     with ExitStack() as stack:
-        # Storage other than a local disk keeps the commits of two Sparks apart by itself.
+        # Object stores make concurrent commits of two Sparks safe; a local disk does not.
         if "://" not in places.control and "://" not in target:
             stack.enter_context(sole_kind_of_writer(Path(places.spark_home)))
         spark = stack.enter_context(application())
@@ -83,7 +83,7 @@ def _application(places: Places, target: str, call: Call) -> Iterator[Refreshes]
 
 
 def _say(line: str) -> None:
-    with suppress(OSError):  # what is read there goes through Java, which may be gone
+    with suppress(OSError):  # stderr goes through Java, which may have ended
         sys.stderr.write(f"{line}\n")
         sys.stderr.flush()
 

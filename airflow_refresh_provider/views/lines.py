@@ -1,4 +1,4 @@
-"""A watch that tells a refresh as lines of text, for logs that a person reads."""
+"""A watch that reports a refresh as lines of text, for logs."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from airflow_refresh_provider.core.text.wording import sizes
 from airflow_refresh_provider.ports.watch import Committed
 
 _SHORT_ID = 8
-"""How many characters of a run's id tell it from others in a log that has the whole of it in another line."""
+"""Characters of a run's id in a line; another line of the log has all of them."""
 
 
 class Lines:
-    """Says each line once. Called from the threads that do the work."""
+    """Reports each line once. Called from worker threads."""
 
     def __init__(self, say: Callable[[str], object]) -> None:
         self._say = say
@@ -26,7 +26,7 @@ class Lines:
         self._total: int | None = None
 
     def stage(self, name: str, rows: int | None = None, chunks: int | None = None) -> None:
-        """A stage begins."""
+        """A stage starts."""
         with self._lock:
             self._stage, self._total = name, chunks
             self._began, self._rows, self._done = time.monotonic(), 0, 0
@@ -41,13 +41,13 @@ class Lines:
         self._say(f"{self._stage}: {done}{self._of}")
 
     def skip(self, rows: int, chunks: int) -> None:
-        """Parts were done before: no row of theirs makes this stage look fast."""
+        """Parts that were done before; their rows do not count for the rate."""
         with self._lock:
             self._done += chunks
-        self._say(f"{self._stage}: {chunks}{self._of} chunks were in before")
+        self._say(f"{self._stage}: {chunks}{self._of} chunks were already in the target")
 
     def committed(self, chunk: Committed) -> None:
-        """A chunk was committed: whose and which, how, and how fast the stage is."""
+        """A chunk was committed: its run, unit and number, the way it was applied, and the rate."""
         with self._lock:
             self._rows += chunk.rows
             speed = self._rows / max(0.001, time.monotonic() - self._began)
@@ -57,7 +57,7 @@ class Lines:
         )
 
     def note(self, message: str) -> None:
-        """Something worth a line."""
+        """A line of its own."""
         self._say(message)
 
     @property

@@ -37,7 +37,7 @@ refresh_dag(Definition.model_validate({definition!r}), default_args={{"retries":
 LINE = re.compile(r"airflow\.(?P<name>refresh\.\w+),(?P<tags>[^:]*):(?P<value>[^|]*)\|(?P<kind>\w+)")
 ROW = re.compile(r"^\| `(?P<name>[\w.]+)` \| (?P<kind>\w+) \|", flags=re.MULTILINE)
 CHUNK = re.compile(r"run (.+), unit (\d): chunk (\d) of \d by (\w+), \d rows, [\d,]+ rows/s")
-BEFORE = re.compile(r"merge: (\d) of \d chunks were in before")
+BEFORE = re.compile(r"merge: (\d) of \d chunks were already in the target")
 KINDS = {"counter": "c", "gauge": "g", "timer": "ms"}
 OVER = b"over"
 

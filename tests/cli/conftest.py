@@ -1,4 +1,4 @@
-"""The program in this process on a lake in memory, and as a process of its own on real things."""
+"""The program in this process on tables in memory, and as a separate process on real tables."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ keys: [id]
 
 
 @pytest.fixture(autouse=True)
-def nothing_of_the_surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """No place from outside, and no log in anybody's home."""
+def isolated_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No control root from the environment, and no log in the home of the user."""
     monkeypatch.delenv(CONTROL_VARIABLE, raising=False)
     monkeypatch.delenv(SPARK_VARIABLE, raising=False)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
@@ -47,7 +47,7 @@ def nothing_of_the_surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 
 @dataclass(frozen=True)
 class Ended:
-    """What a command left behind."""
+    """How a command ended."""
 
     code: int
     out: str
@@ -64,7 +64,7 @@ Program = Callable[..., Ended]
 
 @pytest.fixture
 def composition() -> Composition:
-    """What places stand for, unless a module of tests or a test in it says otherwise."""
+    """The refreshes that commands use, unless a test module or a test overrides it."""
     return composed
 
 
@@ -82,7 +82,7 @@ def here(capfd: pytest.CaptureFixture[str], composition: Composition) -> Program
 
 @pytest.fixture
 def program(tmp_path: Path) -> Program:
-    """The program as a process of its own, in an empty folder."""
+    """The program as a separate process, in an empty folder."""
 
     def run(*words: str, **environment: str) -> Ended:
         ended = subprocess.run(
@@ -121,14 +121,14 @@ class World:
     def refreshes(
         self, _places: Places | None = None, watch: Watch | None = None, clock: Clock | None = None
     ) -> Refreshes:
-        """The composition that takes any places for this lake; to the runner each is another process."""
+        """The refreshes of this lake for any control root; each call is a new process for the runner."""
         ports = memory_ports(self.lake, self.store)
         return Refreshes(replace(ports, watch=watch or ports.watch, clock=clock or ports.clock))
 
 
 @pytest.fixture
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
-    """A lake in memory, and a control root that need not exist."""
+    """A lake in memory, and a control root that does not exist."""
     found = World(tmp_path)
     found.lake.create(found.people, COLUMNS, [{"id": 1, "name": "Ada"}, {"id": 2, "name": None}])
     monkeypatch.setenv(CONTROL_VARIABLE, str(tmp_path / "control"))

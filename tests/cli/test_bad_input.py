@@ -1,4 +1,4 @@
-"""What bad input gets from the real program: three parts, the right exit code, and nothing half made."""
+"""Bad input to the real program: an error in three parts, its exit code, and no partial changes."""
 
 import ctypes
 import json
@@ -52,7 +52,7 @@ def error_of(ended: Ended) -> dict[str, Any]:
         ("", "open_orders.yaml"),
     ],
 )
-def test_a_wrong_definition_is_told_by_file_and_place_and_registers_nothing(
+def test_an_invalid_definition_is_reported_with_file_and_position_and_registers_nothing(
     wrong: str, said: str, program: Program, tmp_path: Path
 ) -> None:
     (tmp_path / "open_orders.yaml").write_text(wrong)
@@ -63,7 +63,7 @@ def test_a_wrong_definition_is_told_by_file_and_place_and_registers_nothing(
     assert not (tmp_path / "control").exists()
 
 
-def test_an_input_that_is_not_there_is_told_by_name_and_path(program: Program, tmp_path: Path) -> None:
+def test_a_missing_input_is_reported_with_name_and_path(program: Program, tmp_path: Path) -> None:
     (tmp_path / "open_orders.yaml").write_text(DEFINITION)
     ended = program("register", "open_orders.yaml", "--control", "control", "--output", "json")
     error = error_of(ended)
@@ -138,7 +138,7 @@ def _without_power_over_files() -> None:
         ctypes.CDLL(None).prctl(drop_from_bounding_set, capability, 0, 0, 0)
 
 
-def test_a_query_that_spark_refuses_is_told_with_its_place(registered: Path, program: Program, spark: str) -> None:
+def test_a_query_that_spark_rejects_is_reported_with_position(registered: Path, program: Program, spark: str) -> None:
     (registered / "open_orders.yaml").write_text(DEFINITION.replace("o_totalprice FROM", "o_total FROM"))
     program("register", "open_orders.yaml", "--control", "control")
     ended = program("run", "open_orders", "--control", "control", "--spark", spark, "--output", "json")
@@ -149,7 +149,7 @@ def test_a_query_that_spark_refuses_is_told_with_its_place(registered: Path, pro
     assert not (registered / "gold").exists()
 
 
-def test_a_value_that_cannot_be_computed_is_corrected_and_the_next_run_reads_it_anew(
+def test_a_value_that_cannot_be_computed_is_corrected_and_read_again_by_the_next_run(
     here: Program, spark: str, tmp_path: Path
 ) -> None:
     text = KEPT.replace("v FROM", "CAST(v AS INT) AS v FROM").replace("layout: vnode\nvnodes: 4\n", "")
@@ -218,7 +218,14 @@ def spoiled(lake: Path, here: Program, spark: str) -> Callable[..., Ended]:
         (KEPT.replace("vnodes: 4", "vnodes: 8"), ROWS, (3, "vnodes_changed"), "has 4 vnodes for its life"),
         (KEPT.replace("target: gold/kept", "target: silver/rows2"), ROWS, (3, "foreign_target"), "silver/rows2"),
     ],
-    ids=["NULL keys", "repeated keys", "column dropped", "column retyped", "vnodes changed", "target of a stranger"],
+    ids=[
+        "NULL keys",
+        "repeated keys",
+        "column dropped",
+        "column retyped",
+        "vnodes changed",
+        "target of another",
+    ],
 )
 def test_rows_and_definitions_that_do_not_fit_leave_the_target_as_it_was(
     text: str,

@@ -1,4 +1,4 @@
-"""`cascade` on a lake in memory: what it prints of each definition, and how it exits."""
+"""`cascade` on tables in memory: its result for each definition, and its exit code."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ keys: [id]
 
 @pytest.fixture
 def composition(world: World) -> Composition:
-    """Every place is the lake in memory."""
+    """Every control root is the lake in memory."""
     return world.refreshes
 
 
@@ -37,7 +37,7 @@ def steps(found: CascadeResult) -> list[tuple[str, str]]:
     return [(step.name, step.outcome.value) for step in found.refreshes]
 
 
-def test_each_definition_is_told_as_run_tells_it(chain: World, here: Program) -> None:
+def test_each_definition_has_the_result_that_run_prints(chain: World, here: Program) -> None:
     chain.lake.append(chain.people, [{"id": 3, "name": "Grace"}])
     ended = here("cascade", "again", "--output", "json")
     found = CascadeResult.model_validate(ended.json)
@@ -48,7 +48,7 @@ def test_each_definition_is_told_as_run_tells_it(chain: World, here: Program) ->
 
 
 @pytest.mark.usefixtures("chain")
-def test_people_see_a_line_for_each(here: Program) -> None:
+def test_the_table_has_a_row_for_each(here: Program) -> None:
     header, *lines = here("cascade", "again", "apart").out.splitlines()
     assert header.split() == ["name", "outcome", "rows", "published", "seconds", "reason"]
     assert [line.split()[0] for line in lines] == ["apart", "people_copy", "again"]
@@ -64,7 +64,7 @@ def test_a_chain_is_registered_and_refreshed_before_any_of_its_targets_exists(wo
     assert steps(found) == [("people_copy", "succeeded"), ("again", "succeeded")]
 
 
-def test_a_target_that_was_deleted_is_said_to_be_gone_and_whose_it_was(chain: World, here: Program) -> None:
+def test_a_deleted_target_is_reported_missing_with_its_definition(chain: World, here: Program) -> None:
     chain.lake.remove(str(chain.folder / "gold" / "people_copy"))
     ended = here("run", "again", "--output", "json")
     error = ended.json["error"]
@@ -72,12 +72,12 @@ def test_a_target_that_was_deleted_is_said_to_be_gone_and_whose_it_was(chain: Wo
     assert "the target of people_copy, is not there" in error["message"]
 
 
-def test_an_input_that_no_definition_makes_has_to_be_there(world: World, here: Program) -> None:
+def test_an_input_that_is_no_target_must_exist(world: World, here: Program) -> None:
     ended = here("register", world.write("again", READS_COPY), "--output", "json")
     assert (ended.code, ended.json["error"]["code"]) == (2, "input_missing")
 
 
-def test_one_that_fails_stops_those_it_feeds_and_says_what_to_do(chain: World, here: Program) -> None:
+def test_a_failure_skips_those_downstream_and_says_what_to_do(chain: World, here: Program) -> None:
     chain.lake.append(chain.people, [{"id": 1, "name": "twice"}])
     ended = here("cascade", "again", "--output", "json")
     found = CascadeResult.model_validate(ended.json)

@@ -1,4 +1,4 @@
-"""Every command on a lake in memory: what it prints, as a table and as JSON, and how it exits."""
+"""Every command on tables in memory: its result as a table and as JSON, and its exit code."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -18,7 +18,7 @@ from tests.unit.runner.faults import at, disconnected
 
 @pytest.fixture
 def composition(world: World) -> Composition:
-    """Whatever places a command is given, it works on the lake in memory."""
+    """Every control root is the lake in memory."""
     return world.refreshes
 
 
@@ -46,13 +46,13 @@ def test_validating_a_folder_names_the_file_of_each_definition(world: World, her
     assert [(v["name"], v["file"]) for v in ended.json] == list(zip(("one", "two"), files, strict=True))
 
 
-def test_registering_says_what_it_did(world: World, here: Program) -> None:
+def test_registering_has_an_outcome(world: World, here: Program) -> None:
     path = world.write()
-    actions = []
+    outcomes = []
     for text in (DEFINITION, DEFINITION, DEFINITION + "owner: ada\n"):
         world.write(text=text)
-        actions.append(here("register", path, "--output", "json").json[0]["outcome"])
-    assert actions == ["registered", "unchanged", "changed"]
+        outcomes.append(here("register", path, "--output", "json").json[0]["outcome"])
+    assert outcomes == ["registered", "unchanged", "changed"]
 
 
 def test_nothing_is_registered_if_one_file_is_wrong(world: World, here: Program) -> None:
@@ -127,7 +127,7 @@ def test_comparing_prints_counts_and_samples_and_writes_nothing(registered: Worl
 
 
 @pytest.mark.usefixtures("registered")
-def test_what_is_known_of_definitions_is_listed_and_shown(here: Program) -> None:
+def test_definitions_are_listed_and_shown(here: Program) -> None:
     here("run", "people_copy")
     (listed,) = here("list", "--output", "json").json
     shown = here("show", "people_copy", "--output", "json").json
@@ -148,7 +148,7 @@ def test_ended_runs_are_history_newest_first(registered: World, here: Program) -
     ("words", "model"),
     [(("progress",), ProgressReport), (("progress", "--follow"), ProgressReport), (("rebuild-progress",), Rebuilt)],
 )
-def test_progress_of_an_ended_run_is_there_at_once(
+def test_progress_of_an_ended_run_is_shown_at_once(
     words: tuple[str, ...], model: type[ProgressReport], here: Program
 ) -> None:
     here("run", "people_copy")
@@ -157,7 +157,7 @@ def test_progress_of_an_ended_run_is_there_at_once(
     assert (ended.code, report.stage, report.chunks_done) == (0, None, 1)
 
 
-def test_progress_of_a_vnode_tells_nothing_that_is_not_counted_by_vnode(registered: World, here: Program) -> None:
+def test_progress_of_a_vnode_shows_only_what_is_counted_by_vnode(registered: World, here: Program) -> None:
     here("run", "people_copy")
     registered.lake.append(registered.people, [{"id": 3, "name": "Grace"}])
     here("run", "people_copy")
@@ -174,7 +174,7 @@ def test_progress_of_a_chunk_of_all_vnodes_names_none(here: Program) -> None:
     assert "vnode" not in here("progress", "people_copy").out
 
 
-def test_recovering_looks_at_every_definition(registered: World, here: Program) -> None:
+def test_recover_reads_every_definition(registered: World, here: Program) -> None:
     here("register", registered.write("other", DEFINITION))
     ended = here("recover", "--output", "json")
     recovered = [Recovery.model_validate(r) for r in ended.json]
@@ -182,7 +182,7 @@ def test_recovering_looks_at_every_definition(registered: World, here: Program) 
     assert [r["name"] for r in here("recover", "other", "--output", "json").json] == ["other"]
 
 
-def test_recovering_has_an_error_of_one_definition_in_its_own_entry(registered: World, here: Program) -> None:
+def test_recover_reports_the_error_of_one_definition_in_its_entry(registered: World, here: Program) -> None:
     def broken(*words: str) -> Ended:
         with at(registered.lake, f"begin {registered.folder}/gold", disconnected):
             return here(*words)
@@ -192,7 +192,8 @@ def test_recovering_has_an_error_of_one_definition_in_its_own_entry(registered: 
     (entry,) = found.json
     assert (found.code, entry["outcome"], entry["error"]["code"]) == (1, "failed", "connection_lost")
     shown = broken("recover")
-    assert (shown.code, "broke [connection_lost] Nobody knows. Run again." in shown.out) == (1, True)
+    left, after = entry["error"]["left"], entry["error"]["next"]
+    assert (shown.code, f"broke [connection_lost] {left} {after}" in shown.out) == (1, True)
     assert (here("recover").code, here("show", "people_copy", "--output", "json").json["run"]) == (0, None)
 
 
@@ -244,7 +245,7 @@ def test_tables_are_never_cut_when_another_program_reads_them(world: World, here
     ],
     ids=lambda value: value[0],
 )
-def test_people_get_tables(words: tuple[str, ...], said: tuple[str, ...], here: Program) -> None:
+def test_results_are_tables_by_default(words: tuple[str, ...], said: tuple[str, ...], here: Program) -> None:
     ended = here(*words)
     assert ended.code == 0
     for text in said:
@@ -252,8 +253,8 @@ def test_people_get_tables(words: tuple[str, ...], said: tuple[str, ...], here: 
 
 
 @pytest.mark.parametrize("owner", [None, "dag refresh.people_copy, " + 200 * "x"])
-def test_a_run_is_told_shortly_in_a_list_and_wholly_by_itself(owner: str | None, registered: World) -> None:
-    """The tasks of its units may be at work while nobody holds it as a whole."""
+def test_a_run_is_shown_in_short_in_a_list_and_in_full_by_itself(owner: str | None, registered: World) -> None:
+    """Without an owner, tasks of its units may be running."""
     run = RunStatus(
         run_id="id-of-the-run",
         stage="merge",
@@ -272,7 +273,7 @@ def test_a_run_is_told_shortly_in_a_list_and_wholly_by_itself(owner: str | None,
 
 
 @pytest.mark.usefixtures("registered")
-def test_history_says_how_it_was_done_and_why(here: Program) -> None:
+def test_history_shows_the_mode_and_why(here: Program) -> None:
     here("run", "people_copy")
     assert "full: it is the first refresh" in here("history", "people_copy").out
 
@@ -292,7 +293,7 @@ INCREMENTAL = DEFINITION + "mode: incremental\nrefresh: {{interval: 1 h, target_
 
 @pytest.fixture
 def followed(world: World, here: Program) -> World:
-    """A definition that is refreshed from changes, whose input has moved since."""
+    """A definition that is refreshed from changes, and whose input has changed since."""
     here("register", world.write(text=INCREMENTAL))
     here("run", "people_copy")
     world.lake.append(world.people, [{"id": 3, "name": "Grace"}])
@@ -300,7 +301,7 @@ def followed(world: World, here: Program) -> World:
 
 
 @pytest.mark.usefixtures("followed")
-def test_a_run_says_which_changes_it_has_read_and_why(here: Program) -> None:
+def test_a_run_shows_which_changes_it_has_read_and_why(here: Program) -> None:
     ended = here("run", "people_copy", "--output", "json")
     assert (ended.json["mode"], ended.json["windows"]) == ("incremental", {"people": [1, 2]})
     assert (ended.json["mode_reason"], ended.json["lag_seconds"]) == ("changes of people in versions 2 to 2", 0)
@@ -308,17 +309,17 @@ def test_a_run_says_which_changes_it_has_read_and_why(here: Program) -> None:
     assert (full.json["mode"], full.json["mode_reason"], full.json["windows"]) == ("full", "it was asked for", {})
 
 
-def test_whether_a_refresh_is_due_is_told_by_the_exit_code(followed: World, here: Program) -> None:
+def test_the_exit_code_of_due_says_whether_a_refresh_is_due(followed: World, here: Program) -> None:
     waiting = here("due", "people_copy", "--output", "json")
     assert (waiting.code, waiting.json["due"], waiting.json["cause"]) == (4, False, "not_yet")
     followed.lake.times[followed.people, 2] = BEGINNING - timedelta(hours=3)
     due = here("due", "people_copy", "--output", "json")
     assert (due.code, due.json["due"], due.json["lag_seconds"]) == (0, True, 3 * 3600)
     assert "changes wait: people since 2023-12-31 21:00:00 UTC" in here("due", "people_copy").out
-    assert here("due", "nobody").code == 2
+    assert here("due", "absent").code == 2
 
 
-def test_a_control_root_that_is_none_is_named(program: Program, tmp_path: Path) -> None:
+def test_a_control_root_that_does_not_exist_is_named(program: Program, tmp_path: Path) -> None:
     for command in ("list", "freshness", "recover"):
         ended = program(command, "--control", "typo", "--output", "json")
         assert (ended.code, ended.json) == (0, [])
@@ -334,16 +335,16 @@ def test_a_control_root_without_definitions_is_named(here: Program, world: World
     assert f"no definition is registered in {world.store.root}" in here("list").err
 
 
-def test_freshness_says_how_far_behind_a_target_is(followed: World, here: Program) -> None:
+def test_freshness_shows_how_far_behind_a_target_is(followed: World, here: Program) -> None:
     followed.lake.times[followed.people, 2] = BEGINNING - timedelta(hours=3)
     (fresh,) = here("freshness", "--output", "json").json
     assert (fresh["lag_seconds"], fresh["late"], fresh["inputs"]) == (3 * 3600, True, [])
-    (told,) = here("freshness", "people_copy", "--why", "--output", "json").json
-    assert [(i["name"], i["applied"], i["newest"]) for i in told["inputs"]] == [("people", 1, 2)]
+    (detailed,) = here("freshness", "people_copy", "--why", "--output", "json").json
+    assert [(i["name"], i["applied"], i["newest"]) for i in detailed["inputs"]] == [("people", 1, 2)]
     assert "3:00:00 of 2:00:00, late" in here("freshness", "--why").out
 
 
-def test_freshness_has_an_error_of_one_definition_in_its_own_row(followed: World, here: Program) -> None:
+def test_freshness_reports_the_error_of_one_definition_in_its_row(followed: World, here: Program) -> None:
     followed.lake.remove(followed.people)
     all_of_them = here("freshness", "--output", "json")
     (row,) = all_of_them.json
@@ -365,7 +366,7 @@ def test_a_suspended_definition_is_not_refreshed_until_it_is_resumed(here: Progr
     assert here("run", "people_copy").code == 0
 
 
-def test_who_ends_a_suspension_is_told_what_becomes_of_commits_that_began_nothing(world: World, here: Program) -> None:
+def test_ending_a_suspension_notes_when_missed_commits_are_applied(world: World, here: Program) -> None:
     here("register", world.write(text=DEFINITION + "refresh:\n  on_change: true\n"))
     here("suspend", "people_copy", "--why", "the source is wrong")
     assert "after the next commit to an input, or by a manual run" in here("resume", "people_copy").err

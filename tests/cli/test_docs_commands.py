@@ -1,4 +1,4 @@
-"""Every command that README and docs show is run here, in the order in which a reader meets it."""
+"""Every command that README and docs show is run, in the order of the page."""
 
 import os
 import re
@@ -33,9 +33,9 @@ def shown(page: Path) -> list[tuple[str, list[str]]]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[Path]:
-    """A checkout as README assumes it, with the program on the path; the Spark servers in it end with the test.
+    """A checkout as README assumes it, with the program on the path. Its Spark servers are stopped with the test.
 
-    Other pages have the same definition in the folder that they are in.
+    Other pages assume the same definition in the current folder.
     """
     definition = YAML.findall((ROOT / "README.md").read_text())[0]
     (tmp_path / "dags" / "refreshes").mkdir(parents=True)
@@ -48,11 +48,11 @@ def folder(tmp_path: Path) -> Iterator[Path]:
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
     yield tmp_path
     for control in ("data/control", ".demo/control"):
-        subprocess.run([program, "spark", "stop", "--control", control], cwd=tmp_path, env=surroundings(tmp_path))
+        subprocess.run([program, "spark", "stop", "--control", control], cwd=tmp_path, env=environment(tmp_path))
 
 
-def surroundings(folder: Path) -> dict[str, str]:
-    """The environment of a reader's shell, in which Java knows that it does not live long."""
+def environment(folder: Path) -> dict[str, str]:
+    """The environment of a reader's shell, with a JVM that is tuned for short processes."""
     path = f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
     java = {MEMORY_VARIABLE: "2g", "JDK_JAVA_OPTIONS": FRUGAL}
     return {**os.environ, **java, "PATH": path, "PYTHONPATH": str(ROOT)}
@@ -74,7 +74,7 @@ def test_the_commands_of_a_page_do_what_it_shows(page: Path, folder: Path) -> No
             continue
         script = "\n".join([*exports, command])
         ended = subprocess.run(
-            ["sh", "-c", script], cwd=folder, env=surroundings(folder), capture_output=True, text=True, check=False
+            ["sh", "-c", script], cwd=folder, env=environment(folder), capture_output=True, text=True, check=False
         )
         assert ended.returncode == 0, (command, ended.stderr)
         printed = [line.split()[0] for line in ended.stdout.splitlines()]

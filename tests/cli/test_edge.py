@@ -1,4 +1,4 @@
-"""The edge of the process: defects, the debug log, a reader that goes away, noise on stdout."""
+"""Defects, the debug log, a closed pipe, libraries that print to stdout."""
 
 import logging
 import os
@@ -19,18 +19,18 @@ from tests.cli.conftest import ROOT, Program
 
 
 def defective(_places: Places, _watch: Watch) -> Refreshes:
-    """A composition that is wrong in a way nobody thought of."""
+    """A composition with a defect."""
     raise ZeroDivisionError("division by zero\nand more")
 
 
 def panicking(places: Places, watch: Watch) -> Refreshes:
-    """A composition in which a library of Rust panics, which is no Exception to Python."""
+    """A composition in which a Rust library panics, which is no Exception."""
     write_deltalake(str(Path(places.control, "a[b")), pa.table({"k": [1]}))
     return composed(places, watch)
 
 
 def noisy(places: Places, watch: Watch) -> Refreshes:
-    """The real composition, with a library that talks."""
+    """The real composition, with a library that prints and logs."""
     sys.stdout.write("noise\n")
     logging.getLogger("library").warning("a warning")
     return composed(places, watch)
@@ -69,7 +69,7 @@ def test_verbose_shows_the_traceback_on_stderr(here: Program) -> None:
     assert "Traceback" in here("list", "--verbose").err
 
 
-def test_a_log_that_cannot_be_written_costs_nothing_but_the_log(
+def test_a_log_that_cannot_be_written_does_not_fail_the_command(
     here: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").write_text("")
@@ -79,13 +79,13 @@ def test_a_log_that_cannot_be_written_costs_nothing_but_the_log(
     assert "Logging error" not in ended.err
 
 
-def test_what_libraries_print_does_not_get_between_the_results(here: Program) -> None:
+def test_what_libraries_print_goes_to_stderr(here: Program) -> None:
     ended = here("list", "--output", "json", composition=noisy)
     assert ended.json == []
     assert ended.err.startswith("noise\nthere are no control tables in ")
 
 
-def test_a_reader_that_goes_away_is_no_reason_for_a_traceback(tmp_path: Path) -> None:
+def test_a_closed_pipe_causes_no_traceback(tmp_path: Path) -> None:
     definition = tmp_path / "a.yaml"
     definition.write_text("name: a\ntarget: /t\nfrom: i\ninputs: {i: {path: /i}}\nkeys: [k]\n")
     read, write = os.pipe()
@@ -102,7 +102,7 @@ def test_a_reader_that_goes_away_is_no_reason_for_a_traceback(tmp_path: Path) ->
     assert (ended.returncode, ended.stderr) == (1, "")
 
 
-def test_elsewhere_than_on_a_terminal_stages_and_notes_are_lines(capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_terminal_stages_and_notes_are_lines(capsys: pytest.CaptureFixture[str]) -> None:
     with Bars(sys.stderr) as bars:
         bars.stage("compare")
         bars.note("two at once")

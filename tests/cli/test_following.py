@@ -1,4 +1,4 @@
-"""Following a run that goes on only while the one who follows it sleeps: up to its next commit each time."""
+"""Following a run that continues only while its follower sleeps, to its next commit each time."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ chunking: {{one_commit_up_to: 1, chunk_rows: 1}}
 """
 
 
-class Told:
-    """A watch that remembers."""
+class Recorder:
+    """A watch that records its calls."""
 
     def __init__(self) -> None:
-        self.words: list[tuple[object, ...]] = []
+        self.calls: list[tuple[object, ...]] = []
 
     def stage(self, name: str, rows: int | None = None, chunks: int | None = None) -> None:
-        self.words.append((name, rows, chunks))
+        self.calls.append((name, rows, chunks))
 
     def advance(self, rows: int, chunks: int = 1) -> None:
-        self.words.append((rows, chunks))
+        self.calls.append((rows, chunks))
 
     def skip(self, rows: int, chunks: int) -> None:
-        raise AssertionError("who follows skips nothing")
+        raise AssertionError("a follower skips nothing")
 
     def committed(self, chunk: Committed) -> None:
-        raise AssertionError("who follows commits nothing")
+        raise AssertionError("a follower commits nothing")
 
     def note(self, message: str) -> None:
-        self.words.append((message,))
+        self.calls.append((message,))
 
 
 @pytest.fixture
@@ -79,8 +79,8 @@ def test_following_a_run_ends_with_the_run(run: greenlet, here: Program) -> None
     assert ended.err == "merge: 3 rows, 2 chunks\n"
 
 
-def test_who_follows_late_is_told_what_was_done_before(run: greenlet, composition: Composition) -> None:
+def test_following_starts_with_the_progress_so_far(run: greenlet, composition: Composition) -> None:
     run.switch()
-    watch = Told()
+    watch = Recorder()
     progress(Call(None, None, watch, composition), NAME, follow=True)
-    assert watch.words == [("merge", 3, 2), (2, 1), (1, 1)]
+    assert watch.calls == [("merge", 3, 2), (2, 1), (1, 1)]

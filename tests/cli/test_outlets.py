@@ -1,4 +1,4 @@
-"""Where results go: whatever stdout is, there is no traceback, and the exit code says whether anybody took them."""
+"""Results on any stdout: no traceback, and an exit code of 1 if they cannot be written."""
 
 import json
 import os
@@ -61,7 +61,7 @@ def test_an_error_is_json_in_an_encoding_that_lacks_its_characters(tmp_path: Pat
     ("line", "why"), [('"$@" >/dev/full', "No space left on device"), ('"$@" >&-', "stdout is closed")]
 )
 @pytest.mark.parametrize("words", [("validate",), ("validate", "--output", "json"), ("--help",)])
-def test_a_result_that_cannot_be_written_is_told_in_one_line(
+def test_a_result_that_cannot_be_written_is_reported_in_one_line(
     line: str, why: str, words: tuple[str, ...], definition: str
 ) -> None:
     file = () if "--help" in words else (definition,)
@@ -70,7 +70,7 @@ def test_a_result_that_cannot_be_written_is_told_in_one_line(
     assert ended.err == f"error: the result cannot be written to stdout: {why}\n"
 
 
-def test_a_current_folder_that_was_removed_matters_to_relative_paths_alone(tmp_path: Path) -> None:
+def test_a_removed_current_folder_matters_only_for_relative_paths(tmp_path: Path) -> None:
     line = f'mkdir {tmp_path}/gone && cd {tmp_path}/gone && rmdir ../gone && "$@"'
     listed = by_shell(line, "list", "--output", "json", "--control", str(tmp_path / "control"))
     assert (listed.code, json.loads(listed.out)) == (0, [])
@@ -79,7 +79,7 @@ def test_a_current_folder_that_was_removed_matters_to_relative_paths_alone(tmp_p
     assert refused.err == ""
 
 
-def test_closed_streams_are_nobodys_file(definition: str) -> None:
+def test_closed_streams_are_not_reused_by_files(definition: str) -> None:
     ended = by_shell('"$@" <&- 2>&-', "validate", definition, "--verbose", "--output", "json")
     assert (ended.code, len(json.loads(ended.out))) == (0, 1)
     assert by_shell('"$@" <&- 2>&-', "validate").code == 2

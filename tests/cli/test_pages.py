@@ -1,4 +1,4 @@
-"""The pages in docs/ say what the code does."""
+"""The pages in docs/ agree with the code."""
 
 import re
 from pathlib import Path
@@ -13,17 +13,17 @@ DOCS = ROOT / "docs"
 PACKAGE = ROOT / "airflow_refresh_provider"
 RAISED = re.compile(r"\b(Invalid|Refused|Failed|Retry|Conflict|Lost|Defect|Interrupted)\(\s*\"([a-z_]+)\"")
 NAMED = re.compile(r"(?:^_CODE = |_bad_target\(\s*)\"([a-z_]+)\"", flags=re.MULTILINE)
-"""Codes that are handed on before an error is made of them."""
+"""Codes that are passed to a function that raises."""
 LISTED = re.compile(r"^\| `([a-z_]+)` \| ([0-9, ]+) \|", flags=re.MULTILINE)
 
 
 @pytest.mark.parametrize("path", sorted(DOCS.glob("*.md")), ids=lambda path: path.name)
 def test_the_generated_parts_of_a_page_are_up_to_date(path: Path) -> None:
-    assert path.read_text() == pages()[path], "write it anew: python -m docs.generate"
+    assert path.read_text() == pages()[path], "update it: python -m docs.generate"
 
 
 def raised() -> set[tuple[str, str]]:
-    """Every code in the package with the exit code of its class; twins leave out."""
+    """Every code in the package with the exit code of its class, without the fakes."""
     texts = [file.read_text() for file in PACKAGE.rglob("*.py") if not file.name.startswith("memory_")]
     return {(code, str(getattr(errors, kind).exit_code)) for text in texts for kind, code in RAISED.findall(text)}
 
@@ -38,10 +38,10 @@ def test_every_error_code_of_the_package_is_on_the_errors_page_with_its_exit_cod
     assert raised() - listed == set()
 
 
-def test_codes_that_are_handed_on_are_on_the_errors_page_too() -> None:
-    handed_on = {code for file in PACKAGE.rglob("*.py") for code in NAMED.findall(file.read_text())}
-    assert "nondeterministic_query" in handed_on
-    assert handed_on - {code for code, _ in LISTED.findall((DOCS / "errors.md").read_text())} == set()
+def test_codes_that_are_passed_on_are_on_the_errors_page() -> None:
+    passed_on = {code for file in PACKAGE.rglob("*.py") for code in NAMED.findall(file.read_text())}
+    assert "nondeterministic_query" in passed_on
+    assert passed_on - {code for code, _ in LISTED.findall((DOCS / "errors.md").read_text())} == set()
 
 
 def test_the_errors_page_lists_no_code_that_does_not_exist() -> None:
@@ -52,6 +52,6 @@ def test_the_errors_page_lists_no_code_that_does_not_exist() -> None:
 
 
 @pytest.mark.parametrize("path", sorted([ROOT / "README.md", *DOCS.glob("*.md")]), ids=lambda path: path.name)
-def test_links_between_pages_lead_somewhere(path: Path) -> None:
+def test_links_between_pages_exist(path: Path) -> None:
     for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", path.read_text()):
         assert (path.parent / link).exists(), link

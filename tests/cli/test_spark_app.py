@@ -23,7 +23,7 @@ def test_an_unknown_name_is_reported_on_stdout_in_the_exit_code_and_in_the_resul
     control = str(tmp_path / "control")
     assert DeltaControlStore(control).control_id
     ended = subprocess.run(
-        [sys.executable, door, "nobody", "--control", control, "--result-id", "a"],
+        [sys.executable, door, "absent", "--control", control, "--result-id", "a"],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
@@ -33,7 +33,7 @@ def test_an_unknown_name_is_reported_on_stdout_in_the_exit_code_and_in_the_resul
     )
     assert ended.returncode == 2, ended.stderr
     assert json.loads(ended.stdout.splitlines()[-1])["error"]["code"] == "unknown_name"
-    error = ApplicationResult.model_validate_json(ApplicationResults(control).take("nobody", "a") or "").error
+    error = ApplicationResult.model_validate_json(ApplicationResults(control).take("absent", "a") or "").error
     assert error is not None and (error.kind, error.code) == ("Invalid", "unknown_name")
 
 

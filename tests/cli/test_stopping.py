@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: the run is left where its last commit stood, and the same command goes on from there."""
+"""Ctrl-C and SIGTERM: the same command resumes the run from its last commit."""
 
 import json
 import os
@@ -39,11 +39,11 @@ from airflow_refresh_provider.errors import Interrupted
 signals = Interruptions()
 try:
     with signals:
-        threading.Thread(target=threading.Event().wait).start()  # nobody will tell it to end
+        threading.Thread(target=threading.Event().wait).start()  # it never ends
         print("ready", flush=True)
         time.sleep(60)
 except Interrupted:
-    print("told")
+    print("interrupted")
     end(signals.exit_code)
 """
 
@@ -57,7 +57,7 @@ class Words(list):
             signal.raise_signal(signal.SIGINT)
         return list.__getitem__(self, which)
 interrupted = []
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell lets what it runs in the background ignore it
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell makes background processes ignore it
 sys.argv = Words(["airflow-refresh", "list", "--output", "json"])
 program()
 """
@@ -128,7 +128,7 @@ def test_a_run_stopped_by_ctrl_c_and_then_by_sigterm_is_finished_by_the_same_com
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_the_second_signal_ends_a_command_that_does_not_listen(
+def test_the_second_signal_ends_a_command_that_ignores_the_first(
     number: signal.Signals, code: int, tmp_path: Path
 ) -> None:
     process = start("-c", STUBBORN, folder=tmp_path)
@@ -140,31 +140,32 @@ def test_the_second_signal_ends_a_command_that_does_not_listen(
     assert process.wait() == code
 
 
-def test_a_signal_that_comes_twice_at_once_is_one(tmp_path: Path) -> None:
+def test_repeated_signals_within_a_second_are_one(tmp_path: Path) -> None:
     process = start("-c", LEFT_ALONE, folder=tmp_path)
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
     for _ in range(3):
         process.send_signal(signal.SIGTERM)
-    assert (process.communicate(timeout=PATIENCE), process.returncode) == (("told\n", ""), 143)
+    assert (process.communicate(timeout=PATIENCE), process.returncode) == (("interrupted\n", ""), 143)
 
 
-def test_a_command_that_is_stopped_before_it_has_begun_tells_its_end_too(tmp_path: Path) -> None:
+def test_a_command_that_is_stopped_before_it_starts_reports_it(tmp_path: Path) -> None:
     process = start("-c", EARLY, folder=tmp_path)
     out, err = process.communicate(timeout=PATIENCE)
     assert (process.returncode, err, json.loads(out)["error"]["code"]) == (130, "", "interrupted")
 
 
 @pytest.mark.parametrize(
-    ("script", "told", "last_words"),
-    [(LEFT_ALONE, "told\n", ""), (STUCK, "", "stopped by SIGTERM; the command did not end within 0.2 seconds\n")],
-    ids=["a thread nobody ends", "a wait for ever"],
+    ("script", "out", "err"),
+    [
+        (LEFT_ALONE, "interrupted\n", ""),
+        (STUCK, "", "stopped by SIGTERM; the command did not end within 0.2 seconds\n"),
+    ],
+    ids=["a thread that never ends", "a wait that never ends"],
 )
-def test_after_a_signal_nothing_is_waited_for_without_limit(
-    script: str, told: str, last_words: str, tmp_path: Path
-) -> None:
+def test_after_a_signal_every_wait_is_limited(script: str, out: str, err: str, tmp_path: Path) -> None:
     process = start("-c", script, folder=tmp_path)
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
     process.send_signal(signal.SIGTERM)
-    assert (process.communicate(timeout=PATIENCE), process.returncode) == ((told, last_words), 143)
+    assert (process.communicate(timeout=PATIENCE), process.returncode) == ((out, err), 143)

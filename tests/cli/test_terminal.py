@@ -33,7 +33,7 @@ def on_a_terminal(program: str) -> str:
     try:
         while part := os.read(ours, 65536):
             seen += part
-    except OSError:  # how a terminal says that nobody writes any more
+    except OSError:  # the terminal was closed by its last writer
         pass
     os.close(ours)
     assert process.wait() == 0, seen
@@ -50,7 +50,7 @@ with Bars(sys.stderr) as bars:
 """
 
 
-def test_a_stage_of_one_statement_says_its_size_and_nothing_of_how_far_it_is() -> None:
+def test_a_stage_of_one_statement_shows_its_size_but_no_progress() -> None:
     seen = on_a_terminal(ONE_STATEMENT)
     for text in (" 3,000 rows", "3,000/3,000 rows, ", "rows/s"):
         assert text in seen

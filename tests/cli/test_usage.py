@@ -21,7 +21,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize("words", WRONG, ids=" ".join)
-def test_wrong_usage_exits_2_and_says_where_help_is(words: tuple[str, ...], here: Program) -> None:
+def test_wrong_usage_exits_2_and_names_the_help(words: tuple[str, ...], here: Program) -> None:
     ended = here(*words)
     assert (ended.code, ended.out) == (2, "")
     assert ended.err.startswith("error: ")
@@ -30,7 +30,7 @@ def test_wrong_usage_exits_2_and_says_where_help_is(words: tuple[str, ...], here
 
 
 @pytest.mark.parametrize("output", [("--output", "json"), ("--output=json",)])
-def test_wrong_usage_is_json_if_json_was_asked_for(output: tuple[str, ...], here: Program) -> None:
+def test_wrong_usage_is_json_with_output_json(output: tuple[str, ...], here: Program) -> None:
     ended = here("run", *output)
     assert ended.code == 2
     assert ended.json["error"].keys() == {"code", "message", "left", "next"}
@@ -46,7 +46,7 @@ def test_help_is_the_result_and_succeeds(words: tuple[str, ...], here: Program) 
 
 
 @pytest.mark.parametrize("words", [("list",), ("show", "a"), ("run", "a"), ("recover",), ("spark", "status")])
-def test_a_command_that_is_not_told_where_the_control_tables_are_exits_2(words: tuple[str, ...], here: Program) -> None:
+def test_a_command_without_a_control_root_exits_2(words: tuple[str, ...], here: Program) -> None:
     ended = here(*words)
     assert (ended.code, ended.out) == (2, "")
     assert ended.err.splitlines() == [
@@ -60,7 +60,7 @@ def test_a_command_that_is_not_told_where_the_control_tables_are_exits_2(words: 
     "spark",
     ["yarn", "sc://", "http://host:15002", "sc://127.0.0.1:99999", "sc://h:abc", "sc://h:1/path", "sc://h:1/;foo"],
 )
-def test_a_spark_that_cannot_be_connected_to_is_wrong_usage(spark: str, here: Program, tmp_path: Path) -> None:
+def test_an_invalid_spark_url_is_wrong_usage(spark: str, here: Program, tmp_path: Path) -> None:
     ended = here("run", "a", "--control", str(tmp_path / "control"), "--spark", spark)
     assert ended.code == 2
     assert "[spark_url]" in ended.err
@@ -82,7 +82,7 @@ def test_the_embedded_server_is_not_started_for_a_remote_spark(here: Program, tm
     assert ended.json["error"]["code"] == "spark_is_remote"
 
 
-def test_a_missing_control_root_is_not_made_by_looking_at_it(program: Program, tmp_path: Path) -> None:
+def test_reading_a_missing_control_root_does_not_create_it(program: Program, tmp_path: Path) -> None:
     for words in (("list",), ("show", "absent"), ("recover",), ("spark", "status")):
         program(*words, "--control", "control")
     assert not (tmp_path / "control").exists()

@@ -61,8 +61,8 @@ class Recovery(Stored):
 
 
 class Rebuilt(ProgressReport):
-    """The progress as it was written anew. `restored`: the control tables had lost where the last refresh ended, and
-    know it again; `reason` says what the next refresh makes of it, or why nothing was restored.
+    """The progress after it was rebuilt. `restored`: the control tables had no record of the last refresh, which was
+    read from the target's log; `reason` is how the next refresh continues, or why nothing was restored.
     """
 
     restored: bool
@@ -70,7 +70,7 @@ class Rebuilt(ProgressReport):
 
 
 class Dropped(Stored):
-    """What dropping a definition did. `kept_because`: why a target that was to be deleted was not."""
+    """One dropped definition. `kept_because`: why a target was not deleted although that was requested."""
 
     name: str
     target: str

@@ -1,4 +1,4 @@
-"""What is known of definitions and their runs: status, progress, freshness, whether a refresh is due."""
+"""Reports on definitions and their runs: status, progress, freshness, whether a refresh is due."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from airflow_refresh_provider.core.text.stored import Stored
 
 
 class RunStatus(Stored):
-    """A run in progress, or interrupted. `live`: its owner gave a sign of life lately.
+    """A run in progress, or interrupted. `live`: its owner has sent a recent heartbeat.
 
-    `origin` names what it is made for, such as a DAG run. `kept_until`: nobody but the tasks of that may go on with it
-    before, whether one is at work now or not.
+    `origin` is what it was started for, such as a DAG run. `kept_until`: until then only tasks of the origin may resume
+    it.
     """
 
     run_id: str
@@ -33,9 +33,9 @@ class RunStatus(Stored):
 
 
 class DefinitionStatus(Stored):
-    """One definition, where it stands and what is published.
+    """One definition, its run and what is published.
 
-    `state` is as stored; `status` is what it is doing, `status_text` how far it is.
+    `state` is as stored; `status` is derived from it and the run, `status_text` includes the progress.
     """
 
     name: str
@@ -55,7 +55,7 @@ class DefinitionStatus(Stored):
 
 
 class VnodeProgress(Stored):
-    """How far one vnode is. Rows that were right already are counted for the run as a whole only."""
+    """The progress of one vnode. Unchanged rows are counted only for the whole run."""
 
     vnode: int
     stage: str
@@ -71,7 +71,7 @@ class VnodeProgress(Stored):
 
 
 class ProgressReport(Stored):
-    """The run in progress, else the last one, which has no `stage`; totals are null before they are known."""
+    """The progress of the current run, or of the last one, which has no `stage`. Totals are null until known."""
 
     name: str
     run_id: str | None
@@ -86,7 +86,7 @@ class ProgressReport(Stored):
 class DueReport(Stored):
     """Whether a refresh is due, and why or why not: `cause` for programs, `reason` for people.
 
-    `next_at`: when it will be if nothing else happens, null when not by itself. `lag_seconds` is null before the first
+    `next_at`: when it becomes due without further changes, null if it does not. `lag_seconds` is null before the first
     refresh.
     """
 
@@ -99,10 +99,10 @@ class DueReport(Stored):
 
 
 class InputLag(Stored):
-    """An input: the version that was applied and the newest, and for how long changes of it have been waiting.
+    """An input: the applied version, the newest one, and the age of the oldest change that is not applied.
 
-    `upstream` is the definition whose target it is, if it is one. `kept_until`: from then on the changes may be gone,
-    and the next refresh compares everything; null when none wait.
+    `upstream` is the definition whose target it is, if any. `kept_until`: later the changes may be deleted, and then
+    the next refresh compares everything; null if all changes are applied.
     """
 
     name: str
@@ -116,10 +116,10 @@ class InputLag(Stored):
 class Freshness(Stored):
     """How far a target is behind its inputs.
 
-    Until `confirmed_at` it held all that its inputs did. `late`: `lag_seconds` is more than `target_lag_seconds`.
-    `ready_in_seconds`: how long the next refresh may take, judged by the last ones. `nothing_to_read`: why what was
-    refreshed is no longer in the target's place, where it is not; then nobody knows how far that is behind. `error` is
-    why nothing of this is known.
+    The target had all changes that its inputs had at `confirmed_at`. `late`: `lag_seconds` is more than
+    `target_lag_seconds`. `ready_in_seconds`: the estimated duration of the next refresh. `nothing_to_read`: why the
+    published version can no longer be read at the target's location; the lag is unknown then. `error`: why none of this
+    could be determined.
     """
 
     name: str

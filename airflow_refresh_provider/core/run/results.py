@@ -42,20 +42,20 @@ class Rows(Stored):
 
 
 class ChunkCounts(Stored):
-    """Chunks of the whole refresh that are in the target, and those this attempt found already there."""
+    """Chunks of the whole refresh that are in the target, and those that were there before this attempt."""
 
     done: int = 0
     skipped: int = 0
 
 
 class RunResult(Stored):
-    """One refresh. `rows` and `chunks.done` count the whole run; `chunks.skipped`, times and stages this attempt.
+    """One refresh. `rows` and `chunks.done` count the whole run; `chunks.skipped`, `seconds` and `stages` this attempt.
 
-    Done by the tasks of a DAG run, `seconds` are from the start of the run to its end, and the stages the last task's.
+    In a phased DAG, `seconds` is from the start of the run to its end, and `stages` are those of the last task.
 
-    `mode` is how it was done, and `mode_reason` why; `windows` are the versions (from, to] read of each input, or the
-    digests of its lists of files, when that was incremental; `lag_seconds` is how far the target was behind its inputs
-    when it ended, `late` whether that was more than its `target_lag`.
+    `mode` is how it was done, and `mode_reason` why. `windows` are the versions (from, to] of each input, or the
+    digests of its lists of files, that an incremental refresh has read. `lag_seconds` is how far the target was behind
+    its inputs at the end; `late`: that was more than its `target_lag`.
     """
 
     run_id: str | None
@@ -79,7 +79,7 @@ class RunResult(Stored):
 
 
 class HistoryEntry(Stored):
-    """One finished run; `reason` says why it was abandoned or refused."""
+    """One ended run; `reason` is why it was abandoned or refused."""
 
     run_id: str | None
     outcome: Outcome
@@ -90,7 +90,7 @@ class HistoryEntry(Stored):
 
 
 class StartedRun(Stored):
-    """A run that was begun, or gone on with, and waits for its next phase."""
+    """A run that was started or resumed by the first task of a phased DAG; `reason` is why it was resumed."""
 
     run_id: str
     name: str
@@ -99,7 +99,7 @@ class StartedRun(Stored):
 
 
 class UnitOfWork(Stored):
-    """One unit for whoever merges it: its number, its chunks, and the rows they change (0 = known only afterwards)."""
+    """One unit to merge: its number, its chunks, and the rows that they change (0: not known before)."""
 
     unit: int
     chunks: int
@@ -121,9 +121,9 @@ class ErrorReport(Stored):
 
 
 class CascadeStep(Stored):
-    """What became of one definition of a cascade: the `result` that `run` gives, or the `error`.
+    """One definition of a cascade: the `result` of its refresh, or the `error`.
 
-    Skipped is one that reads the target of another which was not refreshed; `reason` names that.
+    It is skipped if one upstream of it was not refreshed; `reason` names that one.
     """
 
     name: str
@@ -134,8 +134,8 @@ class CascadeStep(Stored):
 
 
 class CascadeResult(Stored):
-    """Every definition of a cascade in the order of its refreshes; `outcome` is the worst of them, or succeeded when
-    any was.
+    """The definitions of a cascade in the order of their refreshes. `outcome` is the worst one; `nothing_to_do` only if
+    all have that.
     """
 
     outcome: Outcome
@@ -154,9 +154,9 @@ class DifferenceSample(Stored):
 
 
 class Differences(Stored):
-    """Target against query at one set of input versions; nothing was written.
+    """The target compared with its query at one set of input versions; nothing was written.
 
-    `bytes`: the data files of inputs and target together, null where a log does not tell.
+    `bytes`: the size of the data files of inputs and target, null if a log does not record it.
     """
 
     name: str

@@ -81,7 +81,7 @@ def test_lines_say_run_unit_chunk_way_and_rows() -> None:
     unit = next(u for u in loaded(world) if u.chunks == 3)
     _merged(world, unit.unit, nth=2)
     said = _merged(world, unit.unit)
-    assert said[:2] == [f"merge: {unit.rows} rows in 3 chunks", "merge: 1 of 3 chunks were in before"]
+    assert said[:2] == [f"merge: {unit.rows} rows in 3 chunks", "merge: 1 of 3 chunks were already in the target"]
     lines = [
         re.fullmatch(rf"run {run_id}, unit {unit.unit}: chunk (\d) of 3 by (\w+), (\d) rows, [\d,]+ rows/s", line)
         for line in said[2:]

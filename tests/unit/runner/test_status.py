@@ -1,4 +1,4 @@
-"""What a definition is doing, in words, at every step of its life."""
+"""The status of a definition at every step of its life."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from tests.unit.runner.faults import Killed, at
 from tests.unit.runner.world import INPUT, NAME, TARGET, World, row
 
 
-def phases(world: World) -> list[str]:
-    """Those that a refresh goes through, as anybody sees them who looks at each of its steps."""
+def statuses(world: World) -> list[str]:
+    """The statuses during one refresh, read at each of its steps."""
     seen: list[str] = []
 
     def look(_what: str) -> None:
@@ -22,22 +22,22 @@ def phases(world: World) -> list[str]:
     world.lake.step = look
     world.run()
     world.lake.step = lambda _w: None
-    return [phase for phase, _ in groupby(seen)]
+    return [status for status, _ in groupby(seen)]
 
 
-def test_a_snapshot_comes_first_and_the_log_afterwards() -> None:
+def test_a_snapshot_is_consumed_first_and_the_log_afterwards() -> None:
     world = World(row(1), row(2), mode="incremental")
     assert world.refreshes.show(NAME).status_text == "nothing has been published yet"
-    assert phases(world) == ["Idle", "ConsumingSnapshot", "FinishingSnapshot"]
+    assert statuses(world) == ["Idle", "ConsumingSnapshot", "FinishingSnapshot"]
     assert (world.refreshes.show(NAME).status, world.refreshes.show(NAME).status_text) == (
         "Idle",
         "the target is published",
     )
     world.lake.append(INPUT, [row(3)])
-    assert phases(world) == ["Idle", "InitializingBatchRefresh", "ConsumingLogStore"]
+    assert statuses(world) == ["Idle", "InitializingBatchRefresh", "ConsumingLogStore"]
 
 
-def test_the_text_says_how_far_it_is() -> None:
+def test_the_text_has_the_progress() -> None:
     world = World(row(1), mode="incremental", **LIVE)
     world.run()
     world.lake.append(INPUT, [row(i) for i in range(10, 14)])
@@ -48,7 +48,7 @@ def test_the_text_says_how_far_it_is() -> None:
     assert status.status_text.startswith("reads x in versions 2 to 2; 2 of ")
 
 
-def test_one_that_is_being_dropped_is_resetting() -> None:
+def test_a_definition_that_is_being_dropped_is_resetting() -> None:
     world = World(row(1))
     world.run()
     world.lake.append(INPUT, [row(2)])

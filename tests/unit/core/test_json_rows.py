@@ -1,4 +1,4 @@
-"""Samples of differences can be printed as JSON, whatever the rows hold."""
+"""Samples of differences are JSON, for rows of any values."""
 
 import json
 import math
@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airflow_refresh_provider.core.run.results import DifferenceSample
-from airflow_refresh_provider.core.text.stored import to_json_value as told
+from airflow_refresh_provider.core.text.stored import to_json_value
 
 
-def test_rows_of_any_values_are_told_as_json() -> None:
+def test_rows_of_any_values_are_json() -> None:
     odd: dict[str, Any] = {
         "binary": b"\xff\x00",
         "unknown": UUID(int=1),
@@ -46,7 +46,7 @@ def _through_json(row: dict[str, Any]) -> Any:
 
 
 @pytest.mark.parametrize(("value", "shown"), _ODD)
-def test_numbers_that_json_does_not_have_are_told_apart_wherever_they_are(value: object, shown: object) -> None:
+def test_numbers_that_json_does_not_have_are_distinct_texts(value: object, shown: object) -> None:
     nested = {"v": value, "s": {"a": [value, {"m": value}]}, "k": {value: 1}, "b": {b"\x0a": value}}
 
     assert _through_json(nested) == {
@@ -58,9 +58,9 @@ def test_numbers_that_json_does_not_have_are_told_apart_wherever_they_are(value:
 
 
 @given(st.recursive(st.floats() | st.binary() | st.none() | st.integers(), lambda inner: st.lists(inner, max_size=3)))
-def test_what_is_told_is_json_as_it_is_and_telling_it_again_changes_nothing(value: object) -> None:
-    shown = told(value)
+def test_a_json_value_is_serialisable_and_converting_it_again_changes_nothing(value: object) -> None:
+    shown = to_json_value(value)
 
-    assert told(shown) == shown
+    assert to_json_value(shown) == shown
     assert json.loads(json.dumps(shown, allow_nan=False)) == shown
     assert _through_json({"v": value}) == {"v": shown}
