@@ -36,7 +36,7 @@ def stopped(number: int) -> Interrupted:
         "interrupted",
         f"stopped by {signal.Signals(number).name}",
         left="Everything committed stays, and the run can be resumed.",
-        next="Run the same command again; it goes on from the last commit.",
+        next="Run the same command again; it resumes from the last commit.",
     )
 
 

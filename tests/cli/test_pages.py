@@ -1,11 +1,16 @@
 """The pages in docs/ agree with the code."""
 
 import re
+from enum import StrEnum
 from pathlib import Path
 
 import pytest
 
 from airflow_refresh_provider import errors
+from airflow_refresh_provider.core.run.admin_results import RecoveryOutcome, RegistrationOutcome
+from airflow_refresh_provider.core.run.lifecycle import State
+from airflow_refresh_provider.core.run.results import Outcome
+from airflow_refresh_provider.core.run.status import RefreshStatus
 from docs.generate import pages
 from tests.cli.conftest import ROOT
 
@@ -49,6 +54,22 @@ def test_the_errors_page_lists_no_code_that_does_not_exist() -> None:
     listed = [code for code, _ in LISTED.findall((DOCS / "errors.md").read_text())]
     assert [code for code in listed if f'"{code}"' not in everything] == []
     assert len(listed) == len(set(listed))
+
+
+@pytest.mark.parametrize(
+    ("kind", "of"),
+    [
+        (State, "`state` | a definition"),
+        (RefreshStatus, "`status` | a definition"),
+        (Outcome, "`outcome` | a command"),
+        (RegistrationOutcome, "`outcome` | of `register`"),
+        (RecoveryOutcome, "`outcome` | of `recover`"),
+    ],
+)
+def test_the_vocabulary_lists_the_status_words(kind: type[StrEnum], of: str) -> None:
+    (line,) = [line for line in (DOCS / "vocabulary.md").read_text().splitlines() if line.startswith(f"| {of}")]
+    values = line.split("|")[3]
+    assert set(re.findall(r"`(\w+)`", values)) == {word.value for word in kind}
 
 
 @pytest.mark.parametrize("path", sorted([ROOT / "README.md", *DOCS.glob("*.md")]), ids=lambda path: path.name)

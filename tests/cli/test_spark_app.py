@@ -15,15 +15,15 @@ from airflow_refresh_provider.delta.control.application_results import Applicati
 from airflow_refresh_provider.delta.control.store import DeltaControlStore
 from tests.cli.conftest import ROOT
 
-DOORS = [ROOT / "spark_apps" / "refresh.py", ROOT / "airflow_refresh_provider" / "spark_apps" / "refresh.py"]
+PROGRAMS = [ROOT / "spark_apps" / "refresh.py", ROOT / "airflow_refresh_provider" / "spark_apps" / "refresh.py"]
 
 
-@pytest.mark.parametrize("door", DOORS, ids=["of the checkout", "of the package"])
-def test_an_unknown_name_is_reported_on_stdout_in_the_exit_code_and_in_the_result(door: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("script", PROGRAMS, ids=["of the checkout", "of the package"])
+def test_an_unknown_name_is_reported_on_stdout_in_the_exit_code_and_in_the_result(script: Path, tmp_path: Path) -> None:
     control = str(tmp_path / "control")
     assert DeltaControlStore(control).control_id
     ended = subprocess.run(
-        [sys.executable, door, "absent", "--control", control, "--result-id", "a"],
+        [sys.executable, script, "absent", "--control", control, "--result-id", "a"],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
@@ -38,4 +38,4 @@ def test_an_unknown_name_is_reported_on_stdout_in_the_exit_code_and_in_the_resul
 
 
 def test_what_is_submitted_has_nothing_beside_it_that_would_hide_a_library() -> None:
-    assert {path.name for path in DOORS[1].parent.glob("*.py")} == {"__init__.py", "refresh.py"}
+    assert {path.name for path in PROGRAMS[1].parent.glob("*.py")} == {"__init__.py", "refresh.py"}

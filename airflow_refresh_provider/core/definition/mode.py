@@ -24,7 +24,7 @@ AS_DEFINED = "as_defined"
 """What stands for the definition's own mode where a choice has to have a value."""
 
 
-def asked_for(mode: str | None) -> Mode | None:
+def requested_mode(mode: str | None) -> Mode | None:
     """The mode that a caller chose; None = the definition's own."""
     return None if mode in (None, AS_DEFINED) else Mode(mode)
 

@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import BeforeValidator, Field, PositiveInt
 
 from airflow_refresh_provider.core.changes.pins import VersionVector
-from airflow_refresh_provider.core.definition.mode import Mode, asked_for
+from airflow_refresh_provider.core.definition.mode import Mode, requested_mode
 from airflow_refresh_provider.core.run.options import Scope
 from airflow_refresh_provider.core.text.stored import Stored
 
@@ -38,7 +38,7 @@ class Request(Stored):
 
     mode: Annotated[
         Mode | None,
-        BeforeValidator(asked_for),
+        BeforeValidator(requested_mode),
         Field(description="how changes are found: by comparing everything, or from the changes of the inputs"),
     ] = None
     on_interrupted: Annotated[
