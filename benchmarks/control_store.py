@@ -14,10 +14,13 @@ from datetime import UTC, datetime, timedelta
 
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.definition.inputs import Input
+from airflow_refresh_provider.core.query.facts import QueryFacts
 from airflow_refresh_provider.core.run.lifecycle import Event
 from airflow_refresh_provider.core.run.record import Record
 from airflow_refresh_provider.delta.control.store import DeltaControlStore
 from airflow_refresh_provider.ports.control import ProgressRow
+
+FACTS = QueryFacts(tables=(), clock_spans=(), row_wise=False)
 
 PROGRESS_ROWS = 10_000
 ROWS_A_COMMIT = 16
@@ -60,7 +63,7 @@ def _record(name: str, generation: int) -> Record:
         inputs={"orders": Input(path="/raw/orders"), "customers": Input(path="/raw/customers")},
         keys=("id",),
     )
-    return Record(name=name, definition=definition, generation=generation)
+    return Record(facts=FACTS, name=name, definition=definition, generation=generation)
 
 
 def _rows(commit: int) -> list[ProgressRow]:

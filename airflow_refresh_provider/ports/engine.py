@@ -16,6 +16,7 @@ from airflow_refresh_provider.core.definition.columns import Column, Columns
 from airflow_refresh_provider.core.log.marker import Marker
 from airflow_refresh_provider.core.log.note import Note
 from airflow_refresh_provider.core.plan.plan import ChangeCounts, Chunk, Split, StagedTable, Target
+from airflow_refresh_provider.core.query.facts import ClockSpan
 from airflow_refresh_provider.core.text.stored import Stored
 
 
@@ -24,12 +25,13 @@ class Source(Stored):
 
     `keys` identify a row; `latest_by` keeps only the newest row of a key. `options` are reader options by input.
     `files` are inputs by the plain files that hold exactly their pinned rows: read so, no log has to be worked out.
-    `written` is the query as its author knows it, before its clock functions were bound to `moment`: errors name
-    places in it.
+    `written` is the query as the user wrote it, before the clock functions at `clock_spans` were bound to `moment`:
+    errors name positions in it.
     """
 
     query: str
     written: str | None = None
+    clock_spans: tuple[ClockSpan, ...] = ()
     moment: datetime | None = None
     pins: VersionVector
     options: dict[str, dict[str, str]] = {}

@@ -1,5 +1,6 @@
 """Importing the package and asking the command line for help cost next to nothing, and Airflow need not exist."""
 
+import importlib.metadata
 import subprocess
 import sys
 from pathlib import Path
@@ -7,6 +8,9 @@ from pathlib import Path
 import pytest
 
 import airflow_refresh_provider
+from airflow_refresh_provider.core.definition.definition import Definition
+from airflow_refresh_provider.core.query.facts import ANALYSIS
+from airflow_refresh_provider.core.run.record import Record
 from tests.architecture.source import PACKAGE, ROOT
 
 HEAVY = {
@@ -98,6 +102,51 @@ def test_the_command_line_works_where_airflow_is_not_installed(tmp_path: Path) -
     ended = python(WITHOUT_AIRFLOW.format(body=RUN_COMMAND.format(arguments=["validate", str(definition)])))
     assert ended.returncode == 0, ended.stderr
     assert "open_orders" in ended.stdout
+
+
+START_OF_A_RUN = """
+import sys
+from airflow_refresh_provider.core.run.lifecycle import Event
+from airflow_refresh_provider.core.run.record import Record
+from airflow_refresh_provider.core.run.request import Request
+from airflow_refresh_provider.runner.steps.one_task import start
+from airflow_refresh_provider.testing.memory_control import MemoryControlStore
+from airflow_refresh_provider.testing.memory_lake import MemoryLake
+from airflow_refresh_provider.testing.memory_ports import memory_ports
+
+store, lake = MemoryControlStore(), MemoryLake()
+record = Record.model_validate_json({record!r})
+ports = memory_ports(lake, store)
+store.commit(store.read(record.name), record, Event.REGISTER, ports.clock.now())
+lake.create("/in/orders", ())
+started = start(ports, record.name, Request(origin="dag one"))
+assert store.read(record.name).record.run.run_id == started.run_id
+assert store.read(record.name).record.run.plan.query != record.definition.query_text
+print(*sorted(name for name in sys.modules if name.partition(".")[0] == "sqlglot"))
+"""
+
+
+def test_a_run_starts_from_the_stored_facts_of_its_query_without_the_parser() -> None:
+    definition = Definition.build(
+        name="open_orders",
+        target="/gold/open_orders",
+        query="SELECT k, current_date() AS day FROM orders",
+        inputs={"orders": {"path": "/in/orders"}},
+        keys=["k"],
+        mode="auto",
+    )
+    facts = definition.analyse_query()
+    stored = Record(name=definition.name, definition=definition, facts=facts).model_dump_json()
+    ended = python(START_OF_A_RUN.format(record=stored))
+    assert (ended.returncode, ended.stdout.strip()) == (0, ""), ended.stderr
+    outdated = Record(
+        name=definition.name, definition=definition, facts=facts.model_copy(update={"analysis": "0"})
+    ).model_dump_json()
+    assert "sqlglot" in python(START_OF_A_RUN.format(record=outdated)).stdout
+
+
+def test_the_version_of_the_analysis_names_the_parser() -> None:
+    assert ANALYSIS.endswith(f"sqlglot {importlib.metadata.version('sqlglot')}")
 
 
 def test_the_absence_of_airflow_is_real() -> None:

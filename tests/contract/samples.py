@@ -6,9 +6,12 @@ from datetime import UTC, datetime, timedelta
 
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.definition.inputs import Input
+from airflow_refresh_provider.core.query.facts import QueryFacts
 from airflow_refresh_provider.core.run.lifecycle import Event
 from airflow_refresh_provider.core.run.record import Record
 from airflow_refresh_provider.ports.control import EventRow, ProgressRow
+
+FACTS = QueryFacts(tables=(), clock_spans=(), row_wise=False)
 
 NOON = datetime(2030, 1, 1, 12, 0, 0, 123456, tzinfo=UTC)
 REGISTER = Event.REGISTER
@@ -23,7 +26,7 @@ def record(name: str, generation: int = 0, **changes: object) -> Record:
         inputs={"orders": Input(path="/raw/orders")},
         keys=("id",),
     )
-    return Record(name=name, definition=definition, generation=generation).model_copy(update=changes)
+    return Record(facts=FACTS, name=name, definition=definition, generation=generation).model_copy(update=changes)
 
 
 def moment(seconds: float) -> datetime:

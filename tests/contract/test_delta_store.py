@@ -10,13 +10,16 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
+from airflow_refresh_provider.core.query.facts import QueryFacts
 from airflow_refresh_provider.core.run.owner import Beat
-from airflow_refresh_provider.core.run.record import Record
+from airflow_refresh_provider.core.run.record import RECORD_FORMAT, Record
 from airflow_refresh_provider.delta.control import control_table
 from airflow_refresh_provider.delta.control.state import KEEP_SUPERSEDED
 from airflow_refresh_provider.delta.control.store import PROGRESS_KEPT, DeltaControlStore
 from airflow_refresh_provider.errors import Failed, Invalid, Refused, Retry, StaleSnapshot
 from tests.contract.samples import REGISTER, event_row, moment, progress_row, record
+
+FACTS = QueryFacts(tables=(), clock_spans=(), row_wise=False)
 
 
 @pytest.fixture
@@ -189,6 +192,15 @@ def test_a_view_from_before_old_rows_were_dropped_is_stale_and_a_fresh_one_is_no
     assert [r.generation for r in store.records()] == [2, 2]
 
 
+def test_a_record_of_a_newer_version_is_refused(root: Path) -> None:
+    store = DeltaControlStore(str(root))
+    newer = record("orders").model_copy(update={"format": RECORD_FORMAT + 1})
+    store.commit(store.read("orders"), newer, REGISTER, moment(0))
+    with pytest.raises(Invalid, match="written by a newer version") as caught:
+        store.read("orders")
+    assert caught.value.code == "newer_control_format"
+
+
 def test_a_record_this_program_cannot_have_written_is_named(root: Path) -> None:
     class Later(Record):
         """What a record may be to a later version."""
@@ -196,7 +208,7 @@ def test_a_record_this_program_cannot_have_written_is_named(root: Path) -> None:
         napping: bool = True
 
     store = DeltaControlStore(str(root))
-    later = Later(name="orders", definition=record("orders").definition)
+    later = Later(facts=FACTS, name="orders", definition=record("orders").definition)
     store.commit(store.read("orders"), later, REGISTER, moment(0))
     with pytest.raises(Failed) as caught:
         store.read("orders")

@@ -24,6 +24,7 @@ from airflow_refresh_provider.core.plan.plan import (
     Unit,
 )
 from airflow_refresh_provider.core.plan.ways import Way
+from airflow_refresh_provider.core.query.facts import ClockSpan, Obstacle, QueryFacts
 from airflow_refresh_provider.core.run.lifecycle import Event, State
 from airflow_refresh_provider.core.run.owner import Owner
 from airflow_refresh_provider.core.run.record import Claim, Lease, Published, Record, Run
@@ -39,6 +40,14 @@ def _made(model: type[BaseModel], **fields: st.SearchStrategy) -> st.SearchStrat
 TEXT = st.text(st.characters(codec="utf-8"), max_size=8)
 COUNT = st.integers(0, 2**62)
 DEFINITION = st.just(record("orders").definition)
+FACTS = _made(
+    QueryFacts,
+    tables=st.lists(TEXT, max_size=2).map(tuple),
+    clock_spans=st.lists(_made(ClockSpan, function=TEXT, start=COUNT, end=COUNT), max_size=2).map(tuple),
+    row_wise=st.booleans(),
+    obstacle=st.none() | _made(Obstacle, what=TEXT, line=COUNT, column=COUNT),
+    columns=st.none() | st.lists(TEXT, max_size=2).map(tuple),
+)
 HASH = st.integers(-(2**63), 2**63 - 1)
 MOMENT = st.datetimes(datetime(2000, 1, 1), datetime(2200, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001 - bounds
 COUNTS = _made(ChangeCounts, inserted=COUNT, updated=COUNT, deleted=COUNT)
@@ -81,6 +90,7 @@ PLAN = _made(
     pins=PINS,
     moment=MOMENT,
     query=TEXT,
+    facts=FACTS,
     staging=TEXT,
     force=st.booleans(),
     target=st.none() | TARGET,
@@ -123,6 +133,7 @@ RECORDS = _made(
     Record,
     name=st.just("orders"),
     definition=DEFINITION,
+    facts=FACTS,
     state=st.sampled_from(State),
     generation=COUNT,
     suspended=st.none() | TEXT,

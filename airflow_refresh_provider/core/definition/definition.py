@@ -42,6 +42,7 @@ from airflow_refresh_provider.core.definition.names import (
 )
 from airflow_refresh_provider.core.definition.problems import invalid, problems
 from airflow_refresh_provider.core.definition.schedule import Schedule, from_text
+from airflow_refresh_provider.core.query.facts import QueryFacts
 from airflow_refresh_provider.core.text.stored import Stored
 from airflow_refresh_provider.errors import Invalid
 
@@ -226,7 +227,7 @@ class Definition(Stored):
     def build(cls, **fields: object) -> Definition:
         """A definition from what a user gave, its query checked. Raises Invalid with everything that is wrong."""
         definition = cls.unchecked(**fields)
-        definition.check_query()
+        definition.analyse_query()
         return definition
 
     @classmethod
@@ -237,14 +238,15 @@ class Definition(Stored):
         except ValidationError as error:
             raise invalid([*problems(error, _known_fields()), *_wrong_query(error, fields)]) from None
 
-    def check_query(self) -> None:
-        """Refuse a query that cannot be refreshed, or not so. Raises Invalid with the position of what is wrong."""
-        # The SQL parser takes a third of a second to import; loading stored definitions does without it.
+    def analyse_query(self) -> QueryFacts:
+        """The facts of the query. Raises Invalid, with the position, for one that cannot be refreshed as defined."""
+        # The SQL parser takes a third of a second to import; stored definitions have their facts stored with them.
         from airflow_refresh_provider.core.query.query import analyse
 
-        query = analyse(self.query_text, tuple(self.inputs))
-        check_named(query.columns, self.result_columns)
-        check_mode(self.mode, obstacle(query, self.latest_by))
+        facts = analyse(self.query_text, tuple(self.inputs))
+        check_named(facts.columns, self.result_columns)
+        check_mode(self.mode, obstacle(facts, self.latest_by))
+        return facts
 
     @property
     def query_text(self) -> str:

@@ -29,20 +29,28 @@ def requested_mode(mode: str | None) -> Mode | None:
     return None if mode in (None, AS_DEFINED) else Mode(mode)
 
 
+def row_wise(facts: QueryFacts, latest_by: str | None) -> bool:
+    """Whether each row of the result depends on one row of the one input.
+
+    Then reading the result again, or in parts, costs little and gives the same rows.
+    """
+    return facts.row_wise and latest_by is None
+
+
 def obstacle(query: QueryFacts, latest_by: str | None) -> str | None:
-    """Why it cannot, in words for whoever wrote the definition; None when it can."""
+    """Why a target cannot be refreshed from changes alone; None when it can."""
     if query.obstacle:
-        return query.obstacle
+        return str(query.obstacle)
     if latest_by is not None:
-        return "on_duplicate: latest has to see every row of a key"
+        return "on_duplicate: latest is not supported in incremental mode: it needs every row of a key"
     return None
 
 
 def check_mode(mode: Mode, reason: str | None) -> None:
-    """Refuse the mode that takes no other queries. Raises Invalid with the reason and its position."""
+    """Raises Invalid, with the reason, for mode incremental."""
     if mode is Mode.INCREMENTAL and reason:
         raise Invalid(
             "not_incremental",
-            f"mode: incremental is not possible: {reason}",
-            next="Write mode: auto, which compares everything where it must, or mode: full; or change the query.",
+            f"query: {reason}",
+            next="Use mode: auto, which compares everything where it has to, or mode: full; or change the query.",
         )

@@ -13,6 +13,7 @@ from airflow_refresh_provider.core.changes.history import Windows
 from airflow_refresh_provider.core.changes.pins import VersionVector
 from airflow_refresh_provider.core.definition.columns import Columns
 from airflow_refresh_provider.core.plan.ways import Way
+from airflow_refresh_provider.core.query.facts import QueryFacts
 from airflow_refresh_provider.core.text.stored import Stored
 
 MAX_SLOTS = 32
@@ -42,7 +43,8 @@ class Split(Stored):
 
 
 class Plan(Stored):
-    """What a run was started with. `moment` is what clock functions of the query give, `query` has it bound.
+    """What a run was started with. `query` has its clock functions bound to `moment`, `facts` are those of the query as
+    it was written.
 
     `force`: a mass delete is accepted, by whoever started the run or took it over before it was frozen.
     `windows` are what an incremental run reads of its inputs, none when it reads everything; `scope` says why.
@@ -51,6 +53,7 @@ class Plan(Stored):
     pins: VersionVector
     moment: datetime
     query: str
+    facts: QueryFacts
     staging: str
     force: bool = False
     windows: Windows = {}

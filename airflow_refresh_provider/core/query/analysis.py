@@ -1,4 +1,4 @@
-"""All checks of a query in one place; imported only when a query is looked into, for the parser is slow to load."""
+"""All checks of a query in one place; imported only when a query is analysed, as the parser is slow to load."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Collection
 from sqlglot import exp
 
 from airflow_refresh_provider.core.query.clock_functions import clock_spans
-from airflow_refresh_provider.core.query.facts import ClockSpan, QueryFacts
-from airflow_refresh_provider.core.query.parse import Parsed, parse, place_of
+from airflow_refresh_provider.core.query.facts import ClockSpan, Obstacle, QueryFacts
+from airflow_refresh_provider.core.query.parse import Parsed, parse
 from airflow_refresh_provider.core.query.repeatable import check_repeatable
-from airflow_refresh_provider.core.query.row_wise import obstacle
+from airflow_refresh_provider.core.query.row_wise import obstacle, obstacle_at
 from airflow_refresh_provider.core.query.tables import tables_of
 
 
 def facts_of(query: str, input_names: Collection[str]) -> QueryFacts:
-    """What a query is, once it has passed every check. Raises Invalid with the position of the first complaint."""
+    """The facts of a query that passes every check. Raises Invalid with the position of the first problem."""
     parsed = parse(query)
     tables = tables_of(parsed, input_names)
     check_repeatable(parsed)
@@ -31,16 +31,15 @@ def facts_of(query: str, input_names: Collection[str]) -> QueryFacts:
 
 
 def _columns(tree: exp.Query) -> tuple[str, ...] | None:
-    """What the result's columns are called, None where that is not all written down.
+    """The names of the result's columns, None where the query does not list them all.
 
-    A `*` has Spark look names up, and an expression without a name has it make one.
+    Spark expands a `*`, and makes up the name of an expression without one.
     """
     selected = tree.selects
     written = all(isinstance(part, exp.Alias | exp.Column) and not part.is_star for part in selected)
     return tuple(part.alias_or_name for part in selected) if selected and written else None
 
 
-def _clock(parsed: Parsed, spans: tuple[ClockSpan, ...]) -> str | None:
-    if not spans:
-        return None
-    return f"query, {place_of(parsed.text, spans[0].start)}: {spans[0].function} changes rows that nobody has touched"
+def _clock(parsed: Parsed, spans: tuple[ClockSpan, ...]) -> Obstacle | None:
+    """A clock changes rows of the result without a change of the input."""
+    return obstacle_at(parsed, spans[0].start, f"the clock function {spans[0].function}") if spans else None

@@ -1,8 +1,11 @@
-"""What is known about a query once it has been analysed, and which functions count as clocks."""
+"""What is known about a query after its analysis, as data that is stored with the definition and with every plan."""
 
 from __future__ import annotations
 
 from airflow_refresh_provider.core.text.stored import Stored
+
+ANALYSIS = "1 with sqlglot 30.30.0"
+"""Version of the analysis: a number for its rules, and the parser. Facts of another version are computed again."""
 
 CLOCK_CALLS = frozenset(
     {"current_date", "curdate", "current_timestamp", "now", "localtimestamp", "current_time", "unix_timestamp"}
@@ -21,17 +24,33 @@ class ClockSpan(Stored):
     end: int
 
 
-class QueryFacts(Stored):
-    """What a query is. `tables` are the inputs it reads.
+class Obstacle(Stored):
+    """A construct that incremental mode does not support, and its position in the query; both count from 1."""
 
-    `row_wise`: each row of the one input gives at most one row of the result, whatever the other rows are; such a
-    query may be run on parts of its input. `obstacle`: why the result cannot be kept up to date from the changes of its
-    input alone, with the position; None when it can. `columns`: the names of the result's columns, None where they are
-    not all written down.
+    what: str
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"{self.what} (line {self.line}, column {self.column}) is not supported in incremental mode"
+
+
+class QueryFacts(Stored):
+    """A query after its analysis. `tables` are the inputs it reads.
+
+    `row_wise`: each row of the one input gives at most one row of the result, independently of the other rows; such a
+    query may be run on parts of its input. `obstacle`: why the result cannot be computed from the changes of its input
+    alone; None when it can. `columns`: the names of the result's columns, None where the query does not list them all.
     """
 
+    analysis: str = ANALYSIS
     tables: tuple[str, ...]
     clock_spans: tuple[ClockSpan, ...]
     row_wise: bool
-    obstacle: str | None = None
+    obstacle: Obstacle | None = None
     columns: tuple[str, ...] | None = None
+
+    @property
+    def outdated(self) -> bool:
+        """Whether another version of the analysis has made them."""
+        return self.analysis != ANALYSIS

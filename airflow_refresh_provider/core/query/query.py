@@ -1,17 +1,17 @@
-"""A query as text: what is known about it, and its clock functions bound to one moment.
+"""A query as text: its analysis, and its clock functions bound to one moment.
 
-The text is never written anew. Binding replaces exactly the characters of each clock function by a typed literal;
-strings, comments, quoted names and everything else stay as they were. So every place of the bound query has one in the
-query as it was written.
+The text is never rewritten. Binding replaces exactly the characters of each clock function by a typed literal;
+strings, comments, quoted names and everything else stay. So every position in the bound query has one in the query as
+it was written.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 
-from airflow_refresh_provider.core.query.facts import CLOCK_CALLS, QueryFacts
+from airflow_refresh_provider.core.query.facts import CLOCK_CALLS, ClockSpan, QueryFacts
 from airflow_refresh_provider.core.text.wording import offset_of, place_of
 
 _CLOCK = re.compile(rf"\b({'|'.join(sorted(CLOCK_CALLS))})\b", re.IGNORECASE)
@@ -19,37 +19,37 @@ _CLOCK = re.compile(rf"\b({'|'.join(sorted(CLOCK_CALLS))})\b", re.IGNORECASE)
 
 def analyse(query: str, input_names: Collection[str]) -> QueryFacts:
     """Check that a query is one repeatable SELECT over exactly these inputs. Raises Invalid with the position."""
-    # The SQL parser takes a third of a second to import, and most commands never look into a query.
+    # The SQL parser takes a third of a second to import, and most commands analyse no query.
     from airflow_refresh_provider.core.query.analysis import facts_of
 
     return facts_of(query, input_names)
 
 
 def may_read_clock(query: str) -> bool:
-    """False when the query certainly reads no clock; found without parsing it."""
+    """False when the query certainly has no clock function; found without parsing it."""
     return _CLOCK.search(query) is not None
 
 
-def bind_clock(query: str, facts: QueryFacts, moment: datetime) -> str:
-    """The query with each clock function replaced by what it gives at `moment`, which has a time zone."""
+def bind_clock(query: str, spans: Sequence[ClockSpan], moment: datetime) -> str:
+    """The query with each clock function replaced by its value at `moment`, which has a time zone."""
     utc = moment.astimezone(UTC)
     bound: list[str] = []
     done = 0
-    for span in facts.clock_spans:
+    for span in spans:
         bound += (query[done : span.start], _literal(span.function, utc))
         done = span.end
     return "".join((*bound, query[done:]))
 
 
-def written_place(query: str, facts: QueryFacts, moment: datetime, place: tuple[int, int]) -> tuple[int, int]:
-    """Where line and column of the query that `bind_clock` gives are in the query itself.
+def written_place(query: str, spans: Sequence[ClockSpan], moment: datetime, place: tuple[int, int]) -> tuple[int, int]:
+    """The position in the query itself of a line and column in the result of `bind_clock`.
 
-    What lies within a literal is where the clock function begins.
+    A position within a literal is that of the clock function.
     """
-    offset = offset_of(bind_clock(query, facts, moment), place)
+    offset = offset_of(bind_clock(query, spans, moment), place)
     utc = moment.astimezone(UTC)
-    for span in facts.clock_spans:
-        # Everything before this span has been taken back: up to here both texts are the same.
+    for span in spans:
+        # Earlier spans are already mapped back: up to here both texts are the same.
         size = len(_literal(span.function, utc))
         if offset < span.start + size:
             return place_of(query, min(offset, span.start))

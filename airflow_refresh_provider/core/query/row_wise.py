@@ -1,24 +1,25 @@
-"""Whether a query treats each row of one input by itself, so that it may be run on parts of that input.
+"""Whether a query is row-wise: each row of its result depends on one row of its one input.
 
-Everything must be known to be harmless. A construct or function that is not listed is an obstacle: the query counts as
-not row-wise, which costs ways of loading and of keeping the result up to date, and never a right result.
+Only listed constructs and functions are allowed. Any other is an obstacle: the query counts as not row-wise, which
+rules out some ways to load and to refresh it, and never gives a wrong result.
 """
 
 from __future__ import annotations
 
 from sqlglot import exp
 
-from airflow_refresh_provider.core.query.facts import CLOCK_CALLS
-from airflow_refresh_provider.core.query.parse import Parsed, place_of, start_of
+from airflow_refresh_provider.core.query.facts import CLOCK_CALLS, Obstacle
+from airflow_refresh_provider.core.query.parse import Parsed, start_of
+from airflow_refresh_provider.core.text.wording import place_of
 
 _CLAUSES = frozenset({"expressions", "from_", "where"})
 
 _KEYWORDS = {
-    "with_": "WITH", "distinct": "DISTINCT", "joins": "JOIN", "group": "GROUP", "having": "HAVING", "order": "ORDER",
-    "limit": "LIMIT", "offset": "OFFSET", "laterals": "LATERAL", "qualify": "QUALIFY", "windows": "WINDOW",
-    "sort": "SORT", "cluster": "CLUSTER", "distribute": "DISTRIBUTE", "pivots": "PIVOT",
+    "with_": "WITH", "distinct": "DISTINCT", "joins": "JOIN", "group": "GROUP BY", "having": "HAVING",
+    "order": "ORDER BY", "limit": "LIMIT", "offset": "OFFSET", "laterals": "LATERAL", "qualify": "QUALIFY",
+    "windows": "WINDOW", "sort": "SORT BY", "cluster": "CLUSTER BY", "distribute": "DISTRIBUTE BY", "pivots": "PIVOT",
 }  # fmt: skip
-"""The word by which a clause is found in the text."""
+"""How a clause is written."""
 
 _STRUCTURE = (
     exp.From, exp.Where, exp.TableAlias, exp.Identifier, exp.Star, exp.Column, exp.Alias, exp.Literal, exp.Boolean,
@@ -37,51 +38,56 @@ _FUNCTIONS = (
 )  # fmt: skip
 
 
-def obstacle(parsed: Parsed) -> str | None:
-    """What keeps a query from being row-wise, with its position; None when it is one SELECT of columns from one input,
-    with or without WHERE, made of nothing but harmless parts.
+def obstacle(parsed: Parsed) -> Obstacle | None:
+    """The first construct that is not row-wise; None for one SELECT of allowed expressions over one input, with or
+    without WHERE.
     """
     tree = parsed.tree
     if not isinstance(tree, exp.Select):
-        return _at(parsed, start_of(tree), f"{tree.key.upper()} combines rows of several SELECTs")
+        return obstacle_at(parsed, start_of(tree), f"{tree.key.upper()} of several SELECTs")
     for clause in sorted(_given(tree) - _CLAUSES):
         return _clause(parsed, clause)
     if "from_" not in _given(tree):
-        return _at(parsed, 0, "it reads no input")
+        return obstacle_at(parsed, 0, "a SELECT without an input")
     tables = list(tree.find_all(exp.Table))
     if len(tables) != 1 or not isinstance(tables[0].this, exp.Identifier):
-        return _at(parsed, start_of(tables[-1]) if tables else 0, "it reads more than the rows of one input")
+        return obstacle_at(parsed, start_of(tables[-1]) if tables else 0, "more than one input")
     for extra in sorted(_given(tables[0]) - {"this", "alias"}):
         return _clause(parsed, extra)
-    harmful = next((n for n in tree.walk() if n is not tree and n is not tables[0] and not _harmless(n)), None)
-    return _at(parsed, start_of(harmful), _blamed(harmful)) if harmful else None
+    found = next((n for n in tree.walk() if n is not tree and n is not tables[0] and not _is_allowed(n)), None)
+    return obstacle_at(parsed, start_of(found), _construct(found)) if found else None
 
 
-def _clause(parsed: Parsed, clause: str) -> str:
+def obstacle_at(parsed: Parsed, offset: int, what: str) -> Obstacle:
+    """A construct at a character of the query."""
+    line, column = place_of(parsed.text, offset)
+    return Obstacle(what=what, line=line, column=column)
+
+
+def _clause(parsed: Parsed, clause: str) -> Obstacle:
     word = _KEYWORDS.get(clause, clause.strip("_").upper())
-    place = next((t.start for t in parsed.tokens if t.text.upper().split(" ")[0] == word), 0)
-    return _at(parsed, place, f"{word} makes rows depend on other rows, or on other tables")
+    first = word.split(" ")[0]
+    start = next((t.start for t in parsed.tokens if t.text.upper().split(" ")[0] == first), 0)
+    return obstacle_at(parsed, start, word)
 
 
-def _blamed(node: exp.Expr) -> str:
+def _construct(node: exp.Expr) -> str:
     if isinstance(node, exp.AggFunc):
-        return f"{node.key} looks at many rows"
-    if isinstance(node, exp.Window | exp.Subquery | exp.Select | exp.Exists):
-        return f"a {node.key} looks at other rows"
+        return f"the aggregate function {node.key}"
+    if isinstance(node, exp.Window):
+        return "a window function"
+    if isinstance(node, exp.Subquery | exp.Select | exp.Exists):
+        return "a subquery"
     if isinstance(node, exp.Func):
-        return f"{node.name if isinstance(node, exp.Anonymous) else node.key} is not known to depend on its row alone"
-    return f"{node.key} is not known to depend on its row alone"
-
-
-def _at(parsed: Parsed, offset: int, what: str) -> str:
-    return f"query, {place_of(parsed.text, offset)}: {what}"
+        return f"the function {node.name if isinstance(node, exp.Anonymous) else node.key}"
+    return f"the expression {node.key}"
 
 
 def _given(node: exp.Expr) -> set[str]:
     return {part for part, value in node.args.items() if value}
 
 
-def _harmless(node: exp.Expr) -> bool:
-    if isinstance(node, exp.Anonymous):  # a clock function the parser does not know, bound before it runs
+def _is_allowed(node: exp.Expr) -> bool:
+    if isinstance(node, exp.Anonymous):  # a clock function unknown to the parser, bound before it runs
         return node.name.lower() in CLOCK_CALLS
     return isinstance(node, _STRUCTURE + _FUNCTIONS) and not isinstance(node, exp.AggFunc)

@@ -34,6 +34,7 @@ class Owner(Stored):
 class Beat(Stored):
     """The last sign of life of a run or of one of its units."""
 
+    format: int = 1
     generation: int
     at: datetime
 

@@ -9,13 +9,19 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from pydantic import Field
+
 from airflow_refresh_provider.core.changes.history import Windows
 from airflow_refresh_provider.core.changes.pins import VersionVector
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.plan.plan import ChangeCounts, Frozen, Plan
+from airflow_refresh_provider.core.query.facts import QueryFacts
 from airflow_refresh_provider.core.run.lifecycle import Event, State, advance
 from airflow_refresh_provider.core.run.owner import PARKED_FOR, Owner
 from airflow_refresh_provider.core.text.stored import Stored
+
+RECORD_FORMAT = 1
+"""Version of the stored record, with all that is in it; a change of its fields raises it."""
 
 
 class Claim(Stored):
@@ -124,10 +130,15 @@ class Run(Stored):
 
 
 class Record(Stored):
-    """Everything stored about one definition. `generation` is the counter: the highest number ever drawn."""
+    """Everything stored about one definition. `generation` is the counter: the highest number ever drawn.
 
+    `format` is the version of this model, `facts` are those of the definition's query.
+    """
+
+    format: int = Field(default=RECORD_FORMAT, le=RECORD_FORMAT)
     name: str
     definition: Definition
+    facts: QueryFacts
     state: State = State.IDLE
     generation: int = 0
     suspended: str | None = None

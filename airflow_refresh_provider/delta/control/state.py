@@ -20,7 +20,7 @@ from airflow_refresh_provider.core.run.lifecycle import Event
 from airflow_refresh_provider.core.run.record import Record
 from airflow_refresh_provider.delta.control.control_table import ControlTable, quoted, upkeep
 from airflow_refresh_provider.delta.storage.object_stores import STORAGE_ERRORS, check_room, translated
-from airflow_refresh_provider.errors import Defect, Failed, StaleSnapshot
+from airflow_refresh_provider.errors import Defect, Failed, Invalid, StaleSnapshot
 
 KEEP_SUPERSEDED = timedelta(days=7)
 
@@ -142,6 +142,12 @@ class StateTable:
         try:
             return Record.model_validate_json(str(row["record"]))
         except ValidationError as error:
+            if any(found["loc"] == ("format",) for found in error.errors()):
+                raise Invalid(
+                    "newer_control_format",
+                    f"a record in {self.table.location} was written by a newer version of airflow-refresh-provider",
+                    next="Upgrade airflow-refresh-provider here.",
+                ) from None
             raise Failed(
                 "record_unreadable",
                 f"a record in {self.table.location} is not one this program has written: {error.errors()[0]['msg']}",

@@ -30,7 +30,7 @@ def register(ports: Ports, definition: Definition) -> Registration:
     """
     if _is_stored(ports.store.read(definition.name).record, definition):
         return _registration(definition, RegistrationOutcome.UNCHANGED)
-    definition.check_query()
+    facts = definition.analyse_query()
     check_storage(definition)
     pinned_inputs.check(ports, definition)
     for other in ports.store.records():
@@ -46,8 +46,10 @@ def register(ports: Ports, definition: Definition) -> Registration:
             return Change(None, stored)
         if stored and stored.state is State.RESETTING:
             raise being_dropped(definition.name)
-        base = stored or Record(name=definition.name, definition=definition)
-        fresh = base.after(Event.REGISTER, definition=definition, dropped=False, suspended=None, failures=0)
+        base = stored or Record(name=definition.name, definition=definition, facts=facts)
+        fresh = base.after(
+            Event.REGISTER, definition=definition, facts=facts, dropped=False, suspended=None, failures=0
+        )
         return Change(Event.REGISTER, fresh)
 
     old, new = change(ports, definition.name, decide)
@@ -59,7 +61,7 @@ def register(ports: Ports, definition: Definition) -> Registration:
 
 def _is_stored(record: Record | None, definition: Definition) -> bool:
     """Whether registering would change nothing."""
-    return record is not None and record.definition == definition and not record.dropped
+    return record is not None and record.definition == definition and not (record.dropped or record.facts.outdated)
 
 
 def status(ports: Ports, record: Record) -> DefinitionStatus:

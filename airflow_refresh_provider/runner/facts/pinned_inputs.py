@@ -114,6 +114,7 @@ def bound_source(ports: Ports, definition: Definition, plan: Plan) -> Source:
     return Source(
         query=plan.query,
         written=definition.query_text,
+        clock_spans=plan.facts.clock_spans,
         moment=plan.moment,
         pins=plan.pins,
         options={n: read.expanded(ports.environment).options for n, read in definition.inputs.items() if read.options},

@@ -8,11 +8,13 @@ from __future__ import annotations
 from airflow_refresh_provider.core.changes.pins import VersionVector, digests
 from airflow_refresh_provider.core.definition.columns import check_change, check_padding, check_result, schema_change
 from airflow_refresh_provider.core.definition.definition import Deletes
+from airflow_refresh_provider.core.definition.mode import row_wise
 from airflow_refresh_provider.core.log.marker import Marker
 from airflow_refresh_provider.core.log.note import Note, NoteKind
 from airflow_refresh_provider.core.plan.chunking import auto_vnodes
 from airflow_refresh_provider.core.plan.plan import Plan
 from airflow_refresh_provider.core.plan.policy import check_keys
+from airflow_refresh_provider.core.query.query import bind_clock
 from airflow_refresh_provider.core.run.record import Record
 from airflow_refresh_provider.core.run.results import Differences, DifferenceSample, Rows
 from airflow_refresh_provider.ports.bundle import Ports
@@ -32,10 +34,12 @@ def compare_only(ports: Ports, name: str, samples: int) -> Differences:
     definition = record.definition
     facts = ports.log.facts(definition.target)
     check_padding(facts.padded if facts else (), definition.target)
+    query = queries.facts_of(record)
     plan = Plan(
         pins=pinned_inputs.pin(ports, definition),
         moment=moment,
-        query=queries.bound(definition, moment),
+        query=bind_clock(definition.query_text, query.clock_spans, moment),
+        facts=query,
         staging=staging_paths.of_comparison(ports, name, comparison_id),
     )
     session = ports.engine.open(comparison_id)
@@ -67,7 +71,7 @@ def _differences(
         deletes=definition.deletes is Deletes.APPLY,
         vnodes=None,
         one_chunk=None,
-        row_wise=queries.row_wise(definition),
+        row_wise=row_wise(plan.facts, definition.latest_by),
         expected_rows=max(rows, ready.rows or 0),
         stored_hashes=False,  # another writer's update leaves them unchanged, and that is to be found here
     )

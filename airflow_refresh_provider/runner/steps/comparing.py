@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 from airflow_refresh_provider.core.definition.definition import Definition, Deletes, Layout
+from airflow_refresh_provider.core.definition.mode import row_wise
 from airflow_refresh_provider.core.plan import loading
 from airflow_refresh_provider.core.plan.plan import StagedTable
 from airflow_refresh_provider.core.plan.policy import TARGET_ERRORS, check_keys, with_foreign_writes
@@ -14,7 +15,7 @@ from airflow_refresh_provider.errors import Failed
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.engine import CompareTask, Comparison, EngineSession
 from airflow_refresh_provider.ports.table_log import LogGap
-from airflow_refresh_provider.runner.facts import pinned_inputs, queries, staging_paths, targets
+from airflow_refresh_provider.runner.facts import pinned_inputs, staging_paths, targets
 from airflow_refresh_provider.runner.hold.tenure import Tenure
 from airflow_refresh_provider.runner.windows import rounds
 
@@ -50,7 +51,7 @@ def compare(
         vnodes=vnodes,
         one_chunk=rounds.one_chunk(run),
         stored_hashes=stored_hashes,
-        row_wise=queries.row_wise(run.definition),
+        row_wise=row_wise(run.plan.facts, run.definition.latest_by),
         target_rows=target_rows if stored_hashes or target_rows == 0 else None,
         expected_rows=max(pinned_inputs.expected_rows(tenure.ports, run), target_rows or 0),
         rewrite_from=_rewritten_from(run.definition, target_rows) if rows is None else None,

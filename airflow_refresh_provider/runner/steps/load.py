@@ -5,6 +5,7 @@ A crash in here repeats only what has no marker yet: splits of staged rows carry
 
 from __future__ import annotations
 
+from airflow_refresh_provider.core.definition.mode import row_wise
 from airflow_refresh_provider.core.plan import chunking, loading
 from airflow_refresh_provider.core.plan.plan import Frozen, Round, Split, Target
 from airflow_refresh_provider.core.plan.policy import check_deletes, check_keys
@@ -12,7 +13,7 @@ from airflow_refresh_provider.core.run.lifecycle import Event
 from airflow_refresh_provider.core.run.record import Published, Run
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.engine import EngineSession, Source
-from airflow_refresh_provider.runner.facts import pinned_inputs, queries, staging_paths, targets
+from airflow_refresh_provider.runner.facts import pinned_inputs, staging_paths, targets
 from airflow_refresh_provider.runner.hold.tenure import Tenure
 from airflow_refresh_provider.runner.steps import comparing
 from airflow_refresh_provider.runner.windows import change_windows, rounds
@@ -115,7 +116,7 @@ def _stage_rows(tenure: Tenure, session: EngineSession, source: Source, run: Run
 
 def _splittable(ports: Ports, run: Run) -> loading.Splittable | None:
     """The one input of a row-wise query as a list of files, None when it cannot be read file by file."""
-    if not queries.row_wise(run.definition):
+    if not row_wise(run.plan.facts, run.definition.latest_by):
         return None
     (pinned,) = run.plan.pins.values()
     files = ports.inputs.files(pinned)

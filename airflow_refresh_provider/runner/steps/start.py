@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from airflow_refresh_provider.core.changes.pins import Pin, VersionVector, same_versions
 from airflow_refresh_provider.core.definition.columns import check_padding
 from airflow_refresh_provider.core.plan.plan import Plan
+from airflow_refresh_provider.core.query.query import bind_clock
 from airflow_refresh_provider.core.run.lifecycle import Event, State
 from airflow_refresh_provider.core.run.owner import WAIT_FOR_LEASE
 from airflow_refresh_provider.core.run.record import Record, Run
@@ -147,6 +148,7 @@ def _new_run(ports: Ports, record: Record, pins: VersionVector, found: _Found, r
     now = ports.clock.now()
     generation = 1 + max(record.generation, found.generation)
     run_id = ports.processes.new_id()
+    facts = queries.facts_of(record)
     scope = change_windows.scope_of(ports, record, pins, request, found.doubt)
     return Run(
         run_id=run_id,
@@ -159,7 +161,8 @@ def _new_run(ports: Ports, record: Record, pins: VersionVector, found: _Found, r
         plan=Plan(
             pins=pins,
             moment=now,
-            query=queries.bound(record.definition, now),
+            query=bind_clock(record.definition.query_text, facts.clock_spans, now),
+            facts=facts,
             staging=staging_paths.of_run(ports, record.name, run_id),
             force=request.force,
             windows=scope.windows,

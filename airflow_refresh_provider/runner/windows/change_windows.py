@@ -15,7 +15,7 @@ from airflow_refresh_provider.core.changes.pins import Pin, VersionVector
 from airflow_refresh_provider.core.changes.sources import ChangeSourceInfo
 from airflow_refresh_provider.core.definition.columns import DOUBTFUL
 from airflow_refresh_provider.core.definition.definition import Deletes
-from airflow_refresh_provider.core.definition.mode import Mode
+from airflow_refresh_provider.core.definition.mode import Mode, check_mode, obstacle
 from airflow_refresh_provider.core.plan.plan import ChangeCounts, Frozen, Round, StagedTable
 from airflow_refresh_provider.core.plan.policy import ENVIRONMENT_ERRORS, check_deletes
 from airflow_refresh_provider.core.run.record import Published, Record, Run
@@ -63,12 +63,18 @@ def scope_of(ports: Ports, record: Record, pins: VersionVector, request: Request
             published=published,
             pins=pins,
             histories=histories(ports, published.pins if published else {}, pins),
-            obstacle=None if mode is Mode.FULL else queries.obstacle(definition, mode),
+            obstacle=None if mode is Mode.FULL else _obstacle(record, mode),
             now=ports.clock.now(),
             insist=request.force or request.mode is Mode.FULL,
             target_changed=doubt,
         )
     )
+
+
+def _obstacle(record: Record, mode: Mode) -> str | None:
+    reason = obstacle(queries.facts_of(record), record.definition.latest_by)
+    check_mode(mode, reason)
+    return reason
 
 
 def histories(ports: Ports, applied: VersionVector, pins: VersionVector) -> dict[str, InputHistory | None]:

@@ -116,8 +116,7 @@ def written_place(source: Source | None, place: tuple[int, int]) -> tuple[int, i
     """Where the author of the query finds what Spark has found at a line and column of it."""
     if source is None or source.written in (None, source.query) or source.moment is None:
         return place
-    facts = query.analyse(source.written, tuple(source.pins))
-    return query.written_place(source.written, facts, source.moment, place)
+    return query.written_place(source.written, source.clock_spans, source.moment, place)
 
 
 def pinned(spark: SparkSession, pin: Pin, options: dict[str, str]) -> DataFrame:

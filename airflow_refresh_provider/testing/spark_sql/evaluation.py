@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_refresh_provider.core.definition.columns import Columns
 from airflow_refresh_provider.errors import Failed, Invalid
-from airflow_refresh_provider.testing.spark_sql.translation import translate
 from airflow_refresh_provider.testing.spark_sql.types import TIMESTAMP, duckdb_type
 
 if TYPE_CHECKING:
@@ -37,6 +36,9 @@ Relations = tuple[tuple[str, Relation], ...]
 @lru_cache(maxsize=4096)
 def evaluate(query: str, inputs: Relations) -> Relation:
     """The result of a query in Spark's SQL. Raises Invalid where it is wrong, or cannot be evaluated as Spark does."""
+    # As everywhere, the SQL parser is loaded where a query is looked into.
+    from airflow_refresh_provider.testing.spark_sql.translation import translate
+
     duckdb = _duckdb()
     translation = translate(query, tuple((name, relation.columns) for name, relation in inputs))
     with duckdb.connect() as connection:

@@ -15,8 +15,11 @@ from airflow_refresh_provider.core.changes.pins import (
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.log.note import Cursor, Note, NoteKind, read_note
 from airflow_refresh_provider.core.log.seal import Seal
+from airflow_refresh_provider.core.query.facts import QueryFacts
 from airflow_refresh_provider.core.run.cursor import restored
 from airflow_refresh_provider.core.run.record import Record
+
+FACTS = QueryFacts(tables=(), clock_spans=(), row_wise=False)
 
 AT = datetime(2024, 1, 1, tzinfo=UTC)
 DEFINITION = Definition.build(
@@ -53,20 +56,20 @@ def seal(**changes: object) -> Seal:
 
 
 def test_files_that_are_still_the_same_are_known_again() -> None:
-    found = restored(Record(name="d", definition=DEFINITION), "t", seal(), read(10))
+    found = restored(Record(facts=FACTS, name="d", definition=DEFINITION), "t", seal(), read(10))
     assert found.published is not None
     assert same_versions(found.published.pins, read(10))
     assert found.reason == "the next refresh continues where the last one ended"
 
 
 def test_files_that_have_changed_are_not_and_it_is_said() -> None:
-    found = restored(Record(name="d", definition=DEFINITION), "t", seal(), read(11))
+    found = restored(Record(facts=FACTS, name="d", definition=DEFINITION), "t", seal(), read(11))
     assert found.published is not None
     assert set(found.published.pins) == {"a"}
     assert found.reason.startswith("b has other files than at the last refresh")
 
 
 def test_an_old_seal_restores_nothing() -> None:
-    found = restored(Record(name="d", definition=DEFINITION), "t", seal(cursor=None), read(10))
+    found = restored(Record(facts=FACTS, name="d", definition=DEFINITION), "t", seal(cursor=None), read(10))
     assert found.published is None
     assert "does not say which tables" in found.reason

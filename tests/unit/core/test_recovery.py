@@ -7,11 +7,14 @@ import pytest
 
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.plan.plan import Plan
+from airflow_refresh_provider.core.query.facts import QueryFacts
 from airflow_refresh_provider.core.run.lifecycle import State
 from airflow_refresh_provider.core.run.owner import STALE_AFTER, Beat, Liveness, OriginStatus, Owner, liveness
 from airflow_refresh_provider.core.run.record import Lease, Record, Run
 from airflow_refresh_provider.core.run.recovery import Admission, Decision, Facts, Step, admit, next_step
 from airflow_refresh_provider.core.run.request import OnInterrupted
+
+FACTS = QueryFacts(tables=(), clock_spans=(), row_wise=False)
 
 NOW = datetime(2024, 1, 1, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -21,7 +24,7 @@ DEFINITION = Definition.build(name="d", target="/t", query="SELECT * FROM x", in
 
 def record(owner: Owner | None = OWNER, parked: datetime | None = None, **run: Any) -> Record:
     lease = Lease(generation=1, owner=owner, session="s", taken_at=NOW, parked_until=parked)
-    plan = Plan(pins={}, moment=NOW, query="", staging="/s")
+    plan = Plan(pins={}, moment=NOW, query="", facts=FACTS, staging="/s")
     found = Run(
         run_id="r",
         definition=DEFINITION,
@@ -31,7 +34,7 @@ def record(owner: Owner | None = OWNER, parked: datetime | None = None, **run: A
         plan=plan,
         **({"origin": "mine"} | run),
     )
-    return Record(name="d", definition=DEFINITION, state=State.FINISHING, generation=1, run=found)
+    return Record(facts=FACTS, name="d", definition=DEFINITION, state=State.FINISHING, generation=1, run=found)
 
 
 def run(**changes: Any) -> Run:
@@ -54,8 +57,13 @@ def facts(**changes: Any) -> Facts:
 @pytest.mark.parametrize(
     ("found", "live", "mine", "expected"),
     [
-        (Record(name="d", definition=DEFINITION), Liveness.UNOWNED, None, Admission.START),
-        (Record(name="d", definition=DEFINITION, state=State.RESETTING), Liveness.UNOWNED, None, Admission.RESETTING),
+        (Record(facts=FACTS, name="d", definition=DEFINITION), Liveness.UNOWNED, None, Admission.START),
+        (
+            Record(facts=FACTS, name="d", definition=DEFINITION, state=State.RESETTING),
+            Liveness.UNOWNED,
+            None,
+            Admission.RESETTING,
+        ),
         (record(), Liveness.LIVE, None, Admission.BUSY),
         (record(), Liveness.LIVE, "other", Admission.BUSY),
         (record(), Liveness.LIVE, "mine", Admission.TAKE_OVER),

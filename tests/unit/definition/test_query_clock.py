@@ -16,7 +16,7 @@ MOMENT = datetime(2026, 1, 1, 0, 0, 0, 123456, tzinfo=UTC)
 
 
 def bound(query: str, moment: datetime = MOMENT) -> str:
-    return bind_clock(query, analyse(query, ("x",)), moment)
+    return bind_clock(query, analyse(query, ("x",)).clock_spans, moment)
 
 
 def refusal(query: str) -> Invalid:
@@ -166,7 +166,7 @@ def test_every_place_of_a_bound_query_is_found_in_what_was_written(parts: list[s
     there = bound(query)
 
     def written(offset: int) -> int:
-        return offset_of(query, written_place(query, facts, MOMENT, place_of(there, offset)))
+        return offset_of(query, written_place(query, facts.clock_spans, MOMENT, place_of(there, offset)))
 
     assert written(there.index("nosuch")) == query.index("nosuch")
     found = [written(offset) for offset in range(len(there) + 1)]
