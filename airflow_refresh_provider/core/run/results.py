@@ -9,7 +9,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, Field
 
 from airflow_refresh_provider import errors
 from airflow_refresh_provider.core.changes.pins import Digests
@@ -87,6 +87,13 @@ class HistoryEntry(Stored):
     generation: int
     reason: str | None = None
     result: RunResult | None = None
+
+
+class StoredHistory(Stored):
+    """A history entry as the events table stores it. `format` is the version of the entry and of what is in it."""
+
+    format: int = Field(default=1, le=1)
+    entry: HistoryEntry
 
 
 class StartedRun(Stored):

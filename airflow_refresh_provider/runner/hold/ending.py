@@ -9,7 +9,7 @@ from airflow_refresh_provider.core.plan.policy import ENVIRONMENT_ERRORS, KEY_ER
 from airflow_refresh_provider.core.run.lifecycle import TRANSITIONS, Event, State
 from airflow_refresh_provider.core.run.record import Record, Run
 from airflow_refresh_provider.core.run.request import Request
-from airflow_refresh_provider.core.run.results import HistoryEntry, Outcome, RunResult
+from airflow_refresh_provider.core.run.results import HistoryEntry, Outcome, RunResult, StoredHistory
 from airflow_refresh_provider.core.run.suspension import after_failure, counts
 from airflow_refresh_provider.errors import (
     Failed,
@@ -140,6 +140,6 @@ def record_end(
             event=RUN_ENDED,
             generation=generation,
             at=at,
-            detail=entry.model_dump_json(),
+            detail=StoredHistory(entry=entry).model_dump_json(),
         )
     )

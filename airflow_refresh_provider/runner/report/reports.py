@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pydantic import ValidationError
+
 from airflow_refresh_provider.core.plan.plan import ChangeCounts
 from airflow_refresh_provider.core.run.record import Record, Run
 from airflow_refresh_provider.core.run.reports import ProgressReport, VnodeProgress
-from airflow_refresh_provider.core.run.results import HistoryEntry, RunResult
+from airflow_refresh_provider.core.run.results import HistoryEntry, RunResult, StoredHistory
+from airflow_refresh_provider.errors import Invalid
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.control import ProgressRow
 from airflow_refresh_provider.runner.facts.records import registered
@@ -23,8 +26,19 @@ def history(ports: Ports, name: str) -> list[HistoryEntry]:
     for row in ports.store.events(name):
         if row.event == RUN_ENDED:
             entries.pop(row.run_id, None)
-            entries[row.run_id] = HistoryEntry.model_validate_json(row.detail)
+            entries[row.run_id] = _entry(row.detail)
     return list(reversed(entries.values()))
+
+
+def _entry(detail: str) -> HistoryEntry:
+    try:
+        return StoredHistory.model_validate_json(detail).entry
+    except ValidationError:
+        raise Invalid(
+            "newer_control_format",
+            "the history has an entry that this version of airflow-refresh-provider cannot read",
+            next="Upgrade airflow-refresh-provider here.",
+        ) from None
 
 
 def published_for(ports: Ports, name: str, origin: str) -> RunResult | None:

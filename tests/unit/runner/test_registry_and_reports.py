@@ -8,6 +8,7 @@ from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.run.results import Outcome
 from airflow_refresh_provider.errors import Failed, Invalid, Refused
 from airflow_refresh_provider.runner.facts import staging_paths
+from airflow_refresh_provider.runner.hold.ending import RUN_ENDED
 from airflow_refresh_provider.runner.refreshes import Refreshes
 from airflow_refresh_provider.testing.memory_table import ROW_BYTES
 from tests.unit.runner.disturbed import LIVE
@@ -217,3 +218,14 @@ def test_recovery_of_one_that_fails_hides_no_other() -> None:
     assert found[NAME].outcome == "resumed"
     with at(world.lake, "begin /gold/another", lambda: wrong), pytest.raises(Failed):
         Refreshes(world.process()).recover("another")
+
+
+def test_a_history_entry_of_a_newer_version_is_refused() -> None:
+    world = World(row(1))
+    world.run()
+    [entry] = [event for event in world.store.events(NAME) if event.event == RUN_ENDED]
+    newer = entry.detail.replace('"format":1', '"format":2', 1)
+    world.store.add_event(entry.model_copy(update={"detail": newer}))
+    with pytest.raises(Invalid, match="cannot read") as e:
+        world.refreshes.history(NAME)
+    assert e.value.code == "newer_control_format"
