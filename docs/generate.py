@@ -1,4 +1,4 @@
-"""The generated parts of the pages in this folder: `python -m docs.generate` writes them anew.
+"""The generated parts of the pages in this folder: `python -m docs.generate` updates them.
 
 A page marks the part with `<!-- generated: NAME -->` and `<!-- end -->`; everything around it is written by hand.
 """
@@ -19,6 +19,8 @@ from pydantic import BaseModel
 from airflow_refresh_provider.cli.command import Command, Kind, Option
 from airflow_refresh_provider.cli.table import COMMANDS, GLOBAL_OPTIONS, PROGRAM
 from airflow_refresh_provider.core.run.lifecycle import TRANSITIONS, State
+from airflow_refresh_provider.core.run.options import Scope, user_options
+from airflow_refresh_provider.core.run.request import RunRequest
 
 FOLDER = Path(__file__).parent
 
@@ -36,6 +38,16 @@ def commands() -> str:
 def global_options() -> str:
     """The options that every command has."""
     return _options(GLOBAL_OPTIONS)
+
+
+def trigger_form() -> str:
+    """The options of a DAG run."""
+    rows = [
+        f"| `{o.name}` | {', '.join(f'`{c}`' for c in o.choices) or o.kind.__name__} | `{str(o.default).lower()}` "
+        f"| {'no' if o.scope is Scope.NO_FORM_FIELD else 'yes'} | {o.description} |"
+        for o in user_options(RunRequest)
+    ]
+    return "\n".join(["| option | values | default | field | meaning |", "|---|---|---|---|---|", *rows])
 
 
 def models() -> str:
@@ -144,6 +156,7 @@ _PARTS: dict[str, Callable[[], str]] = {
     "global_options": global_options,
     "lifecycle": lifecycle,
     "models": models,
+    "trigger_form": trigger_form,
 }
 
 
