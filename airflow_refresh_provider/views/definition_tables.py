@@ -26,7 +26,7 @@ def _(value: Recovery) -> dict[str, Cell]:
 
 @row.register
 def _(value: Dropped) -> dict[str, Cell]:
-    kept = "deleted" if value.target_deleted else f"kept: {value.kept_because}" if value.kept_because else "kept"
+    kept = "deleted" if value.target_deleted else f"kept: {value.kept_reason}" if value.kept_reason else "kept"
     return {"name": value.name, "target": f"{value.target} ({kept})", "run abandoned": value.run_abandoned}
 
 
@@ -86,7 +86,7 @@ def _(value: Freshness) -> dict[str, Cell]:
         "name": value.name,
         "behind": _behind(value),
         "confirmed at": formats.time(value.confirmed_at),
-        "a refresh takes": formats.duration(value.ready_in_seconds),
+        "a refresh takes": formats.duration(value.expected_seconds),
         "inputs": "; ".join(map(_input_lag, value.inputs)) or None,
     }
 
@@ -121,8 +121,8 @@ def _holder(run: RunStatus) -> str:
 def _behind(value: Freshness) -> str:
     if value.error:
         return "not known, see below"
-    if value.nothing_to_read:
-        return value.nothing_to_read
+    if value.unreadable_reason:
+        return value.unreadable_reason
     wanted = "" if value.target_lag_seconds is None else f" of {formats.duration(value.target_lag_seconds)}"
     behind = "never refreshed" if value.lag_seconds is None else f"{formats.duration(value.lag_seconds)}{wanted}"
     return f"{behind}, late" if value.late else behind

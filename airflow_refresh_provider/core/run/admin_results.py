@@ -70,12 +70,12 @@ class Rebuilt(ProgressReport):
 
 
 class Dropped(Stored):
-    """One dropped definition. `kept_because`: why a target was not deleted although that was requested."""
+    """One dropped definition. `kept_reason`: why a target was not deleted although that was requested."""
 
     name: str
     target: str
     target_deleted: bool
-    kept_because: str | None = None
+    kept_reason: str | None = None
     run_abandoned: str | None = None
 
 

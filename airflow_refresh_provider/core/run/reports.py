@@ -117,17 +117,17 @@ class Freshness(Stored):
     """How far a target is behind its inputs.
 
     The target had all changes that its inputs had at `confirmed_at`. `late`: `lag_seconds` is more than
-    `target_lag_seconds`. `ready_in_seconds`: the estimated duration of the next refresh. `nothing_to_read`: why the
+    `target_lag_seconds`. `expected_seconds`: the estimated duration of the next refresh. `unreadable_reason`: why the
     published version can no longer be read at the target's location; the lag is unknown then. `error`: why none of this
     could be determined.
     """
 
     name: str
-    nothing_to_read: str | None = None
+    unreadable_reason: str | None = None
     confirmed_at: datetime | None = None
     lag_seconds: float | None = None
     target_lag_seconds: float | None
     late: bool = False
-    ready_in_seconds: float | None = None
+    expected_seconds: float | None = None
     inputs: tuple[InputLag, ...] = ()
     error: ErrorReport | None = None

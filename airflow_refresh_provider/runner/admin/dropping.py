@@ -63,7 +63,7 @@ def drop(ports: Ports, name: str, *, delete_target: bool, stop: bool) -> Dropped
         name=name,
         target=record.definition.target,
         target_deleted=deleted,
-        kept_because=kept,
+        kept_reason=kept,
         run_abandoned=run.run_id if run and not run.published else None,
     )
 

@@ -49,12 +49,12 @@ def _freshness(ports: Ports, record: Record, *, why: bool) -> Freshness:
     age = lag(now, found.behind) if found else None
     return Freshness(
         name=record.name,
-        nothing_to_read=replaced,
+        unreadable_reason=replaced,
         confirmed_at=now - age if age is not None else None,
         lag_seconds=age.total_seconds() if age is not None else None,
         target_lag_seconds=_allowed(record),
         late=is_late(schedule, age.total_seconds() if age is not None else None),
-        ready_in_seconds=_usual_seconds(ports, record.name),
+        expected_seconds=_usual_seconds(ports, record.name),
         inputs=input_lags(ports, published, found, now) if published and found and why else (),
     )
 

@@ -93,9 +93,9 @@ def test_how_far_a_target_is_behind_is_not_known_once_it_is_gone() -> None:
     made.lake.remove(TARGET)
     found = fresh(made)
     assert (found.lag_seconds, found.confirmed_at, found.late, found.inputs) == (None, None, True, ())
-    assert found.nothing_to_read == f"the target {TARGET} is not there"
+    assert found.unreadable_reason == f"the target {TARGET} is not there"
     made.run()
-    assert (fresh(made).lag_seconds, fresh(made).late, fresh(made).nothing_to_read) == (0, False, None)
+    assert (fresh(made).lag_seconds, fresh(made).late, fresh(made).unreadable_reason) == (0, False, None)
 
 
 def test_tidying_up_makes_nothing_due_and_nothing_stale() -> None:

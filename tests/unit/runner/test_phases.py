@@ -65,7 +65,7 @@ def test_seconds_are_those_of_the_run_whoever_did_its_phases() -> None:
     assert entry.result is not None
     assert (entry.result.seconds, first.result and first.result.seconds) == (90, 0)
     [told] = world.refreshes.freshness(NAME)
-    assert told.ready_in_seconds == 45
+    assert told.expected_seconds == 45
 
 
 @pytest.mark.parametrize("phase", [started, loaded, lambda world: merged(world, loaded(world)[0]), finished])
