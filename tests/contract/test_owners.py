@@ -1,4 +1,4 @@
-"""Whether the owner of a run still exists, told of real processes; where that cannot be told, nothing is said."""
+"""Whether the owner of a run still exists, for real processes; None where that is not known."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ print(LocalProcesses("child", origin_status=lambda _origin: OriginStatus.UNKNOWN
 
 
 def _ended() -> Owner:
-    """A process that has named itself and ended."""
+    """An owner whose process has ended."""
     child = subprocess.run([sys.executable, "-c", NAMED], stdout=subprocess.PIPE, text=True, check=True)
     return Owner.model_validate_json(child.stdout)
 
@@ -36,20 +36,20 @@ def test_a_process_lives_until_it_ends() -> None:
     assert HERE.alive(_ended()) is False
 
 
-def test_another_process_under_the_same_id_and_one_before_the_boot_are_not_it() -> None:
+def test_a_process_with_a_reused_pid_or_from_before_the_boot_is_gone() -> None:
     this = HERE.this()
     assert HERE.alive(_with(this, started=this.started - 60)) is False
     assert HERE.alive(_with(this, boot_id="another")) is False
 
 
 @pytest.mark.parametrize("elsewhere", [{"host": "another"}, {"pid_space": "pid:[1]"}, {"user": os.getuid() + 1}])
-def test_of_another_host_another_container_or_another_user_nothing_is_said(elsewhere: dict[str, Any]) -> None:
+def test_owners_on_another_host_or_container_or_of_another_user_are_unknown(elsewhere: dict[str, Any]) -> None:
     assert HERE.alive(_with(HERE.this(), **elsewhere)) is None
     assert HERE.alive(_with(_ended(), **elsewhere)) is None
 
 
 @pytest.mark.parametrize("unknown", ["pid_space", "user"])
-def test_of_an_owner_who_did_not_tell_where_he_is_nothing_is_said(unknown: str) -> None:
+def test_an_owner_without_its_pid_space_or_user_is_unknown(unknown: str) -> None:
     stored = json.loads(_ended().model_dump_json())
     del stored[unknown]
     assert HERE.alive(Owner.model_validate(stored)) is None

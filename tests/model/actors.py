@@ -1,4 +1,4 @@
-"""Actors that run real code in greenlets and stop before each act, so that a schedule decides who goes on.
+"""Actors that run real code in greenlets and stop before each step, so that a schedule decides which one continues.
 
 An actor that dies simply never goes on: no handler of its code sees it, as none sees a SIGKILL.
 """
@@ -20,7 +20,7 @@ STATEMENT = ("begin", "commit", "answer")
 
 @dataclass(frozen=True)
 class Turn:
-    """A deviation: at this point the acting one dies, its statement fails, or another goes on in its place."""
+    """A deviation: at this point the actor dies, its statement fails, or another actor continues in its place."""
 
     point: int
     then: str
@@ -31,7 +31,7 @@ Schedule = tuple[Turn, ...]
 
 @dataclass
 class Actor:
-    """Somebody who acts. `atomic` ones are not interrupted."""
+    """A process or a writer. `atomic` ones are not interrupted."""
 
     name: str
     work: Callable[[], object]
@@ -60,7 +60,7 @@ class Actor:
 
 
 class Stage:
-    """Runs actors by a schedule. By default an actor goes on to its end, then whoever was interrupted last.
+    """Runs actors by a schedule. By default an actor continues to its end, then the one that was interrupted last.
 
     `points` collects, for each point at which the schedule could have deviated, what else could have happened.
     """
@@ -80,7 +80,7 @@ class Stage:
         return next((a for a in self.actors if a.thread is now), None)
 
     def step(self, what: str) -> None:
-        """Called by the acting one before each act."""
+        """Called by the actor before each step."""
         actor = self.acting
         if actor is None:
             return
@@ -97,7 +97,7 @@ class Stage:
             raise _connection_lost()
 
     def check_alive(self) -> None:
-        """Called before acts of which nobody else takes notice."""
+        """Called before steps that no other actor reads."""
         if (actor := self.acting) and actor.dead:
             raise GreenletExit
 
@@ -129,7 +129,7 @@ class Stage:
                 return
 
     def end(self) -> None:
-        """Let the greenlets of the dead go, without an act."""
+        """End the greenlets of dead actors, without a step."""
         for actor in self.actors:
             if not actor.thread.dead:
                 actor.dead = True
@@ -158,4 +158,4 @@ class Stage:
 
 
 def _connection_lost() -> Retry:
-    return Retry("connection_lost", "the connection to Spark broke", left="Nobody knows.", next="Run again.")
+    return Retry("connection_lost", "the connection to Spark broke", left="Not known.", next="Run again.")

@@ -1,4 +1,4 @@
-"""What must hold after every schedule, told from the record of what happened."""
+"""What must hold after every schedule, checked on the record of what happened."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from airflow_refresh_provider.errors import Defect, RefreshError
 from airflow_refresh_provider.testing.memory_rows import shown
 from airflow_refresh_provider.testing.memory_table import MemoryTable, Rows
 from tests.model.actors import Actor
-from tests.model.world import WRITES_OF_OWNERS, ModelWorld
+from tests.model.world import OUTSIDE, WRITES_OF_OWNERS, ModelWorld
 from tests.unit.runner.world import INPUT, NAME, TARGET, ordered
 
 EXPECTED = {"SELECT * FROM x": lambda _row: True, "SELECT * FROM x WHERE v <> 'b'": lambda row: row["v"] != "b"}
@@ -26,7 +26,7 @@ EXPECTED = {"SELECT * FROM x": lambda _row: True, "SELECT * FROM x WHERE v <> 'b
 
 
 def violations(world: ModelWorld, actors: list[Actor]) -> list[str]:
-    """Everything that is wrong, in words."""
+    """Every violation, in words."""
     return [
         *_errors(actors),
         *world.dropped_in_use,
@@ -131,7 +131,7 @@ def _plans(world: ModelWorld) -> Iterator[str]:
 def _losers(world: ModelWorld) -> Iterator[str]:
     for written in world.store.written:
         run = written.before.run if written.before else None
-        if not run or not run.lease.owner or written.by == "nobody":
+        if not run or not run.lease.owner or written.by == OUTSIDE:
             continue
         if written.event in WRITES_OF_OWNERS and run.lease.owner.label != written.by:
             yield f"{written.by} wrote {written.event.value} although {run.lease.owner.label} holds run {run.run_id}"
@@ -174,7 +174,7 @@ def _published_unsealed(world: ModelWorld) -> Iterator[str]:
 
 
 def _after_the_drop(world: ModelWorld) -> Iterator[str]:
-    """Nothing of a run comes into the target once its definition is forgotten."""
+    """Nothing of a run is committed to the target once its definition is forgotten."""
     runs: set[str] = set()
     for written in world.store.written:
         if written.record.run:
@@ -195,7 +195,7 @@ def _progress_ahead(world: ModelWorld) -> Iterator[str]:
 
 
 def _siblings_fenced(world: ModelWorld) -> Iterator[str]:
-    """Who takes a unit shuts out those who had it, nobody else."""
+    """A new owner of a unit fences its former owners, and no other."""
     slots = {claim.generation: slot for run in _runs(world) for slot, claim in run.claims.items()}
     for app_id, marker, version in chain.from_iterable(map(_markers, _tables(world))):
         slot = slots.get(marker.generation)
@@ -212,7 +212,7 @@ def _runs(world: ModelWorld) -> list[Run]:
 
 
 def _tables(world: ModelWorld) -> list[MemoryTable]:
-    """All that have stood at the target's place, those that were replaced first."""
+    """All tables that were at the target's location, replaced ones first."""
     return [*world.replaced, *(table for place, table in world.lake.tables.items() if place == TARGET)]
 
 

@@ -1,4 +1,4 @@
-"""The rules of the protocol, each with a way to switch it off and the situation in which that must show."""
+"""The rules of the protocol, each with a way to disable it and the scenario in which that must show."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Switch = Callable[[pytest.MonkeyPatch], None]
 
 @dataclass(frozen=True)
 class Rule:
-    """`off` switches it off; `scenario` is where that must be noticed. `every_read`: only between two reads."""
+    """`off` disables it; `scenario` is where that must be found. `every_read`: only between two reads."""
 
     name: str
     scenario: str
@@ -65,7 +65,7 @@ def _fence_first_slot_only(patch: pytest.MonkeyPatch) -> None:
 
 
 def _fence_once(patch: pytest.MonkeyPatch) -> None:
-    """The fence stands where it was first thought to belong."""
+    """The fence stays at the chunk that was first read."""
 
     real = log_lookup.last_chunk
 
@@ -84,7 +84,7 @@ def _fence_once(patch: pytest.MonkeyPatch) -> None:
 
 
 def _same_generation(patch: pytest.MonkeyPatch) -> None:
-    """Whoever takes over works under the generation he found."""
+    """A take-over keeps the generation that it found."""
     real = takeover._draw
 
     def drawn(ports: Ports, snapshot: Any, record: Record, event: Any, held: Run, request: Any) -> Tenure | None:
@@ -100,7 +100,7 @@ def _any_generation_counts(patch: pytest.MonkeyPatch) -> None:
 
 
 def _applied_unseen(patch: pytest.MonkeyPatch) -> None:
-    """A statement that ended somehow is taken to be in."""
+    """A statement that has ended is taken to be committed."""
 
     def sent_once(_tenure: Tenure, wanted: MarkedCommit) -> Stamp:
         stamp = wanted.stamp()
@@ -121,7 +121,7 @@ def _no_gate(patch: pytest.MonkeyPatch) -> None:
 
 
 def _gate_without_chunks(patch: pytest.MonkeyPatch) -> None:
-    """Chunks are believed to be in because their statements ended, and the gate does not look."""
+    """Chunks are taken to be in because their statements ended, and the gate does not check."""
     _applied_unseen(patch)
     patch.setattr(chunks, "unfinished", lambda *_: ())
     patch.setattr(gate, "_grown_as_planned", lambda *_: True)
@@ -129,7 +129,7 @@ def _gate_without_chunks(patch: pytest.MonkeyPatch) -> None:
 
 
 def _gate_from_the_last_chunk(patch: pytest.MonkeyPatch) -> None:
-    """Only what came after our last commit is looked at."""
+    """Only what came after our last commit is read."""
     real = core_log.foreign
 
     def late(commits: tuple[Commit, ...], target_id: str, generations: tuple[int, ...]) -> Any:
@@ -151,7 +151,7 @@ def _seal_first(patch: pytest.MonkeyPatch) -> None:
 
 
 def _sealed_beside_others(patch: pytest.MonkeyPatch) -> None:
-    """A chunk seals its run whoever came between the comparison and it."""
+    """A chunk seals its run although others have committed since the comparison."""
     real = core_seal._published_by
 
     def alone(note: Note, commit: Commit, _before: object, target_id: str) -> int | None:
@@ -207,7 +207,7 @@ def _no_compare_and_set(patch: pytest.MonkeyPatch) -> None:
 
 
 def _taken_with(**changes: Callable[[Ports, Run], object]) -> Switch:
-    """Whoever takes a run over changes what was planned."""
+    """A take-over changes the plan."""
 
     def switch(patch: pytest.MonkeyPatch) -> None:
         real = leases.with_new_lease
@@ -249,12 +249,12 @@ def _markers_unseen(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(targets, "highest_generation", lambda *_: 0)
 
 
-def _restores_are_nobodys(patch: pytest.MonkeyPatch) -> None:
+def _restores_are_neutral(patch: pytest.MonkeyPatch) -> None:
     real = core_log.origin
     patch.setattr(core_log, "origin", lambda c, *rest: Origin.NEUTRAL if c.operation == "RESTORE" else real(c, *rest))
 
 
-def _stored_hashes_believed(patch: pytest.MonkeyPatch) -> None:
+def _stored_hashes_used(patch: pytest.MonkeyPatch) -> None:
     real = comparing.compare
     patch.setattr(comparing, "compare", lambda *args, **given: real(*args, **given | {"stored_hashes": True}))
 
@@ -297,7 +297,7 @@ def _unfenced_seal(patch: pytest.MonkeyPatch) -> None:
 
 
 def _windows_on_anything(patch: pytest.MonkeyPatch) -> None:
-    """A window is applied to whatever the target has become, and nobody counts."""
+    """A window is applied to any target, and its growth is not checked."""
     patch.setattr(targets, "changed_reason", lambda *_: None)
     patch.setattr(gate, "_grown_as_planned", lambda *_: True)
 
@@ -308,8 +308,8 @@ def _windows_from_control(patch: pytest.MonkeyPatch) -> None:
 
     def late(ports: Ports, record: Record, pins: Any, request: Any, doubt: Any) -> Any:
         found = real(ports, record, pins, request, doubt)
-        begun = {name: window.model_copy(update={"after": window.upto}) for name, window in found.windows.items()}
-        return found.model_copy(update={"windows": begun})
+        started = {name: window.model_copy(update={"after": window.upto}) for name, window in found.windows.items()}
+        return found.model_copy(update={"windows": started})
 
     patch.setattr(change_windows, "scope_of", late)
 
@@ -319,7 +319,7 @@ def _dropped_without_a_fence(patch: pytest.MonkeyPatch) -> None:
 
 
 def _drops_go_on(patch: pytest.MonkeyPatch) -> None:
-    """Who drops does not notice that another drop has gone on in his place."""
+    """A drop does not notice that another drop has taken it over."""
 
     patch.setattr(dropping._Reset, "check", lambda _reset, record: record)
 
@@ -332,29 +332,33 @@ RULES = [
     Rule("a take-over draws a generation", "changes", _same_generation),
     Rule("only the run's own generations count as its progress", "changes", _any_generation_counts),
     Rule("the marker says whether a chunk is in", "changes", _applied_unseen),
-    Rule("the gate wants every last chunk", "changes", _gate_without_chunks),
+    Rule("the gate requires every last chunk", "changes", _gate_without_chunks),
     Rule("nothing is sealed before the gate", "foreign insert", _no_gate),
     Rule("the gate looks back to the comparison", "foreign insert", _gate_from_the_last_chunk),
     Rule("the seal comes after the gate", "foreign insert", _seal_first),
     Rule("publishing comes after the seal", "changes", _publish_first),
-    Rule("a chunk seals its run only where nobody came before it", "one chunk, foreign update", _sealed_beside_others),
+    Rule(
+        "a chunk seals its run only without a foreign commit before it",
+        "one chunk, foreign update",
+        _sealed_beside_others,
+    ),
     Rule("a sealed run is not abandoned", "redefined by the next owner", _abandons(sealed=True)),
     Rule("nor is one that its chunk has sealed", "one chunk, redefined by the next owner", _abandons(sealed=True)),
     Rule("a published run is not abandoned", "redefined by the next owner", _abandons(sealed=True, published=True)),
     Rule("staging goes after publishing", "changes", _cleanup_first),
     Rule("control is written by compare-and-set", "changes", _no_compare_and_set),
-    Rule("a frozen plan is never made again", "changes", _taken_with(frozen=lambda *_: None)),
-    Rule("pins never move inside a run", "input moves", _taken_with(plan=_pinned_again)),
-    Rule("each owner compares into a folder of his own", "foreign insert", _one_folder_for_all_comparisons),
-    Rule("an owner who lost writes nothing", "changes", _losers_go_on),
+    Rule("a frozen plan never changes", "changes", _taken_with(frozen=lambda *_: None)),
+    Rule("pins never change inside a run", "input changes", _taken_with(plan=_pinned_again)),
+    Rule("each owner compares into a folder of its own", "foreign insert", _one_folder_for_all_comparisons),
+    Rule("an owner that has lost writes nothing", "changes", _losers_go_on),
     Rule("a first generation is above the target's markers", "lost control root", _markers_unseen),
-    Rule("a restore is foreign", "restore", _restores_are_nobodys),
-    Rule("hashes beside which others wrote are not believed", "foreign update by vnode", _stored_hashes_believed),
+    Rule("a restore is foreign", "restore", _restores_are_neutral),
+    Rule("stored hashes are not used after foreign writes", "foreign update by vnode", _stored_hashes_used),
     Rule("orphans are dropped", "changes", _instead(staging_paths, "drop_orphans", lambda *_: None)),
     Rule("orphans are listed before control is read", "recover first", _orphans_from_an_old_view, every_read=True),
-    Rule("a window is used only on what the last refresh left", "foreign update, incremental", _windows_on_anything),
+    Rule("a window is used only on the published rows", "foreign update, incremental", _windows_on_anything),
     Rule("a window begins where the last one ended", "changes, incremental", _windows_from_control),
     Rule("a drop fences", "dropped twice", _dropped_without_a_fence),
-    Rule("a drop that was overtaken touches nothing more", "dropped twice", _drops_go_on),
-    Rule("a run keeps the definition it began with", "other keys", _newest_definition),
+    Rule("a drop that was taken over changes nothing more", "dropped twice", _drops_go_on),
+    Rule("a run keeps the definition it started with", "other keys", _newest_definition),
 ]

@@ -1,4 +1,4 @@
-"""The situations that are searched: a world as it is before, and who acts in it."""
+"""The situations that are searched: an initial world, and the actors in it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Cast = Callable[[ModelWorld], list[Actor]]
 
 @dataclass(frozen=True)
 class Scenario:
-    """`prepare` makes the world as it is before, `cast` names who acts, in the order in which they come."""
+    """`prepare` makes the initial world, `cast` the actors in their order."""
 
     name: str
     prepare: Prepare
@@ -34,7 +34,7 @@ class Scenario:
     options: dict[str, Any] = field(default_factory=dict)
 
     def play(self, schedule: Schedule, *, every_read: bool = False) -> Played:
-        """One execution of the scenario, then a fresh owner who refreshes and recovers, then judgement."""
+        """One execution of the scenario, then a new owner that refreshes and recovers, then the invariants."""
         world = ModelWorld(**self.options)
         self.prepare(world)
         actors = self.cast(world)
@@ -71,7 +71,7 @@ def recoverer(world: ModelWorld, name: str) -> Actor:
 
 
 def once(name: str, act: Callable[[], object]) -> Actor:
-    """Somebody who does one thing at once."""
+    """An actor that does one thing at once."""
     return Actor(name, act, atomic=True)
 
 
@@ -164,7 +164,7 @@ def _recovering_first(world: ModelWorld) -> list[Actor]:
 
 
 def _redefining(world: ModelWorld) -> list[Actor]:
-    """The next owner comes with another query, so that he abandons what he finds."""
+    """The next owner registers another query, so that it abandons the run that it finds."""
 
     def redefine_and_run() -> object:
         world.register("B", query=CHANGED)
@@ -174,13 +174,13 @@ def _redefining(world: ModelWorld) -> list[Actor]:
 
 
 def _restarting(world: ModelWorld) -> list[Actor]:
-    """The next owner gives up what he finds."""
+    """The next owner abandons the run that it finds."""
     again = ONE.model_copy(update={"on_interrupted": OnInterrupted.RESTART})
     return [owner(world, "A"), Actor("B", lambda: world.owner("B").run(NAME, again))]
 
 
 def _dropping(world: ModelWorld) -> list[Actor]:
-    """The definition is dropped while somebody is at work, registered with another query, and refreshed."""
+    """The definition is dropped while an owner is running, registered with another query, and refreshed."""
 
     def drop_and_run() -> object:
         other = world.owner("B")
@@ -192,27 +192,27 @@ def _dropping(world: ModelWorld) -> list[Actor]:
 
 
 def _dropping_twice(world: ModelWorld) -> list[Actor]:
-    """Two drop at once."""
+    """Two drops at once."""
     return [owner(world, "A"), *(Actor(n, partial(world.owner(n).drop, NAME, stop=True)) for n in ("B", "C"))]
 
 
 def _tried_again(world: ModelWorld) -> list[Actor]:
-    """All tasks of a DAG run are tried again while the first tries are at it."""
+    """All tasks of a DAG run are retried while the first tries are running."""
     return [tasks(world, "A"), tasks(world, "B")]
 
 
 def _unit_tried_again(world: ModelWorld) -> list[Actor]:
-    """One unit is tried again while its first try and another unit are at it."""
+    """One unit is retried while its first try and another unit are running."""
     return [unit(world, "A", 0), unit(world, "B", 0), last_unit(world, "C", 1)]
 
 
 def _tasks_and_owner(world: ModelWorld) -> list[Actor]:
-    """Somebody else comes while the tasks of a DAG run are at it."""
+    """Another owner comes while the tasks of a DAG run are running."""
     return [tasks(world, "A"), owner(world, "B")]
 
 
 def _tasks_interrupted(world: ModelWorld) -> list[Actor]:
-    """A DAG run is marked as failed while its tasks are at it, and cleared."""
+    """A DAG run is marked as failed while its tasks are running, and cleared."""
     return [tasks(world, "A"), interrupter(world, "B"), tasks(world, "C")]
 
 
@@ -224,7 +224,7 @@ SCENARIOS = [
     Scenario("first load", first_load, _two, CHUNKED),
     Scenario("changes", changes, _two, CHUNKED),
     Scenario("changes by vnode", changes, _two, VNODES),
-    Scenario("input moves", changes, _with(INPUT_MOVES)),
+    Scenario("input changes", changes, _with(INPUT_MOVES)),
     Scenario("recover", changes, _recovering),
     Scenario("recover first", changes, _recovering_first),
     Scenario("foreign insert", changes, _with(INSERTS), CHUNKED),
@@ -238,7 +238,7 @@ SCENARIOS = [
     Scenario("log cleaned of a foreign insert", changes, _with(INSERTS_UNSEEN), CHUNKED),
     Scenario("lost control root", lost_root, _two, CHUNKED | {"adopt": True}),
     Scenario("changes, incremental", changes, _two, CHUNKED | INCREMENTAL),
-    Scenario("input moves, incremental", changes, _with(INPUT_MOVES), INCREMENTAL),
+    Scenario("input changes, incremental", changes, _with(INPUT_MOVES), INCREMENTAL),
     Scenario("foreign insert, incremental", changes, _with(INSERTS), CHUNKED | INCREMENTAL),
     Scenario("foreign update, incremental", changes, _with(UPDATES), VNODES | INCREMENTAL),
     Scenario("redefined by the next owner, incremental", changes, _redefining, CHUNKED | INCREMENTAL),
@@ -252,8 +252,8 @@ SCENARIOS = [
     Scenario("dropped by vnode", changes, _dropping, VNODES),
     Scenario("dropped, incremental", changes, _dropping, CHUNKED | INCREMENTAL),
     Scenario("dropped twice", changes, _dropping_twice, CHUNKED),
-    Scenario("input moves, told by files", feedless, _with(INPUT_MOVES), CHUNKED | INCREMENTAL),
-    Scenario("files come", landed, _with(INPUT_MOVES), CHUNKED | INCREMENTAL | FILES),
+    Scenario("input changes, by files", feedless, _with(INPUT_MOVES), CHUNKED | INCREMENTAL),
+    Scenario("files are added", landed, _with(INPUT_MOVES), CHUNKED | INCREMENTAL | FILES),
     Scenario("other keys", changes, _with(REKEYS), CHUNKED),
     Scenario("replaced", changes, _with(REPLACES), CHUNKED | {"adopt": True}),
     Scenario("replaced by an old table", changes, _with(REPLACES_BY_OLD), CHUNKED | {"adopt": True}),

@@ -1,4 +1,4 @@
-"""The rules about the target itself: that it is still the same table, and that its log tells everything."""
+"""The rules about the target itself: that it is still the same table, and that its log is complete."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from tests.model.rules import Rule
 
 
 def _replacement_unseen(patch: pytest.MonkeyPatch) -> None:
-    """Whatever stands in the target's place is the target."""
+    """Any table at the target's location is the target."""
     patch.setattr(targets, "check_in_place", lambda *_: None)
 
 
 def _replacement_taken_over(patch: pytest.MonkeyPatch) -> None:
-    """Who takes a run over does not ask whether its target is still there."""
+    """A take-over does not check whether the target was replaced."""
     real = recovery.next_step
 
     def blind(run: Any, facts: Any) -> Any:
@@ -31,7 +31,7 @@ def _replacement_taken_over(patch: pytest.MonkeyPatch) -> None:
 
 
 def _gaps_unseen(patch: pytest.MonkeyPatch) -> None:
-    """What a log that was cleaned still tells is taken for all that happened, and nobody counts."""
+    """The commits that are left of a cleaned log are taken for all, and the growth is not checked."""
     real = MemoryLog.commits
 
     def what_is_left(log: MemoryLog, location: str, after: int, upto: int | None = None) -> tuple[Commit, ...]:
@@ -42,7 +42,7 @@ def _gaps_unseen(patch: pytest.MonkeyPatch) -> None:
 
 
 RULES = [
-    Rule("a run ends when another table is in its target's place", "replaced", _replacement_unseen),
-    Rule("a run whose target was replaced is given up", "replaced", _replacement_taken_over),
+    Rule("a run ends when its target was replaced", "replaced", _replacement_unseen),
+    Rule("a run whose target was replaced is abandoned", "replaced", _replacement_taken_over),
     Rule("a gap in the log may hide anything", "log cleaned of a foreign insert", _gaps_unseen),
 ]

@@ -1,6 +1,6 @@
-"""Actors that are tasks of one DAG run: phases of a refresh, and tries of them that were given up but are still at it.
+"""Actors that are tasks of one DAG run: phases of a refresh, and earlier tries of them that are still running.
 
-Nobody ends a try here before the next one begins, so what shuts it out is the fence alone.
+A try is not ended here before the next one starts, so only the fence stops it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ TASK = ONE.model_copy(update={"origin": "dag/one"})
 
 
 def tasks(world: ModelWorld, name: str) -> Actor:
-    """All tasks, one after the other; of two such actors the one is the tasks tried again while the other is at it."""
+    """All tasks, one after the other; a second such actor is their retries while the first tries are running."""
     return Actor(name, partial(_all, world.ports(name)))
 
 

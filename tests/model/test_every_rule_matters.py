@@ -1,4 +1,4 @@
-"""Each rule of the protocol, switched off alone, must lead some schedule to a violation."""
+"""Each rule of the protocol, disabled alone, must lead some schedule to a violation."""
 
 from functools import partial
 
@@ -17,5 +17,5 @@ def test_without_this_rule_some_schedule_goes_wrong(rule: Rule, monkeypatch: pyt
     scenario = next(s for s in SCENARIOS if s.name == rule.scenario)
     rule.off(monkeypatch)
     found = search(partial(scenario.play, every_read=rule.every_read), deviations=2, at_most=2500)
-    assert found.played, f"nobody notices after {found}"
+    assert found.played, f"no violation after {found}"
     assert len(found.schedule) <= 2

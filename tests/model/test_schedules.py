@@ -1,4 +1,4 @@
-"""Owners, rivals and crashes in every order, up to a number of deviations from an undisturbed run."""
+"""Owners, other writers and crashes in every order, up to a number of deviations from an undisturbed run."""
 
 from functools import partial
 

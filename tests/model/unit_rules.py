@@ -1,4 +1,4 @@
-"""The rules of units and of the tasks that merge them side by side, each with a way to switch it off."""
+"""The rules of units and of the tasks that merge them in parallel, each with a way to disable it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _no_unit_fence(patch: pytest.MonkeyPatch) -> None:
 
 
 def _every_slot_fenced(patch: pytest.MonkeyPatch) -> None:
-    """Who takes one unit shuts out the owners of all."""
+    """A new owner of one unit fences the owners of all."""
 
     def all_of(tenure: Tenure, session: EngineSession, held: FrozenRun, _slot: int, generation: int) -> None:
         for slot in held.frozen.slots:
@@ -31,7 +31,7 @@ def _every_slot_fenced(patch: pytest.MonkeyPatch) -> None:
 
 
 def _claims_forgotten(patch: pytest.MonkeyPatch) -> None:
-    """A task that attaches to the run does not know who has its units."""
+    """A task that attaches to the run does not know the owners of its units."""
     real = leases.with_new_lease
 
     def alone(*args: Any, **how: Any) -> Run:
@@ -41,7 +41,7 @@ def _claims_forgotten(patch: pytest.MonkeyPatch) -> None:
 
 
 def _claimed_at_any_time(patch: pytest.MonkeyPatch) -> None:
-    """A task takes its unit even while another holds the whole run."""
+    """A task claims its unit even while another holds the whole run."""
     real = one_task._own_run
 
     def parked(*args: Any) -> Run:
@@ -52,8 +52,8 @@ def _claimed_at_any_time(patch: pytest.MonkeyPatch) -> None:
 
 
 RULES = [
-    Rule("who takes a unit fences its slot", "a unit of a first load", _no_unit_fence),
-    Rule("who takes a unit leaves its siblings alone", "a unit of a first load", _every_slot_fenced),
-    Rule("who attaches to a run knows the owners of its units", "tasks of changes", _claims_forgotten),
-    Rule("units are taken only while nobody holds the run", "tasks of a first load", _claimed_at_any_time),
+    Rule("a new owner of a unit fences its slot", "a unit of a first load", _no_unit_fence),
+    Rule("a new owner of a unit fences no other slot", "a unit of a first load", _every_slot_fenced),
+    Rule("a task that attaches to a run knows the owners of its units", "tasks of changes", _claims_forgotten),
+    Rule("units are claimed only while the run has no owner", "tasks of a first load", _claimed_at_any_time),
 ]

@@ -1,6 +1,6 @@
-"""The world of the model: the real runner on twins, several owners, and everything that happens on record.
+"""The world of the model: the real runner on fakes, several owners, and a record of everything that happens.
 
-Every owner believes that all others are gone, so whoever starts takes over at once: liveness is never what protects.
+Every owner finds all others gone, so each start takes over at once: liveness never protects anything.
 Releasing a session does nothing here, for it may come too late in reality.
 """
 
@@ -25,13 +25,16 @@ from airflow_refresh_provider.testing.memory_table import MemoryTable, Row
 from tests.model.actors import Stage
 from tests.unit.runner.world import COLUMNS, INPUT, NAME, TARGET, definition
 
+OUTSIDE = "outside"
+"""The actor of what is done between schedules."""
+
 WRITES_OF_OWNERS = frozenset(Event) - {Event.REGISTER, Event.START, Event.TAKE_OVER, Event.ADOPT, Event.DROP}
 """Transitions that only the owner of the run may store."""
 
 
 @dataclass(frozen=True)
 class Written:
-    """One transition as stored, by whom, and how many versions the target had then."""
+    """One stored transition, its actor, and how many versions the target had then."""
 
     by: str
     event: Event
@@ -41,7 +44,7 @@ class Written:
 
 
 class SteppedStore(MemoryControlStore):
-    """The control store, stopping before each access; what the dead would write does not arrive."""
+    """The control store, stopping before each access; writes of dead actors are lost."""
 
     def __init__(self, world: ModelWorld) -> None:
         super().__init__()
@@ -85,8 +88,8 @@ class HeedlessEngine(MemoryEngine):
         self.lake.step(f"release {session_id}")
 
 
-class Loner:
-    """A process to whom all others are gone, and whatever runs were made for is over."""
+class OnlyProcess:
+    """A process that finds all others gone, and all origins finished."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -122,7 +125,7 @@ class ModelWorld:
     @property
     def acting(self) -> str:
         actor = self.stage.acting if self.stage else None
-        return actor.name if actor else "nobody"
+        return actor.name if actor else OUTSIDE
 
     def step(self, what: str) -> None:
         if self.stage:
@@ -140,7 +143,7 @@ class ModelWorld:
 
     def ports(self, name: str) -> Ports:
         ports = memory_ports(self.lake, self.store)
-        return replace(ports, engine=HeedlessEngine(self.lake), processes=Loner(name))
+        return replace(ports, engine=HeedlessEngine(self.lake), processes=OnlyProcess(name))
 
     @property
     def record(self) -> Record:
@@ -149,7 +152,7 @@ class ModelWorld:
         assert record is not None
         return record
 
-    def register(self, by: str = "nobody", **changes: Any) -> None:
+    def register(self, by: str = OUTSIDE, **changes: Any) -> None:
         given = definition(**(self.changes | changes))
         self.owner(by).register(given)
 
@@ -159,7 +162,7 @@ class ModelWorld:
         target.oldest = len(target.versions)
 
     def replace_target(self, rows: Iterable[Row], versions: int = 1) -> None:
-        """Somebody puts another table into the target's place; of the one before nobody can read anything."""
+        """Replace the target by another table; nothing of the one before can be read."""
         self.clean_log()
         self.replaced.append(self.lake.table(TARGET))
         self.lake.remove(TARGET)
@@ -168,7 +171,7 @@ class ModelWorld:
             self.lake.append(TARGET, [])
 
     def _note_drop(self, location: str) -> None:
-        """Staging may only go once its run is published or over."""
+        """Staging may only be dropped once its run is published or has ended."""
         for record in self.store.records():
             run = record.run
             if run and run.plan.staging == location and not run.published and record.state is not State.RESETTING:

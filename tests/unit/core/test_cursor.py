@@ -1,4 +1,4 @@
-"""What a seal restores of files, of which it has only the hash of their list."""
+"""What a seal restores of files: it has only the hash of their list."""
 
 from __future__ import annotations
 
@@ -50,26 +50,26 @@ def seal(**changes: object) -> Seal:
         published_version=8,
         cursor=cursor,
     )
-    told = read_note(note.model_copy(update=changes).text())
-    assert told is not None
-    return Seal(told, 8, 9)
+    note_read = read_note(note.model_copy(update=changes).text())
+    assert note_read is not None
+    return Seal(note_read, 8, 9)
 
 
-def test_files_that_are_still_the_same_are_known_again() -> None:
+def test_files_that_are_still_the_same_are_restored() -> None:
     found = restored(Record(facts=FACTS, name="d", definition=DEFINITION), "t", seal(), read(10))
     assert found.published is not None
     assert same_versions(found.published.pins, read(10))
     assert found.reason == "the next refresh continues where the last one ended"
 
 
-def test_files_that_have_changed_are_not_and_it_is_said() -> None:
+def test_files_that_have_changed_are_not_and_the_reason_says_so() -> None:
     found = restored(Record(facts=FACTS, name="d", definition=DEFINITION), "t", seal(), read(11))
     assert found.published is not None
     assert set(found.published.pins) == {"a"}
     assert found.reason.startswith("b has other files than at the last refresh")
 
 
-def test_an_old_seal_restores_nothing() -> None:
+def test_a_seal_without_a_cursor_restores_nothing() -> None:
     found = restored(Record(facts=FACTS, name="d", definition=DEFINITION), "t", seal(cursor=None), read(10))
     assert found.published is None
     assert "does not say which tables" in found.reason

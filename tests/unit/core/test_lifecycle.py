@@ -17,7 +17,7 @@ def test_a_transition_happens_exactly_when_the_table_has_it(state: State, event:
             advance(state, event)
 
 
-def test_every_state_is_reached_and_every_state_leads_back_to_rest() -> None:
+def test_every_state_is_reached_and_every_state_leads_back_to_idle() -> None:
     assert _reachable(State.IDLE) == set(State)
     assert all(State.IDLE in _reachable(state) for state in State)
 
@@ -26,13 +26,13 @@ def test_every_event_is_used() -> None:
     assert {event for _, event in TRANSITIONS} == set(Event)
 
 
-def test_only_freezing_begins_the_merge_and_only_in_the_merge_a_run_is_published() -> None:
+def test_only_freezing_starts_the_merge_and_only_then_a_run_is_published() -> None:
     into = {event for (state, event), then in TRANSITIONS.items() if then is State.FINISHING is not state}
     assert into == {Event.FREEZE}
     assert [s for s, e in TRANSITIONS if e is Event.PUBLISH] == [State.FINISHING]
 
 
-def test_a_run_that_has_begun_ends_in_one_of_three_ways() -> None:
+def test_a_started_run_ends_in_one_of_three_ways() -> None:
     busy = {State.REFRESHING, State.FINISHING}
     leaving = {e for (s, e), then in TRANSITIONS.items() if s in busy and then not in busy}
     assert leaving == {Event.END, Event.ABANDON, Event.DROP}

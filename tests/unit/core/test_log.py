@@ -49,11 +49,11 @@ def test_only_chunks_of_the_runs_own_generations_are_done() -> None:
     assert chunks_done(commits, "other", 0, (3, 4)) == 0
 
 
-def test_chunks_behind_a_fence_that_stands_too_low_are_found_in_the_commits() -> None:
+def test_chunks_before_a_fence_that_stands_too_low_are_found_in_the_commits() -> None:
     assert chunks_done([commit(1, Marker(3, 2)), commit(2, Marker(4, 1, fence=True))], "t", 0, (3, 4)) == 2
 
 
-def test_the_newest_marker_alone_tells_the_chunk_reached_when_it_is_the_runs() -> None:
+def test_the_newest_marker_gives_the_chunk_reached_when_it_is_of_the_run() -> None:
     assert chunk_reached(Marker(3, 5).version, (3,)) == 5
     assert chunk_reached(Marker(3, 5).version, (4,)) == 0
     assert chunk_reached(None, (3,)) == 0
@@ -77,7 +77,7 @@ def test_a_commit_is_ours_neutral_or_foreign(facts: dict[str, Any], expected: Or
     assert origin(commit(**facts), "t", (3,)) is expected
 
 
-def test_foreign_commits_name_the_vnodes_they_touched_unless_one_of_them_cannot_tell() -> None:
+def test_foreign_commits_name_the_vnodes_they_touched_unless_unknown() -> None:
     ours = commit(1, Marker(3, 1), vnodes=(9,))
     two = [ours, commit(2, vnodes=(4, 1)), commit(3, vnodes=(1,))]
     assert foreign(two, "t", (3,)) == Foreign(versions=(2, 3), vnodes=(1, 4))

@@ -1,4 +1,4 @@
-"""What is refused, and whether the words say enough to act on."""
+"""What is refused, and whether the message says what to do."""
 
 import json
 from typing import Any
@@ -95,7 +95,7 @@ def test_results_that_cannot_be_kept_are_invalid(result: tuple[Column, ...], cod
     assert raised.value.code == code
 
 
-def test_a_table_is_parted_by_anything_but_bytes() -> None:
+def test_a_table_is_partitioned_by_anything_but_binary_columns() -> None:
     result = columns("k:int", "P:binary")
     check_partitions(result, ("k",))
     with pytest.raises(Invalid) as raised:
@@ -134,13 +134,13 @@ def test_deletes_beyond_the_ratio_are_refused_with_figures() -> None:
         ({CONTROL: "c", DEFINITION: "e"}, "target_taken"),
     ],
 )
-def test_a_target_of_somebody_else_is_refused(properties: dict[str, str], code: str) -> None:
+def test_a_foreign_target_is_refused(properties: dict[str, str], code: str) -> None:
     with pytest.raises(Refused) as raised:
         check_ownership(definition(), properties, "c")
     assert raised.value.code == code
 
 
-def test_ones_own_target_passes_and_a_strangers_when_it_is_adopted() -> None:
+def test_an_own_target_passes_and_a_foreign_one_when_it_is_adopted() -> None:
     check_ownership(definition(), MINE, "c")
     check_ownership(definition(adopt=True), {}, "c")
     check_ownership(definition(adopt=True), {CONTROL: "other"}, "c")
@@ -159,7 +159,7 @@ def test_ones_own_target_passes_and_a_strangers_when_it_is_adopted() -> None:
         ({}, {"delta.appendOnly": "true"}, (), "append_only"),
     ],
 )
-def test_a_target_laid_out_otherwise_is_refused(
+def test_a_target_with_another_layout_is_refused(
     given: dict[str, Any], properties: dict[str, str], partitioned: tuple[str, ...], code: str
 ) -> None:
     with pytest.raises(Refused) as raised:
@@ -167,18 +167,18 @@ def test_a_target_laid_out_otherwise_is_refused(
     assert raised.value.code == code
 
 
-def test_names_of_columns_are_those_of_a_layout_in_any_case() -> None:
+def test_column_names_of_a_layout_are_case_insensitive() -> None:
     check_layout(definition(partition_by=["Region"]), {}, ("region",))
     check_layout(definition(layout="vnode"), {KEYS: json.dumps([k.upper() for k in definition().keys])}, ("_vnode",))
 
 
-def test_a_target_laid_out_as_wanted_passes() -> None:
+def test_a_target_with_the_layout_of_the_definition_passes() -> None:
     check_layout(definition(layout="vnode"), {VNODES: "4"}, ("_vnode",))
     check_layout(definition(), {}, ("a",))
     check_layout(definition(partition_by=["a"]), {}, ("a",))
 
 
-def test_properties_say_whose_a_target_is_and_an_adopted_one_keeps_its_deletion_vectors() -> None:
+def test_properties_name_the_owner_and_an_adopted_target_keeps_its_deletion_vectors() -> None:
     made = wanted_properties(definition(layout="vnode"), "c", 8, created=True)
     assert (made[CONTROL], made[DEFINITION], made[LAYOUT], made[VNODES]) == ("c", "d", "vnode", "8")
     assert made["delta.enableDeletionVectors"] == "true"

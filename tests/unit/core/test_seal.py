@@ -50,7 +50,7 @@ def test_a_seal_is_found_by_its_run_and_only_under_the_seals_app_id() -> None:
 
 
 @pytest.mark.parametrize("before", [(), (neutral(4),), (neutral(4), neutral(5))])
-def test_the_only_chunk_of_a_round_seals_its_run_when_nobody_came_between(before: tuple[Commit, ...]) -> None:
+def test_the_only_chunk_of_a_round_seals_its_run_without_a_foreign_commit(before: tuple[Commit, ...]) -> None:
     version = 4 + len(before)
     assert found(commit(3), *before, chunk(version, base=3), commit(version + 1)) == (version, version)
 
@@ -71,9 +71,9 @@ def test_the_only_chunk_of_a_round_seals_its_run_when_nobody_came_between(before
         (chunk(4, base=3, txns={slot_app_id("other", 0): Marker(3, 1).version}),),
     ],
     ids=[
-        "somebody wrote",
-        "somebody changed the table",
-        "somebody restored",
+        "foreign write",
+        "foreign table change",
+        "foreign restore",
         "a chunk of another run",
         "a commit that cannot be seen any more",
         "other growth than planned",
@@ -89,12 +89,12 @@ def test_a_chunk_seals_nothing_after(commits: tuple[Commit, ...]) -> None:
 
 
 @pytest.mark.parametrize("facts", [{"growth": None}, {"net_rows": None}])
-def test_growth_that_nobody_knows_is_not_held_against_a_chunk(facts: dict[str, Any]) -> None:
+def test_unknown_growth_does_not_count_against_a_chunk(facts: dict[str, Any]) -> None:
     assert found(chunk(4, base=3, **facts)) == (4, 4)
 
 
 def of(*chunks: int, compared: bool = True, changes: StagedTable | None = CHANGES) -> Round:
-    """A round of units with so many chunks each; every chunk inserts three rows and deletes one."""
+    """A round of units with these numbers of chunks; every chunk inserts three rows and deletes one."""
     made = Chunk(number=1, way=Way.MERGE, by_vnode={0: ChangeCounts(inserted=3, deleted=1)})
     units = tuple(Unit(slot=i, chunks=(made,) * count) for i, count in enumerate(chunks))
     return Round(base=7, changes=changes, compared=compared, units=units)
@@ -105,7 +105,7 @@ def test_a_round_of_one_chunk_is_sealed_by_it() -> None:
     assert sealing(of(1, compared=False)) == Sealing(base=7, growth=2)
 
 
-def test_a_chunk_that_reads_inputs_seals_nothing_for_they_may_have_been_made_anew_meanwhile() -> None:
+def test_a_chunk_that_reads_inputs_seals_nothing_as_they_may_have_been_replaced() -> None:
     assert sealing(of(1, changes=None)) is None
 
 

@@ -1,4 +1,4 @@
-"""A refresh in one process that is cut off, or is not alone."""
+"""A refresh in one process that is interrupted or disturbed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ BY_VNODE: dict[str, Any] = LIVE | {"layout": "vnode", "vnodes": 8}
 
 
 def changed(**options: Any) -> World:
-    """A refreshed target whose input has moved since."""
+    """A refreshed target whose input has changed since."""
     world = World(*[row(i) for i in range(6)], **options)
     world.run()
     world.become(row(0), row(1, "b"), row(3), row(4, "c"), row(7), row(8))

@@ -17,11 +17,11 @@ POINTS = [
     "answer /gold",
     "drop memory://staging",
 ]
-"""Steps at which a refresh on the lake in memory may be cut off."""
+"""Steps at which a refresh on the in-memory lake may be interrupted."""
 
 
 class Killed(BaseException):
-    """A process that is no more: nothing in the runner handles it."""
+    """The end of a process: nothing in the runner handles it."""
 
 
 def killed() -> BaseException:
@@ -29,7 +29,7 @@ def killed() -> BaseException:
 
 
 def disconnected() -> BaseException:
-    return Retry("connection_lost", "the connection to Spark broke", left="Nobody knows.", next="Run again.")
+    return Retry("connection_lost", "the connection to Spark broke", left="Not known.", next="Run again.")
 
 
 @contextmanager

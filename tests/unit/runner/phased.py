@@ -20,7 +20,7 @@ PLAIN: dict[str, Any] = {}
 
 
 def changed(**options: Any) -> World:
-    """A refreshed target whose input has moved since."""
+    """A refreshed target whose input has changed since."""
     world = World(*[row(i) for i in range(9)], **options)
     world.run()
     world.become(*[row(i, "b") for i in range(1, 10)])
@@ -46,7 +46,7 @@ def finished(world: World, request: Request = MINE) -> RunResult:
 
 
 def ended(world: World, origin: str, origin_status: OriginStatus = OriginStatus.FINISHED) -> Ports:
-    """A new process that knows an origin to be no more."""
+    """A new process that knows that an origin has ended."""
     ports = world.process()
     assert isinstance(ports.processes, MemoryProcesses)
     ports.processes.origin_statuses[origin] = origin_status

@@ -1,4 +1,4 @@
-"""Definitions that feed each other refreshed in one go: a diamond that agrees, and what a failure stops."""
+"""Cascades: a diamond of definitions reads one set of input versions; what a failure stops."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def rows(world: World, name: str) -> list[dict[str, Any]]:
     return ordered(map(shown, world.lake.rows(f"/gold/{name}")))
 
 
-def test_those_that_feed_come_along_and_before() -> None:
+def test_upstream_definitions_are_refreshed_first() -> None:
     world = diamond()
     world.lake.append(INPUT, [row(3)])
     result = world.refreshes.cascade([TOP], ONE)
@@ -56,7 +56,7 @@ def test_those_that_feed_come_along_and_before() -> None:
     assert row(3) not in rows(world, APART)
 
 
-def test_all_read_one_state_of_what_none_of_them_makes() -> None:
+def test_all_read_the_outer_inputs_at_one_version() -> None:
     world = diamond()
     world.lake.append(INPUT, [row(3)])
     once = iter([True])
@@ -75,29 +75,29 @@ def test_all_read_one_state_of_what_none_of_them_makes() -> None:
     assert (again.outcome, set(states(again).values())) == (NOTHING, {NOTHING})
 
 
-def test_one_that_fails_stops_those_it_feeds_and_no_other() -> None:
+def test_a_failed_refresh_stops_those_downstream_and_no_other() -> None:
     world = diamond()
     world.lake.append(INPUT, [row(3)])
     with at(world.lake, "begin /gold/left", disconnected):
         result = world.refreshes.cascade([APART, TOP], ONE)
     assert states(result) == {NAME: DONE, LEFT: FAILED, RIGHT: DONE, TOP: SKIPPED, APART: DONE}
     assert result.outcome is FAILED
-    told = {step.name: (step.reason, step.error and step.error.code) for step in result.refreshes}
-    assert told[LEFT] == ("the connection to Spark broke", "connection_lost")
-    assert told[TOP] == ("it reads left, and that was not refreshed", None)
+    reasons = {step.name: (step.reason, step.error and step.error.code) for step in result.refreshes}
+    assert reasons[LEFT] == ("the connection to Spark broke", "connection_lost")
+    assert reasons[TOP] == ("it reads left, and that was not refreshed", None)
     assert row(3) not in rows(world, TOP)
     assert states(world.refreshes.cascade([TOP], ONE)) == {NAME: NOTHING, LEFT: DONE, RIGHT: NOTHING, TOP: DONE}
 
 
-def test_one_that_is_refused_stops_those_it_feeds() -> None:
+def test_a_refused_refresh_stops_those_downstream() -> None:
     world = diamond()
     world.lake.append(INPUT, [row(3)])
-    world.refreshes.suspend(LEFT, "somebody looks at it")
+    world.refreshes.suspend(LEFT, "under investigation")
     result = world.refreshes.cascade([TOP], ONE)
     assert (result.outcome, states(result)) == (REFUSED, {NAME: DONE, LEFT: REFUSED, RIGHT: DONE, TOP: SKIPPED})
 
 
-def test_an_unfinished_run_is_finished_and_then_brought_to_the_pins_of_all() -> None:
+def test_an_unfinished_run_is_finished_and_then_refreshed_to_the_common_pins() -> None:
     world = diamond()
     world.lake.append(INPUT, [row(3)])
     with at(world.lake, "commit /gold"), pytest.raises(Killed):
@@ -109,7 +109,7 @@ def test_an_unfinished_run_is_finished_and_then_brought_to_the_pins_of_all() -> 
     assert all(row(4) in rows(world, name) for name in states(result))
 
 
-def test_a_wish_to_stop_ends_all_and_the_next_goes_on() -> None:
+def test_an_interrupt_ends_the_cascade_and_the_next_one_continues() -> None:
     world = diamond()
     world.lake.append(INPUT, [row(3)])
 
@@ -121,17 +121,17 @@ def test_a_wish_to_stop_ends_all_and_the_next_goes_on() -> None:
     assert states(world.refreshes.cascade([TOP], ONE)) == {NAME: NOTHING, LEFT: DONE, RIGHT: DONE, TOP: DONE}
 
 
-def test_an_unknown_name_is_refused_before_anything_begins() -> None:
+def test_an_unknown_name_is_refused_before_any_refresh_starts() -> None:
     world = diamond()
     before = len(world.commits)
     world.lake.append(INPUT, [row(3)])
-    with pytest.raises(Invalid, match="no definition named 'nobody'"):
-        world.refreshes.cascade([TOP, "nobody"], ONE)
+    with pytest.raises(Invalid, match="no definition named 'unknown'"):
+        world.refreshes.cascade([TOP, "unknown"], ONE)
     assert len(world.commits) == before
 
 
 def test_a_base_that_is_a_target_is_pinned_at_its_published_version() -> None:
-    """Its newest may be half a refresh."""
+    """Its newest version may be half a refresh."""
     world = diamond()
     published = world.record.published
     world.lake.append(TARGET, [row(9, "half")])
@@ -139,7 +139,7 @@ def test_a_base_that_is_a_target_is_pinned_at_its_published_version() -> None:
     assert published and isinstance(pin, DeltaPin) and pin.version == published.version
 
 
-def test_a_base_that_cannot_be_read_is_told_by_those_who_read_it() -> None:
+def test_an_outer_input_that_cannot_be_read_fails_the_refreshes_that_read_it() -> None:
     world = World(row(1))
     world.lake.create(TARGET, COLUMNS)
     world.lake.reshape(TARGET, properties={CONTROL: world.store.control_id, DEFINITION: NAME})
@@ -152,7 +152,7 @@ def test_a_base_that_cannot_be_read_is_told_by_those_who_read_it() -> None:
     assert states(world.refreshes.cascade([LEFT, APART], ONE)) == {LEFT: FAILED, APART: DONE}
 
 
-def test_those_that_feed_are_found_through_variables() -> None:
+def test_upstream_definitions_are_found_through_variables() -> None:
     world = diamond()
     world.ports.environment["LAKE"] = "/gold"
     world.refreshes.register(definition(name=LEFT, target="/gold/left", inputs={"x": {"path": "${LAKE}/orders"}}))
@@ -168,7 +168,7 @@ YOUNGER = [row(2), row(3)]
 
 
 def alone(format: Format) -> World:
-    """One definition that has applied the newest state of its base, at which that arrived in three hours."""
+    """One definition that has applied the newest version of its input, which got three versions in three hours."""
     world = World(row(1), inputs={"x": {"path": INPUT, "format": format}})
     for hour, one in enumerate(YOUNGER, start=2):
         world.lake.append(INPUT, [one])
@@ -178,18 +178,18 @@ def alone(format: Format) -> World:
 
 
 def put_back(world: World) -> None:
-    """The base as it was in the first hour, with its version and its times."""
+    """The input as it was in the first hour, with its version and its times."""
     del world.lake.table(INPUT).versions[2:]
 
 
 def at_base(world: World, format: Format) -> Request:
-    """What a cascade that begins now asks of each refresh."""
+    """What a cascade that starts now requests of each refresh."""
     return ONE.model_copy(update={"pins": pinned(world.ports, [("x", Input(path=INPUT, format=format))])})
 
 
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("asked", [ONE, FORCE], ids=["plain", "forced"])
-def test_a_base_that_was_put_back_is_read_as_it_is(format: Format, asked: Request) -> None:
+def test_a_restored_input_is_read_at_its_newest_version(format: Format, asked: Request) -> None:
     world = alone(format)
     put_back(world)
     assert states(world.refreshes.cascade([NAME], asked)) == {NAME: DONE}
@@ -197,7 +197,7 @@ def test_a_base_that_was_put_back_is_read_as_it_is(format: Format, asked: Reques
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_a_base_that_was_put_back_and_moved_on_is_read_as_it_was_pinned(format: Format) -> None:
+def test_a_restored_input_that_has_changed_again_is_read_as_pinned(format: Format) -> None:
     world = alone(format)
     put_back(world)
     asked = at_base(world, format)
@@ -207,7 +207,7 @@ def test_a_base_that_was_put_back_and_moved_on_is_read_as_it_was_pinned(format: 
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_what_was_refreshed_by_hand_meanwhile_does_not_go_back(format: Format) -> None:
+def test_a_newer_version_that_was_applied_by_hand_stays(format: Format) -> None:
     world = World(row(1), inputs={"x": {"path": INPUT, "format": format}})
     asked = at_base(world, format)
     world.lake.append(INPUT, YOUNGER)

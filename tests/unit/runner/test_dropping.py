@@ -1,4 +1,4 @@
-"""Definitions are dropped in any state; whoever was at work on one is stopped, if that is asked for, and told."""
+"""Definitions are dropped in any state; a running owner is stopped if requested, and gets a clear error."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MINE = Request(origin="dag/one")
 
 
 def changed(**options: Any) -> World:
-    """A refreshed target whose input has moved since."""
+    """A refreshed target whose input has changed since."""
     world = World(row(1), row(2), row(3), **(LIVE | options))
     world.run()
     world.become(row(1, "b"), row(3), row(4))
@@ -67,7 +67,7 @@ def test_a_definition_is_dropped_in_any_state_and_its_target_stays(point: str | 
         assert world.fresh()
 
 
-def test_dropping_deletes_the_target_only_when_asked_and_only_ones_own() -> None:
+def test_dropping_deletes_the_target_only_on_request_and_only_its_own() -> None:
     world = World(row(1))
     world.run()
     assert world.refreshes.drop(NAME, delete_target=True).target_deleted
@@ -78,7 +78,7 @@ def test_dropping_deletes_the_target_only_when_asked_and_only_ones_own() -> None
     assert TARGET in other.lake.tables
 
 
-def test_one_that_is_at_work_is_not_dropped_unless_it_is_to_be_stopped() -> None:
+def test_a_definition_with_a_running_owner_is_dropped_only_with_stop() -> None:
     world = interrupted()
     world.dead.clear()
     with pytest.raises(Refused, match="is being refreshed") as refused:
@@ -88,7 +88,7 @@ def test_one_that_is_at_work_is_not_dropped_unless_it_is_to_be_stopped() -> None
     assert drop(world, stop=True).run_abandoned
 
 
-def test_one_that_is_between_two_of_its_tasks_is_not_dropped_unless_it_is_to_be_stopped() -> None:
+def test_a_definition_with_a_parked_run_is_dropped_only_with_stop() -> None:
     world = changed()
     one_task.start(world.process(), NAME, MINE)
     with pytest.raises(Refused, match="by the tasks of dag/one"):
@@ -100,7 +100,7 @@ def test_one_that_is_between_two_of_its_tasks_is_not_dropped_unless_it_is_to_be_
 
 
 class AtWork:
-    """A refresh that is at work while somebody drops its definition, at a step of it."""
+    """A running refresh whose definition is dropped at one of its steps."""
 
     def __init__(self, world: World, point: str, nth: int = 1, **options: Any) -> None:
         self.world = world
@@ -141,7 +141,7 @@ class AtWork:
 @pytest.mark.parametrize("options", [LIVE, BY_VNODE])
 @pytest.mark.parametrize("point", POINTS)
 @pytest.mark.parametrize("nth", [1, 2])
-def test_a_refresh_that_was_at_work_ends_with_a_clear_error_and_writes_nothing_more(
+def test_a_running_refresh_ends_with_a_clear_error_and_writes_nothing_more(
     options: dict[str, Any], point: str, nth: int
 ) -> None:
     world = changed(**options)
@@ -154,7 +154,7 @@ def test_a_refresh_that_was_at_work_ends_with_a_clear_error_and_writes_nothing_m
     assert isinstance(error, Lost), error
     assert error.code == "dropped"
     assert RefreshStatus.RESETTING in work.seen
-    # A statement that had begun may still have answered; nothing came into the target after the drop.
+    # A statement that had started may still have returned; nothing was committed to the target after the drop.
     assert len(world.commits) == work.commits
     assert world.record.dropped
     world.refreshes.recover()
@@ -167,14 +167,14 @@ def test_a_refresh_that_was_at_work_ends_with_a_clear_error_and_writes_nothing_m
     assert world.fresh()
 
 
-def test_the_target_of_a_refresh_at_work_is_deleted_if_asked() -> None:
+def test_the_target_of_a_running_refresh_is_deleted_on_request() -> None:
     world = changed()
     work = AtWork(world, "begin /gold", 2, delete_target=True)
     assert isinstance(work.run(), Lost)
     assert TARGET not in world.lake.tables
 
 
-def test_a_task_whose_session_was_ended_under_it_hears_that_it_was_dropped() -> None:
+def test_a_task_whose_session_was_released_reports_the_drop() -> None:
     world = changed(**BY_VNODE)
     one_task.start(world.process(), NAME, MINE)
     unit, *_ = one_task.fill(world.process(), NAME, MINE)
@@ -190,7 +190,7 @@ def test_a_task_whose_session_was_ended_under_it_hears_that_it_was_dropped() -> 
         one_task.interrupt(world.process(), NAME, MINE)
 
 
-def test_a_task_whose_connection_broke_may_be_tried_again() -> None:
+def test_a_task_whose_connection_broke_may_be_retried() -> None:
     world = changed(**BY_VNODE)
     one_task.start(world.process(), NAME, MINE)
     unit, *_ = one_task.fill(world.process(), NAME, MINE)
@@ -199,7 +199,7 @@ def test_a_task_whose_connection_broke_may_be_tried_again() -> None:
 
 
 @pytest.mark.parametrize("point", ["release", "open session", "commit /gold", "answer /gold", "drop memory"])
-def test_a_drop_that_was_cut_off_is_finished_by_the_next_drop(point: str) -> None:
+def test_an_interrupted_drop_is_finished_by_the_next_drop(point: str) -> None:
     world = interrupted()
     world.dead.clear()
     held = world.interrupted.lease.session
@@ -220,7 +220,7 @@ def test_a_drop_that_was_cut_off_is_finished_by_the_next_drop(point: str) -> Non
     assert outcomes(world) == [Outcome.ABANDONED, Outcome.SUCCEEDED]
 
 
-def test_of_two_drops_at_once_the_later_one_goes_on_and_the_other_touches_nothing_more() -> None:
+def test_of_two_drops_at_once_the_later_one_finishes_and_the_other_changes_nothing_more() -> None:
     world = interrupted()
     later: list[Dropped] = []
 
@@ -239,7 +239,7 @@ def test_of_two_drops_at_once_the_later_one_goes_on_and_the_other_touches_nothin
     assert world.fresh()
 
 
-def test_what_a_late_statement_stages_for_a_dropped_definition_goes_with_the_next_recovery() -> None:
+def test_late_staging_of_a_dropped_definition_is_removed_by_the_next_recovery() -> None:
     world = interrupted()
     staging = world.interrupted.plan.staging
     drop(world)
@@ -248,7 +248,7 @@ def test_what_a_late_statement_stages_for_a_dropped_definition_goes_with_the_nex
     assert not world.staged()
 
 
-def test_the_slots_and_the_seal_are_fenced_before_staging_goes() -> None:
+def test_the_slots_and_the_seal_are_fenced_before_staging_is_dropped() -> None:
     world = interrupted("answer /gold", 2)
     fences: list[int] = []
 

@@ -1,4 +1,4 @@
-"""Due and fresh: what is told of a definition without touching Spark, and what becomes of one that keeps failing."""
+"""Due and freshness reports without Spark, and the suspension of a definition that keeps failing."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SCHEDULED = Request(workers=1, scheduled=True)
 
 
 def world(**changes: Any) -> World:
-    """A refreshed world with an interval of 15 minutes, in which time passes when told."""
+    """A refreshed world with an interval of 15 minutes, in which time passes on request."""
     made = World(row(1), row(2), refresh={"interval": "15 minutes", "target_lag": "20 minutes"}, **changes)
     made.run()
     return made
@@ -77,7 +77,7 @@ def test_a_change_becomes_due_when_it_is_old_enough_and_late_after_the_target_la
     assert (fresh(made).lag_seconds, fresh(made).confirmed_at) == (0, clock(made).time)
 
 
-def test_looking_needs_no_spark_and_writes_nothing() -> None:
+def test_reports_need_no_spark_and_write_nothing() -> None:
     made = world()
     append(made, row(3))
     steps: list[str] = []
@@ -88,7 +88,7 @@ def test_looking_needs_no_spark_and_writes_nothing() -> None:
     assert all(s.startswith("read ") for s in steps)
 
 
-def test_how_far_a_target_is_behind_is_not_known_once_it_is_gone() -> None:
+def test_the_lag_of_a_missing_target_is_not_known() -> None:
     made = world()
     made.lake.remove(TARGET)
     found = fresh(made)
@@ -98,7 +98,7 @@ def test_how_far_a_target_is_behind_is_not_known_once_it_is_gone() -> None:
     assert (fresh(made).lag_seconds, fresh(made).late, fresh(made).unreadable_reason) == (0, False, None)
 
 
-def test_tidying_up_makes_nothing_due_and_nothing_stale() -> None:
+def test_maintenance_makes_nothing_due_and_nothing_stale() -> None:
     made = world()
     made.lake.tidy(INPUT)
     clock(made).time += timedelta(days=3)
@@ -106,7 +106,7 @@ def test_tidying_up_makes_nothing_due_and_nothing_stale() -> None:
     assert fresh(made).lag_seconds == 0
 
 
-def test_an_input_put_back_in_time_is_not_fresh() -> None:
+def test_a_target_is_behind_a_restored_input() -> None:
     made = world()
     made.lake.restore(INPUT, 0)
     clock(made).time += 20 * MINUTE
@@ -120,7 +120,7 @@ def test_an_input_put_back_in_time_is_not_fresh() -> None:
     ("inputs", "cause", "behind"),
     [({"trigger": False}, "nothing_new", 1200), ({"ignore_changes": True}, "nothing_new", 0)],
 )
-def test_inputs_may_be_kept_from_beginning_refreshes(inputs: dict[str, Any], cause: str, behind: int) -> None:
+def test_inputs_may_be_kept_from_starting_refreshes(inputs: dict[str, Any], cause: str, behind: int) -> None:
     made = world(inputs={"x": {"path": INPUT} | inputs})
     append(made, row(3))
     clock(made).time += 20 * MINUTE
@@ -129,7 +129,7 @@ def test_inputs_may_be_kept_from_beginning_refreshes(inputs: dict[str, Any], cau
     assert (made.run().outcome == "nothing_to_do") == (behind == 0)
 
 
-def test_a_rest_and_an_unfinished_run_are_told() -> None:
+def test_a_pause_and_an_unfinished_run_are_reported() -> None:
     made = world()
     append(made, row(3))
     made.refreshes.pause(NAME)
@@ -148,9 +148,9 @@ def test_a_rest_and_an_unfinished_run_are_told() -> None:
     assert another.due(NAME).cause == "interrupted"
 
 
-def test_a_target_that_somebody_else_has_written_is_due_although_no_input_moved() -> None:
+def test_a_target_that_another_writer_has_changed_is_due_without_a_changed_input() -> None:
     made = world()
-    made.lake.rewrite(TARGET, lambda r: r | {"v": "stranger"})
+    made.lake.rewrite(TARGET, lambda r: r | {"v": "foreign"})
     assert (made.refreshes.due(NAME).due, made.refreshes.due(NAME).cause) == (True, "overwritten")
     made.run()
     assert made.fresh()
@@ -172,14 +172,14 @@ def test_the_clock_counts_as_changed_where_the_query_reads_it() -> None:
     assert fresh(made).lag_seconds == 0
 
 
-def test_by_hand_means_never_by_itself() -> None:
+def test_a_manual_schedule_is_never_due() -> None:
     made = World(row(1))
     made.run()
     append(made, row(3))
     report = made.refreshes.due(NAME)
     assert (report.due, report.cause) == (False, "manual")
     assert "changes wait: x since" in report.reason
-    made.lake.rewrite(TARGET, lambda r: r | {"v": "stranger"})
+    made.lake.rewrite(TARGET, lambda r: r | {"v": "foreign"})
     report = made.refreshes.due(NAME)
     assert (report.due, report.cause) == (False, "manual")
     assert "somebody else has written it" in report.reason
@@ -196,7 +196,7 @@ def test_an_input_that_is_a_target_names_its_definition() -> None:
     assert len(made.refreshes.freshness()) == 2
 
 
-def test_a_definition_that_cannot_be_looked_at_hides_no_other_and_is_named_when_asked_for() -> None:
+def test_an_error_of_one_definition_hides_no_other_and_names_it() -> None:
     made = world()
     made.refreshes.register(definition(name="next", target="/gold/next", inputs={"x": {"path": TARGET}}))
     made.refreshes.run("next", ONE)
@@ -251,7 +251,7 @@ def test_waiting_for_another_definition_does_not_count() -> None:
     assert record is not None and record.failures == 0
 
 
-def test_an_input_that_is_gone_counts_too() -> None:
+def test_a_missing_input_counts_too() -> None:
     made = World(row(1), refresh={"interval": "1 h", "suspend_after": 2})
     made.lake.remove(INPUT)
     fail(made, ONE)
@@ -261,7 +261,7 @@ def test_an_input_that_is_gone_counts_too() -> None:
     assert "input x is not a table" in (made.record.suspended or "")
 
 
-def test_registering_the_same_again_is_no_cure_and_another_definition_is() -> None:
+def test_registering_a_changed_definition_ends_a_suspension() -> None:
     made = World(row(1))
     made.refreshes.suspend(NAME, "we look into it")
     made.refreshes.register(definition())
@@ -270,19 +270,19 @@ def test_registering_the_same_again_is_no_cure_and_another_definition_is() -> No
     assert made.record.suspended is None
 
 
-@pytest.mark.parametrize("rest", ["suspend", "pause"])
-def test_why_it_rests_is_told_although_an_input_is_gone(rest: str) -> None:
+@pytest.mark.parametrize("paused", ["suspend", "pause"])
+def test_the_cause_of_a_pause_is_reported_although_an_input_is_missing(paused: str) -> None:
     made = World(row(1), refresh={"interval": "1 h"})
     made.run()
-    if rest == "suspend":
+    if paused == "suspend":
         made.refreshes.suspend(NAME, "we look into it")
     else:
         made.refreshes.pause(NAME)
     made.lake.remove(INPUT)
-    assert made.refreshes.due(NAME).cause == {"suspend": "suspended", "pause": "paused"}[rest]
+    assert made.refreshes.due(NAME).cause == {"suspend": "suspended", "pause": "paused"}[paused]
 
 
-def test_the_moment_of_a_cron_counts_from_where_the_last_refresh_began() -> None:
+def test_a_cron_counts_from_the_start_of_the_last_refresh() -> None:
     made = World(row(1), refresh={"cron": "0 6 * * *"})
     tick = (clock(made).now() + timedelta(days=1)).replace(hour=6, minute=0, second=0, microsecond=0)
     clock(made).sleep((tick - timedelta(seconds=30) - clock(made).now()).total_seconds())
@@ -319,7 +319,7 @@ def test_scheduled_failures_of_a_run_that_is_kept_count() -> None:
     made = World(row(1), refresh={"interval": "1 h", "suspend_after": 2})
     made.run()
     made.become(row(1, "b"))
-    wrong = Failed("bad_value", "a row cannot be computed", left="as it was", next="mend it")
+    wrong = Failed("bad_value", "a row cannot be computed", left="as it was", next="fix it")
     for failures, nth in ((1, 1), (2, 3)):  # the second owner begins with two fences
         with at(made.lake, "begin /gold", lambda: wrong, nth), pytest.raises(Failed):
             made.another(Request(workers=1, scheduled=True))

@@ -1,4 +1,4 @@
-"""Runs that are cut off anywhere, and who goes on with them."""
+"""Runs that are interrupted at any step, and how they are resumed."""
 
 import signal
 import threading
@@ -38,7 +38,7 @@ def test_a_run_killed_anywhere_is_finished_by_the_next_owner(options: dict[str, 
 
 
 def much_changed(**options: Any) -> World:
-    """A target all of whose rows have changed, more than can be named."""
+    """A target all of whose rows have changed, more than a statement can list."""
     world = World(*[row(i) for i in range(LITERAL_KEYS + 1)], **options)
     world.run()
     world.become(*[row(i, "b") for i in range(LITERAL_KEYS + 1)])
@@ -46,7 +46,7 @@ def much_changed(**options: Any) -> World:
 
 
 @pytest.mark.parametrize("point", ["begin /gold", "commit /gold", "answer /gold"])
-def test_a_table_written_anew_is_finished_by_the_next_owner(point: str) -> None:
+def test_a_rewritten_table_is_finished_by_the_next_owner(point: str) -> None:
     world = much_changed()
     with at(world.lake, point):
         cut_off(world)
@@ -57,13 +57,13 @@ def test_a_table_written_anew_is_finished_by_the_next_owner(point: str) -> None:
 
 
 @pytest.mark.parametrize("options", [{"deletes": "ignore"}, {"layout": "vnode", "vnodes": 2}])
-def test_a_table_that_may_not_be_written_anew_is_not(options: dict[str, Any]) -> None:
+def test_a_table_that_may_not_be_rewritten_is_not(options: dict[str, Any]) -> None:
     world = much_changed(**options)
     world.run()
     assert "rewrite" not in _ways(world)
 
 
-def test_chunks_that_are_in_are_skipped_and_the_run_keeps_its_pins() -> None:
+def test_committed_chunks_are_skipped_and_the_run_keeps_its_pins() -> None:
     world = changed(**LIVE)
     with at(world.lake, "begin /gold", nth=3):
         assert cut_off(world)
@@ -78,7 +78,7 @@ def test_chunks_that_are_in_are_skipped_and_the_run_keeps_its_pins() -> None:
 
 @pytest.mark.parametrize("mode", ["full", "incremental"])
 @pytest.mark.parametrize("point", ["open session", "commit memory://staging", "answer memory://staging"])
-def test_whoever_goes_on_with_a_load_may_accept_a_mass_delete(mode: str, point: str) -> None:
+def test_a_caller_that_resumes_a_load_may_accept_a_mass_delete(mode: str, point: str) -> None:
     world = World(*[row(i) for i in range(6)], max_delete_ratio=0.5, mode=mode)
     world.run()
     world.become(row(0), row(1))
@@ -103,7 +103,7 @@ def test_force_is_stored_before_it_is_used_and_stays_with_the_run() -> None:
     assert world.fresh()
 
 
-def test_a_load_that_nobody_forces_is_refused_its_mass_delete_by_whoever_goes_on() -> None:
+def test_a_resumed_load_without_force_is_refused_its_mass_delete() -> None:
     world = World(*[row(i) for i in range(6)], max_delete_ratio=0.5)
     world.run()
     world.become(row(0), row(1))
@@ -115,14 +115,14 @@ def test_a_load_that_nobody_forces_is_refused_its_mass_delete_by_whoever_goes_on
     assert len(world.target()) == 6
 
 
-def test_a_statement_whose_outcome_is_unknown_is_read_from_the_log() -> None:
+def test_the_outcome_of_a_statement_is_read_from_the_log() -> None:
     world = changed()
     with at(world.lake, "answer /gold", disconnected):
         assert world.run().outcome is Outcome.SUCCEEDED
     assert world.fresh()
 
 
-def test_a_statement_that_failed_leaves_the_run_for_anyone_at_once() -> None:
+def test_a_run_whose_statement_failed_is_released_at_once() -> None:
     world = changed()
     with at(world.lake, "commit /gold", disconnected), pytest.raises(Retry):
         world.run()
@@ -132,7 +132,7 @@ def test_a_statement_that_failed_leaves_the_run_for_anyone_at_once() -> None:
 
 
 @pytest.mark.parametrize("point", ["open session", "begin /gold"])
-def test_a_take_over_that_fails_leaves_the_run_for_anyone_at_once(point: str) -> None:
+def test_a_run_whose_take_over_failed_is_released_at_once(point: str) -> None:
     world = changed(**LIVE)
     with at(world.lake, "begin /gold", nth=2):
         assert cut_off(world)
@@ -165,7 +165,7 @@ def test_an_owner_without_signs_of_life_is_waited_for_and_then_replaced() -> Non
     assert world.fresh()
 
 
-def test_an_owner_who_was_replaced_has_lost_whatever_spark_tells_him() -> None:
+def test_a_replaced_owner_has_lost_whatever_error_spark_raises() -> None:
     world = changed()
     rival: list[RunResult] = []
 
@@ -182,7 +182,7 @@ def test_an_owner_who_was_replaced_has_lost_whatever_spark_tells_him() -> None:
     assert world.fresh()
 
 
-def test_an_owner_who_was_replaced_ends_and_writes_nothing() -> None:
+def test_a_replaced_owner_ends_and_writes_nothing() -> None:
     world = changed(**LIVE)
     rival: list[RunResult] = []
 
@@ -200,7 +200,7 @@ def test_an_owner_who_was_replaced_ends_and_writes_nothing() -> None:
     assert [h.outcome for h in world.refreshes.history(NAME)] == [Outcome.SUCCEEDED, Outcome.SUCCEEDED]
 
 
-def test_of_two_who_start_at_once_one_wins() -> None:
+def test_of_two_callers_that_start_at_once_one_wins() -> None:
     world = changed()
     late: list[RunResult] = []
     world.lake.step = once(world, "read markers", lambda: late.append(world.another()))
@@ -210,7 +210,7 @@ def test_of_two_who_start_at_once_one_wins() -> None:
 
 
 @pytest.mark.parametrize("point", POINTS[:-1])
-def test_units_side_by_side_are_resumed_after_a_failure(point: str) -> None:
+def test_parallel_units_are_resumed_after_a_failure(point: str) -> None:
     world = changed(**BY_VNODE)
     with at(world.lake, point, disconnected), suppress(Retry):  # an answer that is lost is read from the log
         world.run(Request(workers=3))
@@ -218,7 +218,7 @@ def test_units_side_by_side_are_resumed_after_a_failure(point: str) -> None:
     assert world.fresh()
 
 
-def test_units_side_by_side_end_when_the_process_is_asked_to_stop() -> None:
+def test_parallel_units_end_when_the_process_is_interrupted() -> None:
     world = changed(**BY_VNODE)
     released = threading.Event()
     this = threading.get_ident()
@@ -243,11 +243,11 @@ def test_units_side_by_side_end_when_the_process_is_asked_to_stop() -> None:
 
 
 @pytest.mark.parametrize("code", ["disk_full", "storage_denied"])
-def test_a_load_that_meets_trouble_of_its_surroundings_goes_on_when_that_is_mended(code: str) -> None:
+def test_a_load_whose_environment_failed_is_resumed(code: str) -> None:
     world = World(*[row(i) for i in range(20)], chunking={"one_commit_up_to": 1, "chunk_rows": 1})
     world.run()
     world.lake.append(INPUT, [row(i) for i in range(20, 30)])
-    trouble = Failed(code, "no room, or no right", left="as it was", next="mend it")
+    trouble = Failed(code, "no room, or no right", left="as it was", next="fix it")
     with at(world.lake, "commit memory://staging", lambda: trouble, nth=2), pytest.raises(Failed, match="no room"):
         world.run()
     kept = world.interrupted

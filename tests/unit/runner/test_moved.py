@@ -1,4 +1,4 @@
-"""A definition that is given another target: whose the old table is, and how it is read."""
+"""A definition that gets another target: the owner of the old table, and how it is read."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def moved(**options: Any) -> World:
 
 
 def interrupted() -> World:
-    """A target that a run has changed by half when its definition was given another one."""
+    """A target that a run has half changed when its definition got another one."""
     world = World(row(1), row(2), **LIVE)
     world.run()
     world.become(row(1, "b"), row(2, "b"))
@@ -62,7 +62,7 @@ def refused(world: World, place: str = TARGET) -> str:
 
 
 @pytest.mark.parametrize("refreshed", [False, True], ids=["registered", "refreshed"])
-def test_another_definition_takes_the_old_table_where_it_adopts_it(refreshed: bool) -> None:
+def test_another_definition_may_adopt_the_old_table(refreshed: bool) -> None:
     world = moved()
     if refreshed:
         world.run()
@@ -79,7 +79,7 @@ def test_another_definition_takes_the_old_table_where_it_adopts_it(refreshed: bo
 
 
 @pytest.mark.parametrize("refreshed", [False, True], ids=["registered", "refreshed"])
-def test_the_old_table_is_read_as_the_plain_table_it_is(refreshed: bool) -> None:
+def test_the_old_table_is_read_as_a_plain_table(refreshed: bool) -> None:
     world = moved()
     if refreshed:
         world.run()
@@ -90,7 +90,7 @@ def test_the_old_table_is_read_as_the_plain_table_it_is(refreshed: bool) -> None
     assert lag.upstream is None
 
 
-def test_two_definitions_change_places() -> None:
+def test_two_definitions_swap_targets() -> None:
     world = World(row(1))
     world.run()
     take(world, ELSEWHERE)
@@ -101,7 +101,7 @@ def test_two_definitions_change_places() -> None:
     assert world.run().rows.inserted == 1
 
 
-def test_a_definition_that_comes_back_needs_nobodys_leave() -> None:
+def test_a_definition_may_return_to_its_old_target() -> None:
     world = moved()
     world.run()
     world.refreshes.register(definition())
@@ -110,7 +110,7 @@ def test_a_definition_that_comes_back_needs_nobodys_leave() -> None:
     assert world.fresh()
 
 
-def test_a_table_that_an_unfinished_run_works_on_stays_its_definitions() -> None:
+def test_the_target_of_an_unfinished_run_stays_with_its_definition() -> None:
     world = interrupted()
     published = world.record.published
     assert published
@@ -122,7 +122,7 @@ def test_a_table_that_an_unfinished_run_works_on_stays_its_definitions() -> None
     assert world.target() == world.source()
 
 
-def test_a_target_is_known_under_another_spelling_of_its_place() -> None:
+def test_a_target_is_found_under_another_spelling_of_its_location() -> None:
     """A link on disk, or another scheme of the same storage."""
     world = World(row(1))
     world.run()
@@ -134,7 +134,7 @@ def test_a_target_is_known_under_another_spelling_of_its_place() -> None:
     assert refused(world, "/link/orders") == "target_taken"
 
 
-def test_a_copy_that_names_its_makers_definition_is_nobodys() -> None:
+def test_a_copy_with_the_properties_of_a_target_has_no_owner() -> None:
     world = World(row(1))
     world.run()
     named = {CONTROL: world.store.control_id, DEFINITION: NAME}
@@ -145,7 +145,7 @@ def test_a_copy_that_names_its_makers_definition_is_nobodys() -> None:
     assert world.run().outcome == "nothing_to_do"
 
 
-def test_a_definition_has_nothing_to_read_until_its_first_refresh_in_another_place() -> None:
+def test_a_definition_has_no_published_version_at_a_new_location_before_a_refresh() -> None:
     world = moved()
     with pytest.raises(Failed) as caught:
         world.refreshes.published(NAME)
@@ -154,7 +154,7 @@ def test_a_definition_has_nothing_to_read_until_its_first_refresh_in_another_pla
     assert world.refreshes.published(NAME)[1].version == result.published_version
 
 
-def test_what_stands_in_the_place_of_a_target_is_not_read_as_it() -> None:
+def test_a_table_that_replaced_a_target_is_not_read_as_it() -> None:
     world = World(row(1))
     world.run()
     world.lake.remove(TARGET)
@@ -164,7 +164,7 @@ def test_what_stands_in_the_place_of_a_target_is_not_read_as_it() -> None:
     assert caught.value.code == "not_published"
 
 
-def test_an_adopted_table_may_have_marks_of_other_writers() -> None:
+def test_an_adopted_table_may_have_markers_of_other_writers() -> None:
     world = World(row(1), adopt=True)
     world.lake.create(TARGET, COLUMNS, [row(2)])
     versions = world.lake.table(TARGET).versions

@@ -1,4 +1,4 @@
-"""A pause: nothing begins, the next chunk waits, and afterwards the refresh goes on as if nothing had been."""
+"""A pause: no run starts, a run stops before its next chunk, and is resumed afterwards."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.unit.runner.world import NAME, World, row
 
 
 def paused_after(world: World, commits: int) -> None:
-    """Pause the definition when so many commits got into the target."""
+    """Pause the definition after a number of commits to the target."""
     seen: list[str] = []
 
     def step(what: str) -> None:
@@ -42,7 +42,7 @@ def test_a_paused_definition_is_not_refreshed() -> None:
 
 
 @pytest.mark.parametrize("options", [LIVE, BY_VNODE], ids=["plain", "vnodes"])
-def test_a_refresh_stops_before_its_next_chunk_and_goes_on_there(options: dict[str, Any]) -> None:
+def test_a_refresh_stops_before_its_next_chunk_and_continues_there(options: dict[str, Any]) -> None:
     world = changed(**options)
     paused_after(world, 2)
     with pytest.raises(Paused):
@@ -57,7 +57,7 @@ def test_a_refresh_stops_before_its_next_chunk_and_goes_on_there(options: dict[s
     assert world.fresh()
 
 
-def test_the_phases_of_a_refresh_wait_each_for_itself() -> None:
+def test_each_phase_of_a_refresh_is_paused() -> None:
     world = changed(**BY_VNODE)
     started(world)
     first, *rest = loaded(world)
@@ -75,7 +75,7 @@ def test_the_phases_of_a_refresh_wait_each_for_itself() -> None:
     assert world.fresh()
 
 
-def test_a_unit_that_was_paused_half_way_goes_on_after_its_last_chunk() -> None:
+def test_a_paused_unit_continues_after_its_last_chunk() -> None:
     world = changed(**(BY_VNODE | {"vnodes": 2}))
     started(world)
     unit = max(loaded(world), key=lambda u: u.chunks)
@@ -88,7 +88,7 @@ def test_a_unit_that_was_paused_half_way_goes_on_after_its_last_chunk() -> None:
     assert merged(world, unit) == 1
 
 
-def test_a_paused_run_can_be_let_go_and_its_definition_dropped() -> None:
+def test_a_paused_run_can_be_released_and_its_definition_dropped() -> None:
     world = changed()
     started(world)
     world.refreshes.pause(NAME)
@@ -109,7 +109,7 @@ def test_registering_a_change_does_not_end_a_pause_and_dropping_does() -> None:
     assert isinstance(world.run(), RunResult)
 
 
-def test_a_task_of_a_run_that_is_over_is_told_so_although_its_definition_is_paused() -> None:
+def test_a_task_of_an_ended_run_says_so_although_its_definition_is_paused() -> None:
     world = changed()
     world.refreshes.pause(NAME)
     with pytest.raises(Lost):

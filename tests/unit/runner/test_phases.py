@@ -1,4 +1,4 @@
-"""A refresh whose phases are tasks of their own: ordered well, repeated, cut off, disturbed."""
+"""A refresh whose phases are tasks: in order, repeated, interrupted, disturbed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_phases_in_order_are_one_refresh(options: dict[str, Any]) -> None:
     assert world.fresh()
 
 
-def test_an_end_whose_run_was_begun_anew_and_not_loaded_fails_for_good_and_leaves_it_to_its_tasks() -> None:
+def test_the_end_of_a_run_that_was_started_again_and_not_loaded_fails_and_keeps_the_run() -> None:
     world = changed()
     published = world.record.published
     started(world)
@@ -53,7 +53,7 @@ def test_nothing_to_do_is_a_result() -> None:
     assert found.outcome is Outcome.NOTHING_TO_DO
 
 
-def test_seconds_are_those_of_the_run_whoever_did_its_phases() -> None:
+def test_seconds_are_those_of_the_run_over_all_its_phases() -> None:
     world = changed()
     started(world)
     for unit in loaded(world):
@@ -64,12 +64,12 @@ def test_seconds_are_those_of_the_run_whoever_did_its_phases() -> None:
     [entry, first] = world.refreshes.history(NAME)
     assert entry.result is not None
     assert (entry.result.seconds, first.result and first.result.seconds) == (90, 0)
-    [told] = world.refreshes.freshness(NAME)
-    assert told.expected_seconds == 45
+    [report] = world.refreshes.freshness(NAME)
+    assert report.expected_seconds == 45
 
 
 @pytest.mark.parametrize("phase", [started, loaded, lambda world: merged(world, loaded(world)[0]), finished])
-def test_a_phase_that_comes_again_changes_nothing(phase: Callable[[World], object]) -> None:
+def test_a_repeated_phase_changes_nothing(phase: Callable[[World], object]) -> None:
     world = changed(**BY_VNODE)
     run_id = started(world).run_id
     for unit in loaded(world):
@@ -83,14 +83,16 @@ def test_a_phase_that_comes_again_changes_nothing(phase: Callable[[World], objec
     assert world.fresh()
 
 
-def test_an_end_that_comes_again_tells_what_was_published() -> None:
+def test_a_repeated_end_returns_what_was_published() -> None:
     world = changed(**BY_VNODE)
     started(world)
     for unit in loaded(world):
         merged(world, unit)
-    told = finished(world)
+    first = finished(world)
     again = finished(world)
-    assert again.model_copy(update={"stages": {}, "seconds": 0}) == told.model_copy(update={"stages": {}, "seconds": 0})
+    assert again.model_copy(update={"stages": {}, "seconds": 0}) == first.model_copy(
+        update={"stages": {}, "seconds": 0}
+    )
     world.become(row(1, "c"))
     world.another()
     with pytest.raises(Lost):
@@ -125,14 +127,14 @@ def test_a_phase_that_is_killed_is_repeated(point: str, nth: int, alive: bool) -
     assert sum(c.net_rows or 0 for c in world.commits) == len(world.source())
 
 
-def test_the_owner_of_a_unit_who_was_replaced_writes_nothing() -> None:
+def test_the_replaced_owner_of_a_unit_writes_nothing() -> None:
     world = changed(**BY_VNODE)
     started(world)
     unit = loaded(world)[0]
     before = len(world.commits)
 
     def replaced() -> None:
-        """By one who dies before he has looked at the target: what shuts out the commit on its way is his fence."""
+        """By an owner that dies before it reads the target: only its fence stops the commit that is under way."""
         with at(world.lake, "read facts /gold"), pytest.raises(Killed):
             merged(world, unit)
 
@@ -146,7 +148,7 @@ def test_the_owner_of_a_unit_who_was_replaced_writes_nothing() -> None:
     assert world.fresh()
 
 
-def test_a_unit_that_cannot_look_back_in_the_log_is_told_as_such() -> None:
+def test_a_unit_with_a_gap_in_the_log_raises_log_gap() -> None:
     world = changed(**BY_VNODE)
     started(world)
     unit = loaded(world)[0]
@@ -164,7 +166,7 @@ def test_a_unit_that_cannot_look_back_in_the_log_is_told_as_such() -> None:
     assert world.fresh()
 
 
-def test_an_end_that_comes_too_early_publishes_nothing() -> None:
+def test_an_end_before_all_chunks_publishes_nothing() -> None:
     world = changed(**BY_VNODE)
     published = world.record.published
     started(world)
@@ -176,7 +178,7 @@ def test_an_end_that_comes_too_early_publishes_nothing() -> None:
     assert world.fresh()
 
 
-def test_what_others_wrote_during_the_phases_is_repaired_at_the_end() -> None:
+def test_foreign_writes_during_the_phases_are_repaired_at_the_end() -> None:
     world = changed(**BY_VNODE)
     started(world)
     for unit in loaded(world):
@@ -207,7 +209,7 @@ def test_a_run_that_its_only_chunk_has_sealed_is_published_without_spark() -> No
     assert world.fresh()
 
 
-def test_inputs_that_move_between_phases_wait_for_the_next_refresh() -> None:
+def test_input_changes_between_phases_wait_for_the_next_refresh() -> None:
     world = changed()
     started(world)
     world.lake.append(INPUT, [row(99)])
@@ -230,7 +232,7 @@ def _once(what: str, act: Callable[[], object]) -> Callable[[str], None]:
     return step
 
 
-def test_a_task_for_a_unit_that_the_run_does_not_have_touches_nothing() -> None:
+def test_a_task_for_an_unknown_unit_changes_nothing() -> None:
     world = changed()
     started(world)
     loaded(world)
@@ -248,7 +250,7 @@ def _published(world: World) -> None:
     world.another()
 
 
-def _given_up(world: World) -> None:
+def _abandoned(world: World) -> None:
     one_task.interrupt(world.process(), NAME, MINE)
     world.another(RESTART)
 
@@ -258,7 +260,7 @@ def _taken_over(world: World) -> None:
     started(world, OTHER)
 
 
-def _begun_anew(world: World) -> None:
+def _started_again(world: World) -> None:
     _published(world)
     world.become(row(1, "d"))
     started(world)
@@ -267,11 +269,11 @@ def _begun_anew(world: World) -> None:
 @pytest.mark.parametrize(
     ("ended", "again"),
     [
-        *((ended, again) for ended in (_published, _given_up, _taken_over) for again in ("load", "merge", "finish")),
-        (_begun_anew, "merge"),
+        *((ended, again) for ended in (_published, _abandoned, _taken_over) for again in ("load", "merge", "finish")),
+        (_started_again, "merge"),
     ],
 )
-def test_a_task_without_a_run_says_so_and_blames_nobody(ended: Callable[[World], None], again: str) -> None:
+def test_a_task_without_a_run_says_so(ended: Callable[[World], None], again: str) -> None:
     world = changed(**BY_VNODE)
     started(world)
     unit, *_ = loaded(world)
@@ -284,8 +286,8 @@ def test_a_task_without_a_run_says_so_and_blames_nobody(ended: Callable[[World],
     }
     with pytest.raises(
         Lost, match=r"the run of orders for dag/one has finished or was abandoned, released or taken"
-    ) as told:
+    ) as caught:
         tasks[again]()
-    assert told.value.code == "run_ended"
-    assert "from `start` on" in told.value.next
+    assert caught.value.code == "run_ended"
+    assert "from `start` on" in caught.value.next
     assert (world.record.generation, len(world.commits)) == (generation, commits)

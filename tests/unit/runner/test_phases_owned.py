@@ -1,4 +1,4 @@
-"""Whose a run is between its tasks, and what becomes of one that is left: kept, taken over, finished, given up."""
+"""Runs between their tasks, and after their owners: kept, taken over, finished, abandoned."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.unit.runner.phased import BY_VNODE, MINE, OTHER, changed, ended, fini
 from tests.unit.runner.world import INPUT, NAME, ONE, World, row
 
 
-def test_between_two_phases_nobody_else_takes_the_run() -> None:
+def test_between_two_phases_no_other_caller_takes_the_run() -> None:
     world = changed()
     started(world)
     for request in (ONE, OTHER):
@@ -41,12 +41,12 @@ def test_between_two_phases_nobody_else_takes_the_run() -> None:
         world.another()
 
 
-def test_of_runs_that_one_schedule_makes_the_others_skip_while_one_is_at_work() -> None:
+def test_runs_of_one_schedule_skip_while_one_is_running() -> None:
     world = changed()
     started(world, Request(origin="http://airflow dag backfill__one", scheduled=True))
     held = world.interrupted.run_id
 
-    def told(origin: str, **options: Any) -> str | None:
+    def reason(origin: str, **options: Any) -> str | None:
         request = Request(origin=origin, scheduled=True).model_copy(update=options)
         found = one_task.start(world.process(), NAME, request)
         assert isinstance(found, RunResult)
@@ -54,7 +54,7 @@ def test_of_runs_that_one_schedule_makes_the_others_skip_while_one_is_at_work() 
         return found.reason
 
     mine = "http://airflow dag scheduled__two"
-    assert f"run {held} is in progress, held by the tasks of http://airflow dag backfill__one" in (told(mine) or "")
+    assert f"run {held} is in progress, held by the tasks of http://airflow dag backfill__one" in (reason(mine) or "")
     pins = pinned(world.ports, [("x", Input(path=INPUT))])
     for origin, options in (
         (mine, {"scheduled": False}),  # by hand
@@ -63,10 +63,10 @@ def test_of_runs_that_one_schedule_makes_the_others_skip_while_one_is_at_work() 
         ("http://elsewhere dag scheduled__two", {}),
     ):
         with pytest.raises(Refused, match="is being refreshed by"):
-            told(origin, **options)
+            reason(origin, **options)
 
 
-def test_a_scheduled_run_does_not_hide_that_somebody_else_is_at_it() -> None:
+def test_a_scheduled_run_is_refused_while_another_origin_holds_the_run() -> None:
     world = changed()
     for theirs, mine in (("dag/one", "dag/two"), ("one", "two")):
         started(world, Request(origin=theirs))
@@ -77,7 +77,7 @@ def test_a_scheduled_run_does_not_hide_that_somebody_else_is_at_it() -> None:
 
 def test_units_that_fail_count_once_for_each_scheduled_run_and_suspend_in_the_end() -> None:
     world = changed(refresh={"interval": "1 h", "suspend_after": 2}, **BY_VNODE)
-    wrong = Failed("spark_failed", "an executor was lost", left="as it was", next="mend it")
+    wrong = Failed("spark_failed", "an executor was lost", left="as it was", next="fix it")
     for failures, origin in ((1, "dag/one"), (2, "dag/two")):
         request = Request(origin=origin, scheduled=True)
         started(world, request)
@@ -96,7 +96,7 @@ def test_units_that_fail_count_once_for_each_scheduled_run_and_suspend_in_the_en
     assert world.record.failures == 0
 
 
-def test_who_looks_sees_whom_a_run_is_kept_for_and_until_when() -> None:
+def test_the_status_shows_for_which_origin_a_run_is_kept_and_until_when() -> None:
     world = changed(**BY_VNODE)
     started(world)
     waiting = world.refreshes.show(NAME)
@@ -111,7 +111,7 @@ def test_who_looks_sees_whom_a_run_is_kept_for_and_until_when() -> None:
     assert "held by tasks of dag/one" in str(table_of(world.refreshes.show(NAME)).rows)
 
 
-def test_a_run_whose_deadline_has_passed_is_anyones() -> None:
+def test_any_caller_may_take_a_run_whose_deadline_has_passed() -> None:
     world = changed()
     started(world)
     later = world.process()
@@ -139,7 +139,7 @@ def test_merging_a_unit_keeps_the_run_parked_for_as_long_again() -> None:
         Refreshes(latest).run(NAME, ONE)
 
 
-def test_a_run_whose_origin_has_ended_is_anyones_at_once() -> None:
+def test_any_caller_may_take_a_run_whose_origin_has_finished() -> None:
     world = changed(**BY_VNODE)
     started(world)
     first, *_ = loaded(world)
@@ -149,8 +149,8 @@ def test_a_run_whose_origin_has_ended_is_anyones_at_once() -> None:
     assert world.fresh()
 
 
-def test_a_run_whose_origin_is_gone_is_anyones_as_soon_as_nobody_is_at_it() -> None:
-    """Whoever wants it waits a while: where a DAG run was deleted, its tasks are being stopped."""
+def test_any_caller_may_take_a_run_whose_origin_was_deleted_and_whose_owners_are_gone() -> None:
+    """The caller waits a while: where a DAG run was deleted, its tasks are being stopped."""
     world = changed(**BY_VNODE)
     started(world)
     first, second, *_ = loaded(world)
@@ -170,23 +170,23 @@ def test_a_run_whose_origin_is_gone_is_anyones_as_soon_as_nobody_is_at_it() -> N
 
 
 def beat(world: World, now: datetime) -> None:
-    """A sign of life of the only unit at work."""
+    """A sign of life of the only unit that is running."""
     [(unit, claim)] = world.interrupted.claims.items()
     world.ports.store.beat(NAME, world.interrupted.run_id, unit, Beat(generation=claim.generation, at=now))
 
 
-def test_a_run_that_reads_other_versions_than_were_asked_for_is_finished_before_the_one_that_was() -> None:
+def test_a_run_at_other_versions_is_finished_before_the_requested_one() -> None:
     world = changed(**BY_VNODE)
     started(world)
     first, *_ = loaded(world)
     merged(world, first)
     world.lake.append(INPUT, [row(20, "c")])
     wanted = OTHER.model_copy(update={"pins": pinned(world.ports, [("x", Input(path=INPUT))])})
-    begun = one_task.start(ended(world, "dag/one"), NAME, wanted)
-    assert isinstance(begun, StartedRun)
-    assert not begun.resumed
+    second = one_task.start(ended(world, "dag/one"), NAME, wanted)
+    assert isinstance(second, StartedRun)
+    assert not second.resumed
     before = world.record.published
-    assert before and before.run_id != begun.run_id
+    assert before and before.run_id != second.run_id
     assert world.interrupted.plan.pins["x"] == wanted.pins[INPUT] != before.pins["x"]
     for unit in loaded(world, wanted):
         merged(world, unit, wanted)
@@ -194,7 +194,7 @@ def test_a_run_that_reads_other_versions_than_were_asked_for_is_finished_before_
     assert world.fresh()
 
 
-def test_an_interrupted_run_is_left_to_anyone_with_its_old_owners_shut_out() -> None:
+def test_an_interrupted_run_is_released_with_its_old_owners_fenced() -> None:
     world = changed(**BY_VNODE)
     started(world)
     units = loaded(world)
@@ -210,7 +210,7 @@ def test_an_interrupted_run_is_left_to_anyone_with_its_old_owners_shut_out() -> 
     assert not one_task.interrupt(world.process(), NAME, MINE)
 
 
-def test_a_restart_gives_up_the_run_of_others_and_never_ones_own() -> None:
+def test_a_restart_abandons_runs_of_other_origins_only() -> None:
     world = changed(**BY_VNODE)
     theirs = started(world, OTHER).run_id
     assert one_task.interrupt(world.process(), NAME, OTHER)
@@ -225,7 +225,7 @@ def test_a_restart_gives_up_the_run_of_others_and_never_ones_own() -> None:
     assert world.fresh()
 
 
-def test_the_run_of_somebody_else_is_not_interrupted() -> None:
+def test_the_run_of_another_origin_is_not_interrupted() -> None:
     world = changed()
     started(world, OTHER)
     assert not one_task.interrupt(world.process(), NAME, MINE)
@@ -233,7 +233,7 @@ def test_the_run_of_somebody_else_is_not_interrupted() -> None:
 
 
 @pytest.mark.parametrize("code", ["input_missing", "bad_value"])
-def test_a_unit_to_which_its_inputs_are_of_no_use_has_the_run_given_up(code: str) -> None:
+def test_a_run_with_a_unit_whose_inputs_cannot_be_read_is_abandoned(code: str) -> None:
     world = changed(**BY_VNODE)
     started(world)
     first, *_ = loaded(world)

@@ -1,4 +1,4 @@
-"""A control root that is lost: what the seals in the targets' logs bring back, and why not when they do not."""
+"""A lost control root: what is restored from the seals in the targets' logs, and why not if not."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_the_next_refresh_is_incremental_and_its_window_touches_the_last_one(opt
     assert (found.restored, found.reason) == (True, CONTINUES)
     now = world.record.published
     assert before and now
-    assert (now.origin, now.started_at) == (None, None)  # no log tells them
+    assert (now.origin, now.started_at) == (None, None)  # the log does not have them
     kept = {"pins": {}, "at": before.at, "started_at": before.started_at}
     assert now.model_copy(update=kept) == before.model_copy(update={"pins": {}})
     assert world.run().outcome is Outcome.NOTHING_TO_DO
@@ -82,7 +82,7 @@ def test_without_it_the_next_refresh_compares_everything() -> None:
     assert world.run().mode == "full"
 
 
-def test_generations_go_on_from_those_of_the_target() -> None:
+def test_generations_continue_above_those_of_the_target() -> None:
     world = refreshed()
     before = world.record.generation
     lose_control(world)
@@ -98,7 +98,7 @@ def test_progress_is_that_of_the_last_run() -> None:
     assert (found.run_id, found.chunks_done, found.rows_done) == (before.run_id, before.chunks_done, before.rows_done)
 
 
-def test_doing_it_again_changes_nothing() -> None:
+def test_rebuilding_again_changes_nothing() -> None:
     world = refreshed()
     lose_control(world)
     rebuilt(world)
@@ -121,16 +121,16 @@ def test_control_tables_from_an_old_backup_catch_up() -> None:
     assert world.run().windows == {"x": (3, 4)}
 
 
-def test_what_others_have_written_since_has_everything_compared() -> None:
+def test_foreign_writes_since_have_everything_compared() -> None:
     world = refreshed()
-    world.lake.rewrite(TARGET, lambda r: r | {"v": "stranger"} if r["k"] == 3 else r)
+    world.lake.rewrite(TARGET, lambda r: r | {"v": "foreign"} if r["k"] == 3 else r)
     lose_control(world)
     assert rebuilt(world).restored
     assert world.run().mode == "full"
     assert world.fresh()
 
 
-def test_half_a_run_that_was_lost_with_the_control_root_has_everything_compared() -> None:
+def test_a_half_done_run_lost_with_the_control_root_has_everything_compared() -> None:
     world = refreshed(visibility="live", chunking={"one_commit_up_to": 1, "chunk_rows": 1})
     world.lake.append(INPUT, [row(20), row(21), row(22)])
     with at(world.lake, "begin /gold", nth=2), pytest.raises(Killed):
@@ -141,7 +141,7 @@ def test_half_a_run_that_was_lost_with_the_control_root_has_everything_compared(
     assert world.fresh()
 
 
-def test_a_definition_that_has_changed_is_compared_and_told_so() -> None:
+def test_a_changed_definition_is_compared_and_the_reason_says_so() -> None:
     world = refreshed()
     query = "SELECT k, v FROM x"
     lose_control(world, query=query)
@@ -150,7 +150,7 @@ def test_a_definition_that_has_changed_is_compared_and_told_so() -> None:
     assert world.run().mode == "full"
 
 
-def test_an_input_that_is_another_table_now_has_everything_compared() -> None:
+def test_a_replaced_input_has_everything_compared() -> None:
     world = refreshed()
     rows = world.lake.rows(INPUT)
     world.lake.remove(INPUT)
@@ -195,9 +195,7 @@ def edit_notes(world: World, edit: Callable[[dict[str, object]], object]) -> Non
         (cleaned, "the target's log holds no seal any more"),
     ],
 )
-def test_a_seal_that_does_not_tell_restores_nothing_and_says_why(
-    happened: Callable[[World], None], reason: str
-) -> None:
+def test_a_seal_without_a_cursor_restores_nothing_and_says_why(happened: Callable[[World], None], reason: str) -> None:
     world = refreshed()
     happened(world)
     lose_control(world)
@@ -208,7 +206,7 @@ def test_a_seal_that_does_not_tell_restores_nothing_and_says_why(
     assert world.fresh()
 
 
-def test_a_target_that_was_never_refreshed_is_told() -> None:
+def test_a_target_that_was_never_refreshed_is_an_error() -> None:
     with pytest.raises(Invalid, match="has never been refreshed"):
         World(row(1)).refreshes.rebuild_progress(NAME)
 
@@ -239,7 +237,7 @@ def copied(store: MemoryControlStore) -> MemoryControlStore:
 
 @pytest.mark.parametrize("point", ["commit memory://staging", "commit /gold", "answer /gold"])
 @pytest.mark.parametrize("act", ["refresh", "drop"])
-def test_control_tables_of_a_backup_that_was_made_during_a_run_lead_to_a_right_end(point: str, act: str) -> None:
+def test_control_tables_of_a_backup_made_during_a_run_lead_to_an_equal_target(point: str, act: str) -> None:
     world = refreshed(**LIVE, mode="full")
     world.lake.append(INPUT, [row(k) for k in range(20, 24)])
     with at(world.lake, point), pytest.raises(Killed):

@@ -1,4 +1,4 @@
-"""Undisturbed refreshes: every way from an input to a target that equals the query."""
+"""Undisturbed refreshes: every way to a target that equals the query."""
 
 from dataclasses import replace
 from typing import Any
@@ -39,7 +39,7 @@ def test_a_first_load_fills_an_empty_target(options: dict[str, Any]) -> None:
 
 
 @BOTH_LAYOUTS
-def test_a_second_refresh_moves_only_what_changed(options: dict[str, Any]) -> None:
+def test_a_second_refresh_writes_only_what_changed(options: dict[str, Any]) -> None:
     world = World(*SIX, **options)
     world.run()
     world.become(*CHANGED)
@@ -70,7 +70,7 @@ def test_an_input_far_larger_than_a_commit_is_staged_in_splits_before_it_is_comp
 
 
 def stages(world: World) -> dict[str, int | None]:
-    """Refresh; what was told of the stages: their rows, as far as they are known."""
+    """Refresh; the stages that were watched, with their rows as far as they are known."""
     seen: dict[str, int | None] = {}
 
     class Seeing(Silent):
@@ -81,7 +81,7 @@ def stages(world: World) -> dict[str, int | None]:
     return seen
 
 
-def test_stages_that_look_at_many_rows_say_at_about_how_many() -> None:
+def test_stages_that_read_many_rows_say_about_how_many() -> None:
     world = World(*SIX)
     assert stages(world)["check"] == 6
     world.become(row(0))
@@ -107,7 +107,7 @@ def test_a_target_can_be_emptied_again() -> None:
     assert world.fresh()
 
 
-def test_moved_versions_without_a_difference_write_no_row() -> None:
+def test_new_input_versions_without_a_difference_write_no_row() -> None:
     world = World(*SIX)
     world.run()
     world.become(*SIX)
@@ -117,7 +117,7 @@ def test_moved_versions_without_a_difference_write_no_row() -> None:
     assert not any(c.data_change for c in world.commits[before:])
 
 
-def test_nothing_is_done_without_spark_when_no_input_moved() -> None:
+def test_nothing_is_done_without_spark_when_no_input_has_changed() -> None:
     world = World(*SIX)
     first = world.run()
     before = len(world.commits)
@@ -143,13 +143,13 @@ def test_whether_a_refresh_is_needed_can_be_asked_before() -> None:
         world.refreshes.not_needed(NAME, ONE)
 
 
-def test_force_runs_although_nothing_moved() -> None:
+def test_force_runs_although_nothing_has_changed() -> None:
     world = World(*SIX)
     world.run()
     assert world.run(FORCE).outcome is Outcome.SUCCEEDED
 
 
-def test_a_target_that_somebody_wrote_is_brought_back_although_no_input_moved() -> None:
+def test_foreign_writes_are_repaired_although_no_input_has_changed() -> None:
     world = World(*SIX)
     world.run()
     world.lake.append(TARGET, [row(9, "foreign")])
@@ -157,7 +157,7 @@ def test_a_target_that_somebody_wrote_is_brought_back_although_no_input_moved() 
     assert world.fresh()
 
 
-def test_a_dropped_target_is_made_again() -> None:
+def test_a_dropped_target_is_created_again() -> None:
     world = World(*SIX)
     world.run()
     world.lake.remove(TARGET)
@@ -210,7 +210,7 @@ def test_new_columns_are_refused_where_the_definition_says_so() -> None:
     ("rows", "code"), [([row(1), row(None)], "null_key"), ([row(1), row(1, "b")], "duplicate_key")]
 )
 @pytest.mark.parametrize("filled", [False, True])
-def test_bad_keys_fail_with_examples_and_leave_the_target_alone(rows: list[Any], code: str, filled: bool) -> None:
+def test_bad_keys_fail_with_examples_and_leave_the_target_unchanged(rows: list[Any], code: str, filled: bool) -> None:
     world = World(*(SIX if filled else []))
     world.run()
     world.become(*rows)
@@ -243,7 +243,7 @@ def test_a_mass_delete_is_refused_before_any_chunk_and_done_by_force() -> None:
     assert world.fresh()
 
 
-def test_units_of_a_vnode_target_are_merged_side_by_side() -> None:
+def test_units_of_a_vnode_target_are_merged_in_parallel() -> None:
     world = World(*SIX, **BY_VNODE)
     world.run()
     world.become(*[row(i, "b") for i in range(40)])
@@ -265,7 +265,7 @@ def test_unknown_names_and_queries_are_invalid() -> None:
         world.refreshes.run("other", ONE)
 
 
-def test_a_table_of_a_stranger_is_refused_unless_it_is_adopted() -> None:
+def test_a_foreign_table_is_refused_unless_it_is_adopted() -> None:
     world = World(*SIX)
     world.lake.create(TARGET, COLUMNS, [row(0), row(9)])
     with pytest.raises(Refused, match="was not created by airflow-refresh"):
@@ -302,7 +302,7 @@ def _widen(world: World) -> None:
     world.lake.create(INPUT, (*COLUMNS, Column(name="w", type="int")), [{"k": 1, "v": "a", "w": 5}])
 
 
-def test_a_view_that_cannot_be_made_keeps_no_refresh_from_its_end() -> None:
+def test_a_view_that_cannot_be_created_does_not_keep_the_run() -> None:
     world = World(row(1), view="nowhere.v")
     wrong = Invalid("query_invalid", "there is no schema nowhere", left="the view is as before", next="none")
     with at(world.lake, "view nowhere.v", lambda: wrong), pytest.raises(Failed, match="but its view") as caught:
@@ -314,7 +314,7 @@ def test_a_view_that_cannot_be_made_keeps_no_refresh_from_its_end() -> None:
     assert set(views(world)) == {"gold.v"}
 
 
-def test_a_run_that_was_left_with_its_view_shows_it_as_it_is_defined_now() -> None:
+def test_a_run_that_ends_after_its_view_failed_uses_the_newest_view_name() -> None:
     world = World(row(1), view="old.v")
     with at(world.lake, "view old.v"), pytest.raises(Killed):
         world.run()

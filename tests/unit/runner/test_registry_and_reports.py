@@ -1,4 +1,4 @@
-"""Definitions come and go, interrupted runs are recovered, and people can see what happened."""
+"""Registering and recovering definitions; progress, history and comparisons."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ def interrupted(point: str = "begin /gold", nth: int = 2) -> World:
     return world
 
 
-def test_registering_tells_new_changed_and_unchanged() -> None:
+def test_registering_returns_registered_changed_or_unchanged() -> None:
     world = World()
     assert world.refreshes.register(definition()).outcome == "unchanged"
     assert world.refreshes.register(definition(owner="me")).outcome == "changed"
@@ -34,7 +34,7 @@ def test_registering_tells_new_changed_and_unchanged() -> None:
     assert [s.name for s in world.refreshes.statuses()] == [NAME]
 
 
-def test_one_that_is_unchanged_costs_a_look_whatever_became_of_its_inputs() -> None:
+def test_registering_an_unchanged_definition_reads_only_the_record() -> None:
     world = World()
     del world.lake.tables[INPUT]
     assert world.refreshes.register(definition()).outcome == "unchanged"
@@ -50,7 +50,7 @@ def test_one_that_is_unchanged_costs_a_look_whatever_became_of_its_inputs() -> N
         ({"query": "SELECT DISTINCT k FROM x", "mode": "incremental"}, "not_incremental"),
     ],
 )
-def test_a_query_that_nobody_has_looked_at_is_checked_before_it_is_stored(change: dict[str, Any], code: str) -> None:
+def test_a_query_is_checked_before_it_is_stored(change: dict[str, Any], code: str) -> None:
     world = World()
     fields = definition().model_dump(exclude_unset=True) | change
     with pytest.raises(Invalid) as caught:
@@ -82,7 +82,7 @@ def test_recover_finishes_what_it_finds(point: str, nth: int, action: str) -> No
     assert world.fresh()
 
 
-def test_recover_abandons_what_cannot_go_on_and_says_why() -> None:
+def test_recover_abandons_what_cannot_be_resumed_and_says_why() -> None:
     world = interrupted()
     world.refreshes.register(definition(**LIVE, vnodes=2))
     (found,) = Refreshes(world.process()).recover(NAME)
@@ -91,7 +91,7 @@ def test_recover_abandons_what_cannot_go_on_and_says_why() -> None:
     assert not world.staged()
 
 
-def test_recover_leaves_the_living_and_the_idle_alone() -> None:
+def test_recover_leaves_live_and_idle_definitions_alone() -> None:
     world = interrupted()
     world.dead.clear()
     assert [r.outcome for r in Refreshes(world.process()).recover()] == ["live"]
@@ -105,7 +105,7 @@ def test_recover_drops_staging_that_no_run_names() -> None:
     assert not world.staged()
 
 
-def test_what_a_killed_comparison_left_goes_after_a_day_and_not_while_one_may_be_at_work() -> None:
+def test_staging_of_a_killed_comparison_is_dropped_after_a_day() -> None:
     world = World(row(1))
     world.lake.create(f"{staging_paths.of_comparison(world.ports, NAME, 'some-id')}/changes", COLUMNS)
     world.refreshes.recover()
@@ -115,7 +115,7 @@ def test_what_a_killed_comparison_left_goes_after_a_day_and_not_while_one_may_be
     assert not world.staged()
 
 
-def test_a_start_drops_staging_that_no_run_names_even_when_nothing_is_to_do() -> None:
+def test_a_start_drops_staging_that_no_run_names_even_with_nothing_to_do() -> None:
     world = World(row(1))
     world.run()
     world.lake.create(f"{world.ports.staging_root}/{NAME}/old/changes", COLUMNS)
@@ -147,7 +147,7 @@ def test_rebuilding_leaves_a_run_in_progress_as_it_is() -> None:
     assert world.record == before
 
 
-def test_every_chunk_of_a_vnode_that_is_cut_is_counted_wherever_progress_is_told() -> None:
+def test_every_chunk_of_a_split_vnode_counts_in_all_progress_reports() -> None:
     world = World(*[row(i) for i in range(9)], **LIVE, vnodes=1)
     world.run()
     world.become(*[row(i, "b") for i in range(9)])
@@ -175,7 +175,7 @@ def test_history_keeps_every_run_newest_first_also_of_a_dropped_definition() -> 
         world.refreshes.history("never")
 
 
-def test_comparing_only_tells_the_differences_and_writes_nothing() -> None:
+def test_comparing_only_returns_the_differences_and_writes_nothing() -> None:
     world = World(row(1), row(2), row(3))
     world.run()
     before = len(world.commits)
@@ -194,7 +194,7 @@ def test_comparing_only_tells_the_differences_and_writes_nothing() -> None:
     assert not world.staged()
 
 
-def test_a_run_shows_its_owner_and_whether_he_lives() -> None:
+def test_a_run_shows_its_owner_and_whether_it_is_live() -> None:
     world = interrupted()
     status = world.refreshes.show(NAME)
     assert status.run is not None
@@ -203,14 +203,14 @@ def test_a_run_shows_its_owner_and_whether_he_lives() -> None:
     assert world.refreshes.show(NAME).run is None
 
 
-def test_recovery_of_one_that_fails_hides_no_other() -> None:
+def test_a_failed_recovery_hides_no_other() -> None:
     world = World(row(1))
     world.refreshes.register(definition(name="another", target="/gold/another"))
     for name in ("another", NAME):
         with at(world.lake, "commit /gold"), pytest.raises(Killed):
             world.refreshes.run(name, ONE)
     world.die(world.ports)
-    wrong = Failed("bad_value", "a row cannot be computed", left="as it was", next="mend it")
+    wrong = Failed("bad_value", "a row cannot be computed", left="as it was", next="fix it")
     with at(world.lake, "begin /gold/another", lambda: wrong):
         found = {r.name: r for r in Refreshes(world.process()).recover()}
     assert found["another"].outcome == "failed"

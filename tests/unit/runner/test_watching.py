@@ -1,4 +1,4 @@
-"""What those who watch a refresh are told: each chunk once by whoever commits it, and what was done before."""
+"""Watching a refresh: each chunk once, by the process that commits it, and what was done before."""
 
 from __future__ import annotations
 
@@ -45,15 +45,15 @@ def watched(world: World) -> Remembering:
 
 
 @pytest.mark.parametrize("workers", [1, 3])
-def test_a_run_that_is_gone_on_with_tells_of_its_own_chunks_only(workers: int) -> None:
+def test_a_resumed_run_reports_only_the_chunks_that_it_commits(workers: int) -> None:
     world = changed(**BY_VNODE)
     first, second = Remembering(), Remembering()
     request = ONE.model_copy(update={"workers": workers})
     with at(world.lake, "begin /gold", disconnected, nth=4), pytest.raises(Retry):
         Refreshes(replace(world.ports, watch=first)).run(NAME, request)
     result = Refreshes(replace(world.process(), watch=second)).run(NAME, request)
-    told = [(c.unit, c.number) for c in (*first.chunks, *second.chunks)]
-    assert len(told) == len(set(told)) == result.chunks.done
+    seen = [(c.unit, c.number) for c in (*first.chunks, *second.chunks)]
+    assert len(seen) == len(set(seen)) == result.chunks.done
     assert sum(c.rows for c in (*first.chunks, *second.chunks)) == result.rows.updated + 2  # one came, one went
     assert len(first.chunks) == result.chunks.skipped > 0
     assert {kind for kind, *_ in second.moved} == {"skip"}
@@ -90,7 +90,7 @@ def test_lines_say_run_unit_chunk_way_and_rows() -> None:
 
 
 def _merged(world: World, unit: int, nth: int = 99) -> list[str]:
-    """What is said of a unit that is merged, cut off at a commit."""
+    """The lines of a unit whose merge is interrupted at a commit."""
     said: list[str] = []
     ports: Any = replace(world.process(), watch=Lines(said.append))
     try:
@@ -101,7 +101,7 @@ def _merged(world: World, unit: int, nth: int = 99) -> list[str]:
     return said
 
 
-def test_how_much_there_is_to_do_is_told_of_a_first_load_too() -> None:
+def test_a_first_load_reports_its_totals_too() -> None:
     said: list[str] = []
     world = World(*[row(i) for i in range(9)])
     watching = replace(world.process(), watch=Lines(said.append))

@@ -1,4 +1,4 @@
-"""Unfinished runs that cannot go on, or are not to: they are given up with a reason, but never once sealed."""
+"""Unfinished runs that cannot or may not be resumed are abandoned with a reason, but never once sealed."""
 
 from typing import Any
 
@@ -36,7 +36,7 @@ def test_a_run_is_abandoned_when_its_definition_changed() -> None:
     ],
     ids=["target dropped", "input gone", "log cleaned", "staging gone"],
 )
-def test_a_run_that_cannot_go_on_is_abandoned_with_its_reason(happens: Any, reason: str) -> None:
+def test_a_run_that_cannot_be_resumed_is_abandoned_with_its_reason(happens: Any, reason: str) -> None:
     world = changed(**LIVE)
     with at(world.lake, "begin /gold", nth=3):
         assert cut_off(world)
@@ -51,7 +51,7 @@ def test_a_run_that_cannot_go_on_is_abandoned_with_its_reason(happens: Any, reas
 
 
 @pytest.mark.parametrize("code", ["input_missing", "input_unreadable", "bad_value", "target_changed"])
-def test_a_run_that_its_inputs_cannot_bring_to_an_end_is_given_up_by_the_next(code: str) -> None:
+def test_a_run_whose_inputs_cannot_be_read_is_abandoned_by_the_next(code: str) -> None:
     world = World(row(1))
     world.run()
     world.become(row(1, "b"))
@@ -67,7 +67,7 @@ def test_a_run_that_its_inputs_cannot_bring_to_an_end_is_given_up_by_the_next(co
     assert world.fresh()
 
 
-def test_a_restart_gives_an_interrupted_run_up() -> None:
+def test_a_restart_abandons_an_interrupted_run() -> None:
     world = changed(**LIVE)
     with at(world.lake, "begin /gold", nth=2):
         assert cut_off(world)
@@ -78,7 +78,7 @@ def test_a_restart_gives_an_interrupted_run_up() -> None:
 
 @pytest.mark.parametrize("options", [{}, LIVE], ids=["by its chunk", "by a seal"])
 @pytest.mark.parametrize("nth", range(1, 30))
-def test_a_sealed_run_is_published_and_never_given_up(nth: int, options: dict[str, Any]) -> None:
+def test_a_sealed_run_is_published_and_never_abandoned(nth: int, options: dict[str, Any]) -> None:
     world = changed(**options)
     before = len(world.commits)
     with at(world.lake, "read", nth=nth):

@@ -1,4 +1,4 @@
-"""Others write to the target, or take it away, while it is being refreshed."""
+"""Other writers change, replace or delete the target while it is being refreshed."""
 
 from dataclasses import replace
 from typing import Any
@@ -15,7 +15,7 @@ from tests.unit.runner.world import NAME, ONE, TARGET, World, row
 
 @pytest.mark.parametrize("options", [LIVE, BY_VNODE], ids=["plain", "vnodes"])
 @pytest.mark.parametrize(
-    "meddles",
+    "disturb",
     [
         lambda w: w.lake.append(TARGET, [w.lake.rows(TARGET)[0] | {"k": 99}]),
         lambda w: w.lake.rewrite(TARGET, lambda r: r | {"v": "foreign"}),
@@ -25,11 +25,11 @@ from tests.unit.runner.world import NAME, ONE, TARGET, World, row
     ids=["insert", "update", "delete", "restore"],
 )
 @pytest.mark.parametrize("before", ["begin /gold", "read newest /gold"])
-def test_what_others_write_during_a_run_is_put_right_before_it_is_published(
-    options: dict[str, Any], meddles: Any, before: str
+def test_foreign_writes_during_a_run_are_repaired_before_it_is_published(
+    options: dict[str, Any], disturb: Any, before: str
 ) -> None:
     world = changed(**options)
-    world.lake.step = once(world, before, lambda: meddles(world))
+    world.lake.step = once(world, before, lambda: disturb(world))
     result = world.run()
     assert world.fresh()
     assert result.published_version is not None
@@ -37,7 +37,7 @@ def test_what_others_write_during_a_run_is_put_right_before_it_is_published(
 
 
 @pytest.mark.parametrize("before", ["begin /gold", "answer /gold"])
-def test_a_chunk_seals_its_run_only_if_nobody_came_before_it(before: str) -> None:
+def test_a_chunk_seals_its_run_only_without_a_foreign_commit_before_it(before: str) -> None:
     world = changed()
     world.lake.step = once(world, before, lambda: world.lake.append(TARGET, [row(99)]))
     result = world.run()
@@ -48,7 +48,7 @@ def test_a_chunk_seals_its_run_only_if_nobody_came_before_it(before: str) -> Non
     assert world.fresh()
 
 
-def test_others_who_never_stop_writing_make_the_run_fail_loudly_and_be_kept() -> None:
+def test_a_run_fails_and_is_kept_when_others_keep_writing() -> None:
     world = changed(**LIVE)
     keys = iter(range(100, 999))
 
@@ -64,7 +64,7 @@ def test_others_who_never_stop_writing_make_the_run_fail_loudly_and_be_kept() ->
     assert world.fresh()
 
 
-def test_a_key_that_others_inserted_twice_is_never_published() -> None:
+def test_a_duplicate_key_of_another_writer_is_never_published() -> None:
     world = changed()
     published = world.record.published
     world.lake.append(TARGET, [row(0)])
@@ -73,7 +73,7 @@ def test_a_key_that_others_inserted_twice_is_never_published() -> None:
     assert world.record.published == published
 
 
-def test_rows_that_others_add_to_a_half_done_refresh_stay_where_deletes_are_ignored() -> None:
+def test_foreign_rows_stay_where_deletes_are_ignored() -> None:
     world = World(row(1), row(2), layout="vnode", vnodes=1, deletes="ignore")
     world.run()
     world.become(row(1, "b"), row(2, "b"))
@@ -87,8 +87,8 @@ def test_rows_that_others_add_to_a_half_done_refresh_stay_where_deletes_are_igno
 
 
 @pytest.mark.parametrize("stage", ["merge", "publish"])
-@pytest.mark.parametrize("made_anew", [False, True])
-def test_a_target_that_is_no_longer_there_is_neither_written_nor_made_again(stage: str, made_anew: bool) -> None:
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_missing_or_replaced_target_is_neither_written_nor_created(stage: str, replaced: bool) -> None:
     world = changed(**LIVE)
     columns = world.lake.table(TARGET).newest.columns
 
@@ -96,15 +96,15 @@ def test_a_target_that_is_no_longer_there_is_neither_written_nor_made_again(stag
         def stage(self, name: str, rows: int | None = None, chunks: int | None = None) -> None:
             if name == stage:
                 world.lake.remove(TARGET)
-                if made_anew:
+                if replaced:
                     world.lake.create(TARGET, columns)
 
     with pytest.raises(Failed) as caught:
         Refreshes(replace(world.ports, watch=Taking())).run(NAME, ONE)
 
     assert caught.value.code == "target_replaced"
-    assert (TARGET in world.lake.tables) is made_anew
-    if made_anew:
+    assert (TARGET in world.lake.tables) is replaced
+    if replaced:
         with pytest.raises(Refused, match="not created by airflow-refresh"):
             world.run()
         assert len(world.commits) == 1
@@ -114,8 +114,8 @@ def test_a_target_that_is_no_longer_there_is_neither_written_nor_made_again(stag
 
 
 @pytest.mark.parametrize("last", [False, True], ids=["chunk", "seal"])
-def test_a_statement_that_went_into_a_table_that_has_just_come_is_told_as_such(last: bool) -> None:
-    begun: list[str] = []
+def test_a_commit_into_a_table_that_replaced_the_target_is_an_error(last: bool) -> None:
+    sent: list[str] = []
     undisturbed, world = changed(**LIVE), changed(**LIVE)
     with at(undisturbed.lake, f"begin {TARGET}", nth=0) as steps:
         undisturbed.run()
@@ -124,8 +124,8 @@ def test_a_statement_that_went_into_a_table_that_has_just_come_is_told_as_such(l
     def replacing(what: str) -> None:
         if what != f"begin {TARGET}":
             return
-        begun.append(what)
-        if len(begun) == nth:
+        sent.append(what)
+        if len(sent) == nth:
             columns = world.lake.table(TARGET).newest.columns
             world.lake.remove(TARGET)
             world.lake.create(TARGET, columns)
@@ -134,6 +134,6 @@ def test_a_statement_that_went_into_a_table_that_has_just_come_is_told_as_such(l
     with pytest.raises(Failed) as caught:
         world.run()
     assert caught.value.code == "target_replaced"
-    assert len(begun) == nth
+    assert len(sent) == nth
     with pytest.raises(Refused, match="not created by airflow-refresh"):
         world.run()
