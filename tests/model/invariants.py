@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import Any
 
@@ -19,10 +19,33 @@ from airflow_refresh_provider.testing.memory_rows import shown
 from airflow_refresh_provider.testing.memory_table import MemoryTable, Rows
 from tests.model.actors import Actor
 from tests.model.world import OUTSIDE, WRITES_OF_OWNERS, ModelWorld
-from tests.unit.runner.world import INPUT, NAME, TARGET, ordered
+from tests.unit.runner.world import NAME, TARGET, ordered
 
-EXPECTED = {"SELECT * FROM x": lambda _row: True, "SELECT * FROM x WHERE v <> 'b'": lambda row: row["v"] != "b"}
-"""Which rows of the input each query of the model keeps."""
+COPY = "SELECT * FROM x"
+CHANGED = "SELECT * FROM x WHERE v <> 'b'"
+JOINED = "SELECT x.k, concat(x.v, y.v) AS v FROM x LEFT JOIN y ON x.k = y.k"
+GROUPED = "SELECT k % 2 AS k, concat(max(v), CAST(count(*) AS STRING)) AS v FROM x GROUP BY k % 2"
+
+
+def _joined(inputs: dict[str, Rows]) -> list[dict[str, Any]]:
+    right = {r["k"]: r["v"] for r in inputs["y"]}
+    return [{"k": r["k"], "v": r["v"] + right[r["k"]] if r["k"] in right else None} for r in inputs["x"]]
+
+
+def _grouped(inputs: dict[str, Rows]) -> list[dict[str, Any]]:
+    groups: dict[int, list[str]] = {}
+    for r in inputs["x"]:
+        groups.setdefault(r["k"] % 2, []).append(r["v"])
+    return [{"k": k, "v": f"{max(values)}{len(values)}"} for k, values in groups.items()]
+
+
+EXPECTED: dict[str, Callable[[dict[str, Rows]], Iterable[dict[str, Any]]]] = {
+    COPY: lambda inputs: inputs["x"],
+    CHANGED: lambda inputs: (r for r in inputs["x"] if r["v"] != "b"),
+    JOINED: _joined,
+    GROUPED: _grouped,
+}
+"""What each query of the model gives, worked out without SQL."""
 
 
 def violations(world: ModelWorld, actors: list[Actor]) -> list[str]:
@@ -58,8 +81,8 @@ def _final_state(world: ModelWorld) -> Iterator[str]:
     if record.published is None:
         yield "nothing is published"
         return
-    pin = world.lake.table(INPUT).newest.commit.version
-    wanted = _expected(world, record.definition.query_text, pin)
+    newest = {n: (i.path, world.lake.table(i.path).newest.commit.version) for n, i in record.definition.inputs.items()}
+    wanted = _expected(world, record.definition.query_text, newest)
     if (found := _target(world, record.published.version)) != wanted:
         yield f"the published version {record.published.version} is {found}, the query gives {wanted}"
     if (found := _target(world, None)) != wanted:
@@ -86,8 +109,8 @@ def _seals(world: ModelWorld) -> Iterator[str]:
 
 
 def _wrong_version(world: ModelWorld, table: MemoryTable, version: int, run: Run, how: str) -> Iterator[str]:
-    (pin,) = run.plan.pins.values()
-    wanted = _expected(world, run.plan.query, _input_version(world, pin))
+    versions = {name: (pin.location, _input_version(world, pin)) for name, pin in run.plan.pins.items()}
+    wanted = _expected(world, run.plan.query, versions)
     found = _shown(table.versions[version].rows) if version < len(table.versions) else "not there"
     if found != wanted:
         yield f"{how} by run {run.run_id}: version {version} is {found}, its query gave {wanted}"
@@ -239,5 +262,6 @@ def _shown(rows: Rows) -> list[dict[str, Any]]:
     return ordered(map(shown, rows))
 
 
-def _expected(world: ModelWorld, query: str, version: int) -> list[dict[str, Any]]:
-    return ordered(row for row in world.lake.rows(INPUT, version) if EXPECTED[query](row))
+def _expected(world: ModelWorld, query: str, inputs: dict[str, tuple[str, int]]) -> list[dict[str, Any]]:
+    """What a query gives over its inputs, each a location and a version."""
+    return ordered(EXPECTED[query]({name: world.lake.rows(*place) for name, place in inputs.items()}))

@@ -11,14 +11,14 @@ from airflow_refresh_provider.core.run.lifecycle import State
 from airflow_refresh_provider.core.run.request import OnInterrupted
 from airflow_refresh_provider.core.run.results import Outcome
 from tests.model.actors import Actor, Schedule, Stage
-from tests.model.invariants import violations
+from tests.model.invariants import CHANGED, GROUPED, JOINED, violations
 from tests.model.search import Played
 from tests.model.tasks import interrupter, last_unit, load, tasks, unit
 from tests.model.world import ModelWorld, SteppedStore
-from tests.unit.runner.world import INPUT, NAME, ONE, TARGET, row
+from tests.unit.runner.world import COLUMNS, INPUT, NAME, ONE, TARGET, row
 
+OTHER = "/in/others"
 CHUNKED = {"visibility": "live", "chunking": {"chunk_rows": 1, "one_commit_up_to": 1}}
-CHANGED = "SELECT * FROM x WHERE v <> 'b'"
 
 Prepare = Callable[[ModelWorld], None]
 Cast = Callable[[ModelWorld], list[Actor]]
@@ -111,6 +111,12 @@ def changes(world: ModelWorld) -> None:
     world.lake.append(INPUT, [row(4)])
 
 
+def joined(world: ModelWorld) -> None:
+    """As changes, beside another input, which has some of the keys."""
+    world.lake.create(OTHER, COLUMNS, [row(2, "x"), row(3, "x")])
+    changes(world)
+
+
 def feedless(world: ModelWorld) -> None:
     """As changes, but the input keeps no feed."""
     world.lake.reshape(INPUT, properties={"delta.enableChangeDataFeed": "false"})
@@ -146,6 +152,7 @@ def _with(*others: tuple[str, Callable[[ModelWorld], object]], beside: Cast = _t
 INSERTS = ("foreign insert", lambda w: w.lake.append(TARGET, [row(9, "foreign")]))
 UPDATES = ("foreign update", lambda w: w.lake.rewrite(TARGET, lambda r: r | {"v": "foreign"} if r["k"] == 3 else r))
 RESTORES = ("restore", lambda w: w.lake.restore(TARGET, 1))
+OTHER_CHANGES = ("other input", lambda w: w.lake.append(OTHER, [row(4, "x")]))
 INPUT_MOVES = ("input", lambda w: w.lake.append(INPUT, [row(5)]))
 REPLACES = ("replacement", lambda w: w.replace_target(row(k, "foreign") for k in (1, 2, 3)))
 REPLACES_BY_OLD = ("replacement", lambda w: w.replace_target((row(k, "foreign") for k in (1, 2, 3)), versions=12))
@@ -220,6 +227,8 @@ INCREMENTAL = {"mode": "incremental"}
 FILES = {"inputs": {"x": {"path": INPUT, "format": "parquet"}}}
 VNODES = CHUNKED | {"layout": "vnode", "vnodes": 4}
 
+JOIN = {"query": JOINED, "inputs": {"x": {"path": INPUT}, "y": {"path": OTHER}}}
+
 SCENARIOS = [
     Scenario("first load", first_load, _two, CHUNKED),
     Scenario("changes", changes, _two, CHUNKED),
@@ -263,5 +272,8 @@ SCENARIOS = [
     Scenario("tasks, log cleaned", first_load_in_units, _with(LOG_CLEANED, beside=_tried_again), CHUNKED),
     Scenario("a unit of a first load", loaded_in_units, _unit_tried_again, CHUNKED),
     Scenario("tasks, and an owner", changes, _tasks_and_owner, VNODES),
+    Scenario("join", joined, _with(INPUT_MOVES, OTHER_CHANGES), CHUNKED | JOIN),
+    Scenario("aggregate", changes, _with(INPUT_MOVES), CHUNKED | {"query": GROUPED}),
+    Scenario("aggregate by vnode", changes, _two, VNODES | {"query": GROUPED}),
     Scenario("tasks, interrupted", first_load_in_units, _tasks_interrupted, CHUNKED),
 ]
