@@ -112,7 +112,7 @@ def _repair(tenure: Tenure, session: EngineSession, found: Foreign, newest: int)
     run = frozen(tenure.read_run())
     compared = comparing.compare(tenure, session, newest, found.vnodes, stored_hashes=False)
     pinned_inputs.check_in_place(tenure.ports, run.run)
-    extra = rounds.round_of(run.run, newest, compared, found.vnodes)
+    extra = rounds.round_of(run, newest, compared, found.vnodes)
     repaired = run.frozen.model_copy(update={"rounds": (*run.frozen.rounds, extra)})
     tenure.write(Event.REPAIR, frozen=repaired, claims={})
 

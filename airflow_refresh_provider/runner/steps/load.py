@@ -10,6 +10,7 @@ from airflow_refresh_provider.core.plan import chunking, loading
 from airflow_refresh_provider.core.plan.plan import Frozen, Round, Split, Target
 from airflow_refresh_provider.core.plan.policy import check_deletes, check_keys
 from airflow_refresh_provider.core.run.lifecycle import Event
+from airflow_refresh_provider.core.run.prepared import prepared
 from airflow_refresh_provider.core.run.record import Published, Run
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.engine import EngineSession, Source
@@ -79,7 +80,7 @@ def _compared(
     compared = comparing.compare(tenure, session, ready.version, stored_hashes=believed, target_rows=ready.rows)
     total = compared.total
     check_deletes(total.deleted, compared.target_rows, definition.max_delete_ratio, force=run.plan.force)
-    first = rounds.round_of(run, ready.version, compared)
+    first = rounds.round_of(prepared(run), ready.version, compared)
     unchanged = compared.source_rows - total.inserted - total.updated
     return Frozen(rounds=(first,), source_rows=compared.source_rows, unchanged=unchanged)
 

@@ -18,6 +18,7 @@ from airflow_refresh_provider.core.definition.definition import Deletes
 from airflow_refresh_provider.core.definition.mode import Mode, check_mode, obstacle
 from airflow_refresh_provider.core.plan.plan import ChangeCounts, Frozen, Round, StagedTable
 from airflow_refresh_provider.core.plan.policy import ENVIRONMENT_ERRORS, check_deletes
+from airflow_refresh_provider.core.run.prepared import prepared
 from airflow_refresh_provider.core.run.record import Published, Record, Run
 from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.core.strategy.scope import Scope, ScopeFacts, scope
@@ -88,9 +89,8 @@ def histories(ports: Ports, applied: VersionVector, pins: VersionVector) -> dict
 
 def load(tenure: Tenure, session: EngineSession, source: Source, ready: Ready) -> Loaded:
     """Stage and freeze what the run's windows change in the target."""
-    record = tenure.read_record()
-    run, published = record.run, record.published
-    assert run is not None
+    record, run = tenure.read()
+    published = record.published
     if published is None:
         return None, "the last refresh is not known"
     if doubt := targets.changed_reason(tenure.ports, published, ready.target, ready.version):
@@ -150,7 +150,7 @@ def _frozen(run: Run, ready: Ready, read: Comparison) -> Frozen:
     total = read.total
     check_deletes(total.deleted, read.target_rows, run.definition.max_delete_ratio, force=run.plan.force)
     return Frozen(
-        rounds=(rounds.round_of(run, ready.version, read),),
+        rounds=(rounds.round_of(prepared(run), ready.version, read),),
         source_rows=read.source_rows,
         unchanged=read.target_rows - total.updated - total.deleted,
     )

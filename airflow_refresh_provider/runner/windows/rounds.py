@@ -7,14 +7,15 @@ from airflow_refresh_provider.core.plan import chunking, loading
 from airflow_refresh_provider.core.plan.choice import ChunkFacts, choose, key_types
 from airflow_refresh_provider.core.plan.plan import Frozen, Round
 from airflow_refresh_provider.core.plan.ways import Way
+from airflow_refresh_provider.core.run.prepared import PreparedRun
 from airflow_refresh_provider.core.run.record import Run
 from airflow_refresh_provider.ports.engine import Comparison
 
 
-def round_of(run: Run, base: int, compared: Comparison, vnodes: tuple[int, ...] | None = None) -> Round:
+def round_of(prepared: PreparedRun, base: int, compared: Comparison, vnodes: tuple[int, ...] | None = None) -> Round:
     """The chunks that a comparison, of all vnodes or of some, asks for; numbered after those of earlier rounds."""
-    target, definition = run.plan.target, run.definition
-    assert target is not None
+    target, run = prepared.target, prepared.run
+    definition = run.definition
     allowed = loading.limits(definition.chunking, definition.visibility, definition.layout)
     if compared.rewrite:
         return _rewriting(run, base, compared, allowed)

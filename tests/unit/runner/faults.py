@@ -1,5 +1,6 @@
 """Interruptions at a named step: a process that dies there, or a statement that fails there."""
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -36,10 +37,13 @@ def disconnected() -> BaseException:
 def at(lake: MemoryLake, what: str, error: Callable[[], BaseException] = killed, nth: int = 1) -> Iterator[list[str]]:
     """Raise when a step begins with these words for the n-th time. Yields all steps."""
     steps: list[str] = []
+    lock = threading.Lock()
 
     def step(name: str) -> None:
-        steps.append(name)
-        if name.startswith(what) and sum(s.startswith(what) for s in steps) == nth:
+        with lock:  # units take steps in parallel
+            steps.append(name)
+            reached = name.startswith(what) and sum(s.startswith(what) for s in steps) == nth
+        if reached:
             raise error()
 
     lake.step = step
