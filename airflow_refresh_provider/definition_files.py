@@ -1,7 +1,7 @@
 """Definitions from YAML files: a file or a folder in, checked definitions out.
 
-Here, and only here, a path may be relative: to the folder of its file. Everything that is wrong is told in one error,
-one line a problem: in one for all files, or, so that sound files are of use beside broken ones, in one for each.
+Here, and only here, a path may be relative: to the folder of its file. All problems are reported in one error,
+one line for each: one error for all files or, so that valid files can be used beside broken ones, one for each file.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from airflow_refresh_provider.errors import Invalid
 PARSED_FOR = "_AIRFLOW_PARSING_CONTEXT_DAG_ID"
 """Airflow sets it while it parses a DAG file once more to run a task of it.
 
-The queries were checked when the DAG was made, and are again when one that has changed is registered: to load the SQL
-parser takes as long as many a task.
+The queries were checked when the DAG was made, and are again when one that has changed is registered: loading
+the SQL parser can take as long as a task.
 """
 
 _SUFFIXES = (".yaml", ".yml")
@@ -37,16 +37,16 @@ _Errors = list[tuple[Path, Invalid]]
 def load_definitions(path: str | os.PathLike[str], *, strict: bool = False) -> tuple[Definition | Broken, ...]:
     """All definitions of a file, or of the *.yaml and *.yml files of a folder in the order of their names.
 
-    What is wrong with one of them keeps no other from its work: for each file with something wrong there is a Broken,
-    from which `refresh_dag` makes a DAG that says what. Raises Invalid where there is no file, and, if `strict`,
-    naming file, field and fix of everything that is wrong.
+    An invalid file does not prevent the others from being used: for each there is a Broken, from which `refresh_dag`
+    makes a DAG that reports the problems. Raises Invalid where there is no file, and, if `strict`,
+    naming file, field and fix of every problem.
 
     A relative path begins at the folder of the calling file, as a DAG file cannot know where Airflow runs it; without
     a calling file at the current folder.
     """
     caller = sys._getframe(1).f_globals.get("__file__")
     place = Path(caller).parent / path if caller else Path(path)
-    return read_definitions(place) if strict or not _is_there(place) else _sound_and_broken(place)
+    return read_definitions(place) if strict or not _is_there(place) else _valid_and_broken(place)
 
 
 def read_definitions(path: str | os.PathLike[str]) -> tuple[Definition, ...]:
@@ -62,8 +62,8 @@ def definitions_by_file(path: str | os.PathLike[str]) -> tuple[tuple[Path, Defin
     return tuple(found)
 
 
-def _sound_and_broken(path: Path) -> tuple[Definition | Broken, ...]:
-    """The sound definitions, and after them one Broken for each file that holds another."""
+def _valid_and_broken(path: Path) -> tuple[Definition | Broken, ...]:
+    """The valid definitions, and after them one Broken for each file that holds another."""
     found, errors = _read(path)
     sound: dict[str, Definition] = {}
     for _, definition in found:
@@ -139,7 +139,7 @@ def _documents(file: Path, errors: _Errors) -> Iterator[dict[str, object]]:
 
 
 def _check_values(documents: list[object]) -> None:
-    """Refuse what YAML can say and no definition can hold. Raises YAMLError."""
+    """Refuse what YAML allows and no definition can hold. Raises YAMLError."""
     around: set[int] = set()
     sound: set[int] = set()
 
@@ -151,7 +151,7 @@ def _check_values(documents: list[object]) -> None:
         if not isinstance(value, dict | list | tuple) or id(value) in sound:
             return
         if id(value) in around:
-            raise yaml.YAMLError("an alias stands inside of what it is an alias of")
+            raise yaml.YAMLError("an alias refers to a node that contains it")
         around.add(id(value))
         for part in (*value, *value.values()) if isinstance(value, dict) else value:
             check(part)
@@ -162,7 +162,7 @@ def _check_values(documents: list[object]) -> None:
 
 
 def _text(file: Path) -> str:
-    """What a file says. Raises Invalid."""
+    """The text of a file. Raises Invalid."""
     try:
         return file.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
@@ -185,7 +185,7 @@ def _resolved(given: Mapping[str, object], folder: Path) -> dict[str, object]:
 
 
 def _bare_target(given: Mapping[str, object]) -> Iterator[Invalid]:
-    """The complaint about a target that could be meant otherwise; whatever else is wrong is found all the same."""
+    """The error about an ambiguous target; other problems are found as well."""
     target = given.get("target")
     if isinstance(target, str) and target.strip() and is_relative(target) and "/" not in target:
         yield invalid([f"target: {target} could be a table of a catalog, which is not supported yet: write ./{target}"])
@@ -200,7 +200,7 @@ def _resolved_input(value: object, folder: Path) -> object:
 def _absolute(location: str, folder: Path) -> str:
     if not location.strip() or not is_relative(location):
         return location
-    return os.path.abspath(folder / location)  # noqa: PTH100 - tidies `..` as text, as locations are tidied
+    return os.path.abspath(folder / location)  # noqa: PTH100 - normalises `..` as text, as locations are
 
 
 def _query_of(fields: Mapping[str, object], folder: Path) -> str:
@@ -239,7 +239,7 @@ def _malformed(error: yaml.YAMLError | ValueError) -> str:
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML's safe loader, refusing a key that stands twice in one mapping."""
+    """YAML's safe loader, refusing a key that occurs twice in one mapping."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, object]:
         """A mapping whose keys are all different."""
@@ -247,6 +247,6 @@ class _Loader(yaml.SafeLoader):
         for key, _ in node.value:
             if isinstance(key, yaml.ScalarNode) and key.tag != "tag:yaml.org,2002:merge":
                 if key.value in seen:
-                    raise yaml.constructor.ConstructorError(None, None, f"{key.value} stands twice", key.start_mark)
+                    raise yaml.constructor.ConstructorError(None, None, f"{key.value} occurs twice", key.start_mark)
                 seen.add(key.value)
         return super().construct_mapping(node, deep)

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 
 class Explained(BaseException):
-    """Whatever ends an act before its end, in three parts."""
+    """What ends an operation early, in three parts."""
 
     exit_code: ClassVar[int] = 1
 
@@ -51,7 +51,7 @@ class Invalid(RefreshError):
 
 
 class Refused(RefreshError):
-    """Decide: the request is understood, and doing it could harm someone. Wait, force or change it."""
+    """Decide: the request is understood, and could do harm. Wait, force or change it."""
 
     exit_code = 3
 
@@ -60,42 +60,42 @@ class Refused(RefreshError):
 
 
 class Paused(Refused):
-    """Wait, or end the pause: somebody wishes the definition to rest."""
+    """Wait, or resume the definition: a user has paused it."""
 
 
 class Failed(RefreshError):
-    """Mend the data or the surroundings, then run again; running again unchanged fails again."""
+    """Fix the data or the environment, then run again; running again unchanged fails again."""
 
 
 class Retry(RefreshError):
-    """Run again: the surroundings failed, the run goes on from its last commit."""
+    """Run again: the environment failed, the run continues from its last commit."""
 
 
 class Conflict(Retry):
-    """A commit lost against another writer's: known not to be in, the session is sound, the call may be repeated."""
+    """A commit conflicted with another writer's: it is not in the log, the session is usable, repeat the call."""
 
 
 class Lost(RefreshError):
-    """End quietly: another owner holds the run now, nothing of it may be touched."""
+    """End quietly: another owner holds the run now, nothing of it may be changed."""
 
 
 class Defect(RefreshError):
-    """Report it: something this package promises did not hold."""
+    """Report it: a guarantee of this package did not hold."""
 
 
 class Interrupted(Explained):
     """The caller asked to stop (Ctrl-C, SIGTERM); the run can be resumed.
 
-    No error among others: whoever can do without what failed must not go on without it when he is asked to stop.
+    Not an Exception: code that continues after optional steps fail must not continue after this.
     """
 
     exit_code = 130
 
 
 class StaleSnapshot(Exception):
-    """A compare-and-set on the control tables lost against another writer: read again and decide anew.
+    """A compare-and-set on the control tables lost against another writer: read again and decide again.
 
-    Never reaches a user; whoever decides on a snapshot catches it at the decision.
+    Never reaches a user; the code that decides on a snapshot catches it.
     """
 
 

@@ -1,6 +1,6 @@
-"""Places: where the control tables are and which Spark does the work.
+"""Places: where the control tables are and which Spark is used.
 
-`resolve` is given the environment and reads none itself, so that every door decides alike.
+`resolve` is given the environment and reads none itself, so that every entry point resolves them alike.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class Places:
 def resolve(
     environment: Mapping[str, str], folder: Callable[[], str], control: str | None, spark: str | None
 ) -> Places:
-    """The places to use: options before the environment. Relative paths begin in `folder`, which is asked for by no
-    other. Raises Invalid.
+    """The places to use: options before the environment. Relative paths start in `folder`, which is only
+    called for them. Raises Invalid.
     """
     root = control or environment.get(CONTROL_VARIABLE)
     if not root:
@@ -52,14 +52,14 @@ def resolve(
 
 
 def current_folder() -> str:
-    """Where the process works. Raises Invalid when that folder was removed."""
+    """The current folder of the process. Raises Invalid when that folder was removed."""
     try:
         return str(Path.cwd())
     except FileNotFoundError:
         raise Invalid(
             "no_folder",
-            "a relative path begins in the current folder, which is not there any more",
-            next="Go to a folder that is there, or give an absolute path.",
+            "a relative path starts in the current folder, which no longer exists",
+            next="Change to a folder that exists, or give an absolute path.",
         ) from None
 
 

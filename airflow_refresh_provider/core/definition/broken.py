@@ -1,4 +1,4 @@
-"""What stands in the place of definitions that cannot be read, so that the others of their folder need not wait."""
+"""The stand-in for a file that cannot be read, so that the other definitions of its folder can still be used."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from airflow_refresh_provider.errors import Invalid
 
 @dataclass(frozen=True)
 class Broken:
-    """A file with something wrong in it. `name` is made from the file's, `error` says all that is wrong.
+    """A file with something wrong in it. `name` is derived from the file's name, `error` lists every problem.
 
-    Whatever else is asked of it raises that error: nobody takes it for a definition unawares.
+    Any other attribute raises that error, so that it cannot be used as a definition by mistake.
     """
 
     name: str

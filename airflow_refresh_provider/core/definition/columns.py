@@ -67,7 +67,7 @@ def schema_change(target: Columns, result: Columns) -> SchemaChange:
 
 
 def check_result(result: Columns, keys: tuple[str, ...]) -> None:
-    """Refuse results that cannot be refreshed: reserved or repeated names, keys missing or unfit. Raises Invalid."""
+    """Refuse results with reserved or repeated names, or missing or incomparable keys. Raises Invalid."""
     names = [c.name.lower() for c in result]
     if taken := [c.name for c in result if c.name.lower() in RESERVED]:
         raise Invalid(
@@ -92,19 +92,19 @@ def check_result(result: Columns, keys: tuple[str, ...]) -> None:
         column = unfit[0]
         raise Invalid(
             "key_type",
-            f"the key {column.name} has the type {column.type}, by which rows cannot be told apart",
+            f"the key {column.name} has the type {column.type}, which cannot be compared",
             next="Cast it in the query, such as CAST(... AS STRING), or take other keys.",
         )
 
 
 def check_partitions(result: Columns, partition_by: tuple[str, ...]) -> None:
-    """Refuse to part a table by bytes: the names of folders are text, and change them. Raises Invalid."""
+    """Refuse binary partition columns: partition values are stored as text, which changes them. Raises Invalid."""
     parted = {name.lower() for name in partition_by}
     if unfit := [c.name for c in result if c.name.lower() in parted and c.type.lower() == "binary"]:
         raise Invalid(
             "partition_type",
             f"the column {unfit[0]}, which the target is partitioned by, is binary",
-            next="Turn it into text in the query, such as with hex(...), or partition by another column.",
+            next="Convert it to text in the query, such as with hex(...), or partition by another column.",
         )
 
 
@@ -124,7 +124,7 @@ def check_named(result: tuple[str, ...] | None, fields: Mapping[str, Iterable[st
 
 
 def padded(kind: str) -> bool:
-    """Whether a type is or holds text that Spark fills up with blanks when it reads it: CHAR, and not VARCHAR."""
+    """Whether a type is or holds text that Spark pads with blanks when it reads it: CHAR, not VARCHAR."""
     return _PADDED.search(_QUOTED.sub("", kind)) is not None
 
 

@@ -159,10 +159,10 @@ class Definition(Stored):
     mode: Mode = Field(
         default=Mode.FULL,
         description="`full`: each refresh evaluates the whole query. `incremental`: it reads only what has changed in "
-        "the input; for a query that takes each row of one input by itself. `auto`: incremental where possible.",
+        "the input; for a row-wise query over one input. `auto`: incremental where possible.",
     )
     refresh: Annotated[Schedule, BeforeValidator(from_text, json_schema_input_type=Literal["manual"] | Schedule)] = (
-        Field(default=Schedule(), description="When it is refreshed by itself; `manual`, the default, means never.")
+        Field(default=Schedule(), description="When it is refreshed automatically; `manual`, the default, means never.")
     )
     layout: Layout = Field(
         default=Layout.PLAIN,
@@ -173,7 +173,8 @@ class Definition(Stored):
         Literal["auto"] | Annotated[int, Field(strict=True, ge=1, le=MAX_VNODES)], WrapValidator(_vnodes)
     ] = Field(
         default="auto",
-        description=f"How finely work is cut, 1 to {MAX_VNODES}; with layout `vnode` fixed for the table's life.",
+        description=f"Number of hash buckets that work is divided into, 1 to {MAX_VNODES}; with layout `vnode` fixed "
+        "for the table's life.",
     )
     partition_by: ColumnNames = Field(
         default=(),
@@ -185,7 +186,7 @@ class Definition(Stored):
     visibility: Visibility = Field(
         default=Visibility.WHOLE,
         description="`whole`: readers see whole refreshes (the target itself if the change fits one commit, else the "
-        "published version). `live`: chunks show as they land.",
+        "published version). `live`: each chunk is visible once committed.",
     )
     view: ViewName | None = Field(
         default=None,
@@ -194,7 +195,7 @@ class Definition(Stored):
     )
     chunking: Chunking = Field(default=Chunking(), description="How large commits are, in changed rows.")
     deletes: Deletes = Field(
-        default=Deletes.APPLY, description="Rows that left the result: `apply` deletes them, `ignore` keeps them."
+        default=Deletes.APPLY, description="Rows no longer in the result: `apply` deletes them, `ignore` keeps them."
     )
     on_duplicate: OnDuplicate = Field(
         default=OnDuplicate.ERROR, description="A key that occurs twice: `error`, or `latest` keeps its newest row."
@@ -219,9 +220,9 @@ class Definition(Stored):
         description="Declares that one Spark driver only ever writes the target; needed on plain S3, where commits of "
         "two drivers can overwrite each other.",
     )
-    owner: str | None = Field(default=None, description="Whom to ask.")
+    owner: str | None = Field(default=None, description="The person or team responsible.")
     description: str | None = Field(default=None, description="What it is for.")
-    tags: tuple[str, ...] = Field(default=(), description="Words to find it by.")
+    tags: tuple[str, ...] = Field(default=(), description="Labels for searching.")
 
     @classmethod
     def build(cls, **fields: object) -> Definition:
@@ -232,7 +233,7 @@ class Definition(Stored):
 
     @classmethod
     def unchecked(cls, **fields: object) -> Definition:
-        """As `build`, but that the query is only looked at when something else is wrong."""
+        """As `build`, but the query is checked only if a field is invalid."""
         try:
             return cls.model_validate(fields)
         except ValidationError as error:
@@ -288,7 +289,7 @@ class Definition(Stored):
 
     @model_serializer(mode="wrap")
     def _as_given(self, handler: SerializerFunctionWrapHandler) -> dict[str, object]:
-        """Adoption asks whether `deletion_vectors` was given; writing its default down would answer yes for ever."""
+        """Adoption depends on whether `deletion_vectors` was given, so its default is not stored."""
         dumped: dict[str, object] = handler(self)
         if "deletion_vectors" not in self.model_fields_set:
             dumped.pop("deletion_vectors", None)
@@ -296,7 +297,7 @@ class Definition(Stored):
 
 
 _NOT_READ = {"trigger", "ignore_changes"}
-"""What decides when an input is looked at, not what is read of it."""
+"""Fields that decide when an input is checked for changes, not which rows are read."""
 
 _HASHED = ("keys", "layout", "vnodes", "partition_by", "cluster_by", "deletes", "on_duplicate", "latest_by")
 
@@ -314,7 +315,7 @@ def parts() -> dict[str, type[Stored]]:
 
 
 def _wrong_query(error: ValidationError, fields: dict[str, object]) -> list[str]:
-    """What is wrong with a query beside other fields, as far as that can be told, so that all is told at once."""
+    """The problems of the query where other fields are wrong too, so that all are reported at once."""
     from airflow_refresh_provider.core.query.query import analyse
 
     query, inputs = fields.get("query"), fields.get("inputs")
@@ -350,9 +351,9 @@ def _query_problems(d: Definition) -> list[str]:
         found.append(f"from: {d.from_} is not among the inputs {', '.join(d.inputs)}")
     reading_itself = [name for name, given in d.inputs.items() if given.path == d.target]
     if reading_itself:
-        found.append(f"inputs.{reading_itself[0]}: is the target itself, so its content would never settle")
+        found.append(f"inputs.{reading_itself[0]}: is the target itself, so each refresh would change its own input")
     if d.refresh.on_change and not any(i.trigger and not i.ignore_changes for i in d.inputs.values()):
-        found.append("refresh.on_change: needs an input whose changes may begin a refresh (trigger: true)")
+        found.append("refresh.on_change: needs an input whose changes may start a refresh (trigger: true)")
     return found
 
 

@@ -1,7 +1,7 @@
 """Inputs: the tables and files a query reads, and the variables in their places.
 
-`${NAME}` stands for a value of the environment of whoever runs the refresh. It is kept as written in everything that is
-stored, and only filled in at the moment of use, so its value is never stored.
+`${NAME}` stands for an environment variable of the process that runs the refresh. It is stored as written, and only
+filled in at the moment of use, so its value is never stored.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ class Input(Stored):
         json_schema_extra={"additionalProperties": {"type": ["string", "boolean", "number"]}},
     )
 
-    trigger: StrictBool = Field(default=True, description="Whether changes of it may begin a refresh.")
+    trigger: StrictBool = Field(default=True, description="Whether its changes may start a refresh.")
     ignore_changes: StrictBool = Field(
-        default=False, description="Whether changes of it are not looked for at all; they come with the next refresh."
+        default=False, description="Whether it is never checked for changes; they are applied with the next refresh."
     )
 
     @field_validator("path")

@@ -1,8 +1,8 @@
 """Where tables and files are: one spelling for each place, and no credentials in it.
 
 A local place is an absolute path without a scheme, any other a URI of a storage Spark and delta-rs both reach. Paths
-are tidied as text (`//`, `.`, `..`, a slash at the end); links on disk are not followed. Relative paths mean nothing
-here: whoever read them from a file has resolved them.
+are normalised as text (`//`, `.`, `..`, a slash at the end); links on disk are not followed. Relative paths are
+resolved before, where a file is read.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _AZURE = ("abfs", "abfss")  # container@account is part of the address there
 
 
 def is_relative(location: str) -> bool:
-    """Whether a place is given relative to something: neither absolute, nor a URI, nor begun by a variable."""
+    """Whether a place is given relative to something: neither absolute, nor a URI, nor starting with a variable."""
     return not (location.startswith(("/", "${")) or _SCHEME.match(location))
 
 
@@ -34,7 +34,7 @@ def normalised(location: str) -> str:
     if not location.strip() or any(ord(c) < 32 for c in location):
         raise ValueError("must be a path or URI without control characters")
     if location.startswith("/"):
-        return _tidy(location)
+        return _normalised_path(location)
     scheme = _SCHEME.match(location)
     if scheme is None:
         raise ValueError("must be an absolute path, or a URI such as s3://bucket/folder")
@@ -55,14 +55,14 @@ def _local(uri: str) -> str:
         if host not in ("", "localhost"):
             raise ValueError("must name a file of this machine: file:///path")
         rest = slash + path
-    return _tidy(unquote(rest) or "/")
+    return _normalised_path(unquote(rest) or "/")
 
 
-def _tidy(path: str) -> str:
-    tidy = "/" + posixpath.normpath(path).lstrip("/")
-    if tidy == "/":
+def _normalised_path(path: str) -> str:
+    normal = "/" + posixpath.normpath(path).lstrip("/")
+    if normal == "/":
         raise ValueError("must not be the root of the file system: name a folder or file")
-    return tidy
+    return normal
 
 
 def _remote(scheme: str, uri: str) -> str:
@@ -95,7 +95,7 @@ def _target(location: str) -> str:
 
 
 def _input(location: str) -> str:
-    """A place that begins with a variable is tidied when it is used, once the variable has its value."""
+    """A place that starts with a variable is normalised when it is used, once the variable has its value."""
     return location.rstrip("/") if location.startswith("${") else normalised(location)
 
 

@@ -1,4 +1,4 @@
-"""Modes: how a refresh may find out what has changed."""
+"""Modes: how a refresh finds out what has changed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Mode(StrEnum):
     """What a definition, or the caller of one run, asks for.
 
     FULL evaluates the whole query and compares. INCREMENTAL reads only what has changed in the inputs since the last
-    refresh, and takes only queries for which that is possible. AUTO is incremental where it can be, and full elsewhere.
+    refresh, and accepts only queries for which that is possible. AUTO is incremental where possible, else full.
     """
 
     FULL = "full"
@@ -21,7 +21,7 @@ class Mode(StrEnum):
 
 
 AS_DEFINED = "as_defined"
-"""What stands for the definition's own mode where a choice has to have a value."""
+"""The value for "the definition's own mode" where a choice must have a value."""
 
 
 def requested_mode(mode: str | None) -> Mode | None:
@@ -52,5 +52,5 @@ def check_mode(mode: Mode, reason: str | None) -> None:
         raise Invalid(
             "not_incremental",
             f"query: {reason}",
-            next="Use mode: auto, which compares everything where it has to, or mode: full; or change the query.",
+            next="Use mode: auto, which compares everything where necessary, or mode: full; or change the query.",
         )

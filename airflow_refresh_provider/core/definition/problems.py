@@ -1,4 +1,4 @@
-"""What is wrong with a definition, in words for whoever wrote it: one line a problem, with field, value and fix."""
+"""The problems of a definition as text for its author: one line for each, with field, value and fix."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _PATTERNS = {
 }
 
 _KINDS = {
-    "string_type": "must be text: put it in quotes if it is meant as such",
+    "string_type": "must be text: put it in quotes",
     "bool_type": "must be true or false",
     "int_type": "must be a whole number",
     "int_from_float": "must be a whole number",
@@ -43,7 +43,7 @@ _KINDS = {
 }
 
 _WITHOUT_VALUE = frozenset({"missing", "extra_forbidden", "credentials", "pinned"})
-"""Kinds of problem whose value says nothing, or may be a secret."""
+"""Kinds of problem whose value does not help, or may be a secret."""
 
 
 def invalid(problems: Iterable[str], code: str = "definition_invalid") -> Invalid:
@@ -58,7 +58,7 @@ def problems(error: ValidationError, fields: Mapping[str, Collection[str]]) -> t
 
 
 def _follows(details: ErrorDetails, found: Iterable[ErrorDetails]) -> bool:
-    """A list counts as too short when its items are wrong; that adds nothing to what is said about the items."""
+    """A list counts as too short when its items are wrong; the problems of its items are enough."""
     loc = details["loc"]
     deeper = (len(other["loc"]) > len(loc) and other["loc"][: len(loc)] == loc for other in found)
     return details["type"] == "too_short" and any(deeper)
@@ -73,7 +73,7 @@ def _lines(details: ErrorDetails, fields: Mapping[str, Collection[str]]) -> list
 
 
 def _shown(details: ErrorDetails) -> str:
-    """The value at fault, unless it says nothing or may be a secret."""
+    """The value at fault, unless it does not help or may be a secret."""
     value = details["input"]
     parts = value if isinstance(value, list | tuple) else [value]
     if details["type"] in _WITHOUT_VALUE or "options" in details["loc"] or any(isinstance(p, dict) for p in parts):

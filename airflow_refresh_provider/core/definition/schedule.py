@@ -1,6 +1,6 @@
-"""When a definition is to be refreshed by itself, and how stale its target may become.
+"""When a definition is to be refreshed automatically, and how stale its target may become.
 
-Nothing given means by hand. Durations are written as `15 minutes`, `2 h`, `1 day 12 hours` or in ISO 8601; cron
+An empty schedule means manual. Durations are written as `15 minutes`, `2 h`, `1 day 12 hours` or in ISO 8601; cron
 expressions have five fields and mean UTC.
 """
 
@@ -26,8 +26,8 @@ _WORDS = re.compile(rf"\s*(?:{_PART}\s*)+", re.IGNORECASE)
 _NOT_A_DURATION = PydanticCustomError("duration", "must be a duration such as 15 minutes, 2 h or PT15M")
 
 
-def _spoken(value: object) -> object:
-    """A duration in words; anything else is left to be understood as ISO 8601."""
+def _parsed_duration(value: object) -> object:
+    """A duration in words; anything else is passed on to be parsed as ISO 8601."""
     if isinstance(value, timedelta):
         return value
     if not isinstance(value, str) or value.strip().lstrip("+-").replace(".", "").isdigit():
@@ -61,20 +61,22 @@ def _positive(value: timedelta) -> timedelta:
 def _cron(text: str) -> str:
     from croniter import CroniterBadDateError, croniter
 
-    random = re.search(r"\b[rR]\b", text)  # another time at each look
+    random = re.search(r"\b[rR]\b", text)  # another time at each evaluation
     if len(text.split()) != 5 or random or not croniter.is_valid(text):
         raise ValueError("must be a cron expression of five fields, such as 0 6 * * *")
     try:
         croniter(text, datetime.fromisoformat("2024-01-01T00:00:00+00:00")).get_next(datetime)
     except CroniterBadDateError:
-        raise ValueError("never comes: there is no such day") from None
+        raise ValueError("never occurs: there is no such day") from None
     return text
 
 
-Duration = Annotated[timedelta, BeforeValidator(_spoken, json_schema_input_type=str), AfterValidator(_positive)]
+Duration = Annotated[
+    timedelta, BeforeValidator(_parsed_duration, json_schema_input_type=str), AfterValidator(_positive)
+]
 
 
-_ANY_DURATION: TypeAdapter[timedelta] = TypeAdapter(Annotated[timedelta, BeforeValidator(_spoken)])
+_ANY_DURATION: TypeAdapter[timedelta] = TypeAdapter(Annotated[timedelta, BeforeValidator(_parsed_duration)])
 
 
 def duration(value: object) -> timedelta:
@@ -88,29 +90,29 @@ def duration(value: object) -> timedelta:
 
 
 class Schedule(Stored):
-    """When to refresh. At most one of `interval`, `cron` and `on_change` is given; with none of them it is by hand."""
+    """When to refresh. At most one of `interval`, `cron` and `on_change` is given; with none of them it is manual."""
 
     interval: Duration | None = Field(
-        default=None, description="Changes are applied at the latest so long after they were made."
+        default=None, description="Changes are applied within this time after they were made."
     )
     cron: Annotated[str, AfterValidator(_cron)] | None = Field(
         default=None, description="Changes are applied at these times, in UTC."
     )
-    on_change: StrictBool = Field(default=False, description="Changes are applied as soon as they are seen.")
+    on_change: StrictBool = Field(default=False, description="Changes are applied as soon as they are detected.")
     at_most_every: Duration | None = Field(
-        default=None, description="With `on_change`: so much time passes from one refresh to the next."
+        default=None, description="With `on_change`: the minimum time between two refreshes."
     )
     target_lag: Duration | None = Field(
         default=None, description="How far the target may be behind its inputs before that counts as late."
     )
 
     suspend_after: Annotated[int, Field(strict=True, ge=1)] = Field(
-        default=5, description="So many scheduled refreshes in a row fail before the definition is suspended."
+        default=5, description="The definition is suspended after this many failed scheduled refreshes in a row."
     )
 
     @property
     def by_hand(self) -> bool:
-        """Whether it is never refreshed by itself."""
+        """Whether it is never refreshed automatically."""
         return self.interval is None and self.cron is None and not self.on_change
 
     @model_validator(mode="after")

@@ -1,6 +1,6 @@
-"""Parsing one query, and saying where in it something is wrong.
+"""Parsing one query, and the positions of errors in it.
 
-Only one SELECT statement passes. Every complaint about a query names line and column, both counted from 1.
+Only one SELECT statement passes. Every error about a query names line and column, both counted from 1.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from airflow_refresh_provider.errors import Invalid
 _OPENERS = frozenset({TokenType.SELECT, TokenType.WITH, TokenType.FROM, TokenType.L_PAREN})
 _PARAMETERS = frozenset({TokenType.COLON, TokenType.PLACEHOLDER, TokenType.PARAMETER, TokenType.L_BRACE})
 _NOT_A_READ = (exp.DML, exp.DDL, exp.Into, exp.Lock, exp.Command)
-_PARSER_GAVE_UP = (SqlglotError, RecursionError, AttributeError, LookupError, TypeError, ValueError)
-"""What the parser raises; a wrong number of arguments makes it stumble over its own lists."""
+_PARSER_ERRORS = (SqlglotError, RecursionError, AttributeError, LookupError, TypeError, ValueError)
+"""What the parser raises; a wrong number of arguments to a function ends in one of the builtin errors."""
 
 _VARIABLE = re.compile(r"\$\{[^}$ ]+\}")  # Spark replaces these everywhere, strings and comments included
 
@@ -56,13 +56,13 @@ def complaint(query: str, offset: int, what: str, next: str, code: str = "query_
 
 
 def place_of(query: str, offset: int) -> str:
-    """Where a character stands, in words."""
+    """The position of a character, as text."""
     line, column = wording.place_of(query, offset)
     return f"line {line}, column {column}"
 
 
 def start_of(node: exp.Expr) -> int:
-    """Where in the text a node begins, as near as the parser knows; 0 if it does not."""
+    """The first character of a node, as far as the parser knows it; 0 if it does not."""
     starts = (part.meta["start"] for part in node.walk() if "start" in part.meta)
     return min((int(s) for s in starts), default=0)
 
@@ -81,15 +81,15 @@ def _tree(query: str, tokens: list[Token]) -> exp.Expr | None:
         trees = Dialect.get_or_raise("spark").parser().parse(tokens, query)
     except ParseError as error:
         offset, near = _place(query, error)
-        what = f"cannot be understood near {near!r}" if near else "cannot be understood"
+        what = f"cannot be parsed near {near!r}" if near else "cannot be parsed"
         raise complaint(query, offset, what, "Correct the SQL; it must be a Spark SQL SELECT.") from None
-    except _PARSER_GAVE_UP:
-        raise complaint(query, 0, "cannot be understood", "Simplify the SQL; it must be a Spark SQL SELECT.") from None
+    except _PARSER_ERRORS:
+        raise complaint(query, 0, "cannot be parsed", "Simplify the SQL; it must be a Spark SQL SELECT.") from None
     return trees[0]
 
 
 def _place(query: str, error: ParseError) -> tuple[int, str]:
-    """The first character at fault and its surroundings. The parser names the line and the last character's column."""
+    """First character and text of the error. The parser names the line and the last character's column."""
     found = error.errors[0]
     near = str(found["highlight"] or "")
     line_start = 0
@@ -106,7 +106,7 @@ def _check_reads_only(query: str, tree: exp.Query, tokens: list[Token]) -> None:
     for node in tree.walk():
         match node:
             case exp.QueryTransform():
-                raise complaint(query, start_of(node), "runs a script (TRANSFORM ... USING)", "Say it in SQL.")
+                raise complaint(query, start_of(node), "runs a script (TRANSFORM ... USING)", "Write it in SQL.")
             case exp.Placeholder() | exp.Parameter():
                 place = next((t.start for t in tokens if t.token_type in _PARAMETERS), start_of(node))
                 raise complaint(query, place, "has a parameter", "Write its value into the query.")

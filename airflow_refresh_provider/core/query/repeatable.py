@@ -1,6 +1,6 @@
 """Refusing queries that may give another result when run again on the same data.
 
-A run that resumes evaluates its query anew and must get the same rows. Clock functions are not refused, they are bound.
+A resumed run evaluates its query again and must get the same rows. Clock functions are not refused, they are bound.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _CHANGING = frozenset(
 )  # fmt: skip
 _MOMENTS = ("now", "today", "tomorrow", "yesterday")
 _OF_TEXT = (exp.Alias, exp.Select, exp.Concat, exp.ConcatWs, exp.DPipe, exp.Like)
-"""Where text stays text."""
+"""Parents in which Spark does not cast text to a date."""
 
 _CODE = "nondeterministic_query"
 
@@ -54,7 +54,7 @@ def _check_samples(parsed: Parsed) -> None:
 
 
 def _check_moments(parsed: Parsed) -> None:
-    """Refuse words for moments wherever Spark may take them for dates: in casts, which it adds by itself, too."""
+    """Refuse words for moments wherever Spark may read them as dates, implicit casts included."""
     for literal in parsed.tree.find_all(exp.Literal):
         if not literal.is_string or isinstance(literal.parent, _OF_TEXT) or not _is_moment(literal.this):
             continue

@@ -47,7 +47,7 @@ def _input(parsed: Parsed, table: exp.Table, known: dict[str, str]) -> str | Non
         raise complaint(
             parsed.text,
             place,
-            f"reads {table.sql('spark', comments=False)} past the inputs, so it cannot be pinned",
+            f"reads {table.sql('spark', comments=False)} which is not an input and cannot be pinned",
             "Make it an input (name: {path: ...}) and read that name.",
             "unknown_table",
         )

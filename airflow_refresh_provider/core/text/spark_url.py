@@ -1,7 +1,7 @@
-"""URLs of Spark Connect servers: which of them Spark takes, and what of them may be shown.
+"""URLs of Spark Connect servers: which of them Spark accepts, and which part of them may be shown.
 
 `sc://host:port`, where the port may be left out, with parameters such as `/;use_ssl=true;token=...` behind it. A URL is
-judged before anything is begun with it: Spark's own client would complain in the middle of a run.
+checked before it is used: Spark's own client would complain in the middle of a run.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ _PARAMETER = re.compile(r"(?P<name>[a-z0-9_.-]+)=(?P<value>[^=?#\s]*)")
 
 
 def shown(url: str) -> str:
-    """A URL without what may be a secret: its parameters, however they are begun, and a user before the host."""
+    """A URL without what may be a secret: its parameters, however they are separated, and a user before the host."""
     without_parameters = re.split(r"/?[;?#]", url, maxsplit=1)[0]
     return re.sub(r"(?<=//).*@", "", without_parameters, flags=re.DOTALL)
 
 
 def problem(url: str) -> str | None:
-    """Why Spark Connect does not take a URL, in words that repeat nothing of it; None when it does."""
+    """Why Spark Connect does not accept a URL, without repeating any part of it; None when it does."""
     if not url.startswith(_SCHEME):
         return f"it does not begin with {_SCHEME}"
     place, has_parameters, parameters = url.removeprefix(_SCHEME).partition(";")

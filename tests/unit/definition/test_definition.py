@@ -192,7 +192,7 @@ WRONG: list[tuple[dict[str, object], str]] = [
     ({"name": "Open Orders"}, 'name: must be lower-case words of letters, digits and _, joined by dots, such as '
      'sales.open_orders (it is "Open Orders")'),
     ({"name": "a" * 121}, "name: must not be longer than 120"),
-    ({"name": 5}, "name: must be text: put it in quotes if it is meant as such (it is 5)"),
+    ({"name": 5}, "name: must be text: put it in quotes (it is 5)"),
     ({"target": "gold/x"}, "target: must be an absolute path, or a URI such as s3://bucket/folder"),
     ({"target": "main.gold.orders"}, "target: must be an absolute path or a URI: tables of a catalog are not supported "
      'yet (it is "main.gold.orders")'),
@@ -251,7 +251,7 @@ def test_a_wrong_field_is_named_with_its_value_and_the_fix(change: dict[str, obj
     assert found.startswith(line)
 
 
-def test_several_problems_are_told_at_once_one_a_line() -> None:
+def test_several_problems_are_reported_at_once_one_a_line() -> None:
     assert len(problems_of(name="X", keys=[], adopt=1, typo=2)) == 4
     assert len(problems_of(partition_by=["a"], cluster_by=["b"], latest_by="c")) == 2
     assert len(problems_of(adopt=1, query="SELECT * FROM orderz, customer")) == 2
@@ -289,7 +289,7 @@ def test_columns_with_names_that_only_look_special_are_allowed() -> None:
         ({"on_duplicate": "latest", "latest_by": "at"}, "latest_by: at is not a column"),
     ],
 )
-def test_columns_that_the_query_does_not_give_are_told_by_field(change: dict[str, object], said: str) -> None:
+def test_columns_that_the_query_does_not_give_are_reported_by_field(change: dict[str, object], said: str) -> None:
     with pytest.raises(Invalid, match=re.escape(said)) as raised:
         build(**change)
     assert (raised.value.code == "key_not_in_result") == ("keys" in change)
@@ -308,7 +308,7 @@ def test_columns_that_only_spark_knows_are_left_to_it(query: str) -> None:
     assert build(query=query, keys=["nope"]).keys == ("nope",)
 
 
-def test_what_is_wrong_with_the_query_is_told_when_the_fields_are_right() -> None:
+def test_what_is_wrong_with_the_query_is_reported_when_the_fields_are_right() -> None:
     with pytest.raises(Invalid, match=r"unknown table orderz.*Did you mean orders\?"):
         build(query="SELECT * FROM orderz, customer")
 

@@ -1,4 +1,4 @@
-"""Definitions from files: relative places, query files, and everything that is wrong told in one error."""
+"""Definitions from files: relative places, query files, and all problems reported in one error."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_broken_file_leaves_the_others_sound(tmp_path: Path) -> None:
     assert "name: third is already used" in other.error.message
 
 
-def test_whoever_takes_a_broken_file_for_a_definition_is_told_what_is_wrong(tmp_path: Path) -> None:
+def test_using_a_broken_file_as_a_definition_raises_its_error(tmp_path: Path) -> None:
     [broken] = load_definitions(write(tmp_path, "name: a\n"))
     with pytest.raises(Invalid, match="keys: is required"):
         _ = broken.target
@@ -118,8 +118,8 @@ def test_a_target_that_could_be_a_table_name_is_refused_with_the_way_to_write_a_
     ("old", "new", "message"),
     [
         ("keys: [id]", "keys: " + "[" * 3000, "nested too deeply"),
-        ("keys: [id]", "keys: &k [*k]", "an alias stands inside of what it is an alias of"),
-        ("keys: [id]", "keys: &k [{a: *k}]", "an alias stands inside of what it is an alias of"),
+        ("keys: [id]", "keys: &k [*k]", "an alias refers to a node that contains it"),
+        ("keys: [id]", "keys: &k [{a: *k}]", "an alias refers to a node that contains it"),
         ("SELECT id FROM orders", '"SELECT id FROM orders \\ud800"', "half of a surrogate pair is no character"),
         ("keys: [id]", 'keys: [id]\n"\\ud800": 1', "half of a surrogate pair is no character"),
     ],
@@ -139,7 +139,7 @@ def test_an_alias_of_something_else_is_its_value(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("strict", [True, False])
-def test_a_name_that_is_too_long_for_a_file_is_told(tmp_path: Path, *, strict: bool) -> None:
+def test_a_name_that_is_too_long_for_a_file_is_reported(tmp_path: Path, *, strict: bool) -> None:
     with pytest.raises(Invalid, match=f"{'x' * 300}: cannot be read: File name too long"):
         load_definitions(tmp_path / ("x" * 300), strict=strict)
 
@@ -171,7 +171,7 @@ def test_a_query_file_that_does_not_help_is_refused(tmp_path: Path, line: str, m
     [
         ("name: [a", "line 1, column 9: malformed YAML: expected ',' or ']'"),
         ("a: 1\n\tb: 2", "line 2, column 1: malformed YAML: found character '\\t' that cannot start any token"),
-        ("name: a\nname: b", "line 2, column 1: malformed YAML: name stands twice"),
+        ("name: a\nname: b", "line 2, column 1: malformed YAML: name occurs twice"),
         ("x: !!python/object:os.system {}", "line 1, column 4: malformed YAML: could not determine a constructor"),
         ("x: 2026-13-45", "malformed YAML: month must be in 1..12"),
         ("x: \x00", "malformed YAML: "),
@@ -194,7 +194,7 @@ def test_what_is_not_there_or_not_text_is_refused(tmp_path: Path) -> None:
     assert "is not UTF-8 text" in refusal(tmp_path / "bytes.yaml")
 
 
-def test_problems_of_all_files_are_told_together_each_with_its_file(tmp_path: Path) -> None:
+def test_problems_of_all_files_are_reported_together_each_with_its_file(tmp_path: Path) -> None:
     first = write(tmp_path, GOOD.format(name="a").replace("keys: [id]", "kees: [id]"), "a.yaml")
     second = write(tmp_path, "name: [a", "b.yaml")
     write(tmp_path, GOOD.format(name="c"), "c.yaml")
@@ -209,7 +209,7 @@ def test_problems_of_all_files_are_told_together_each_with_its_file(tmp_path: Pa
 
 def test_a_query_that_is_wrong_keeps_its_own_code_and_advice(tmp_path: Path) -> None:
     file = write(tmp_path, GOOD.format(name="a").replace("SELECT id FROM orders", "SELECT id FROM"))
-    with pytest.raises(Invalid, match="cannot be understood near 'FROM'") as caught:
+    with pytest.raises(Invalid, match="cannot be parsed near 'FROM'") as caught:
         read_definitions(file)
     assert caught.value.code == "query_invalid"
     assert "Correct the SQL" in caught.value.next

@@ -118,11 +118,11 @@ def test_anything_but_one_select_is_refused(query: str, column: int) -> None:
         ("SELECT a\r\nFROM x\r\nWHERE a = = 2", "line 3, column 11", "near '='"),
         ("SELECT 'abc\nFROM x", "line 2, column 7", "ends inside a string"),
         ("SELECT /* abc", "line 1, column 14", "ends inside a string, a quoted name or a comment"),
-        ("SELECT map(a) FROM x", "line 1, column 1", "cannot be understood"),
-        (f"SELECT {'(' * 3000}1{')' * 3000} FROM x", "line 1, column 1", "cannot be understood"),
+        ("SELECT map(a) FROM x", "line 1, column 1", "cannot be parsed"),
+        (f"SELECT {'(' * 3000}1{')' * 3000} FROM x", "line 1, column 1", "cannot be parsed"),
     ],
 )
-def test_a_syntax_error_is_told_with_place_and_excerpt(query: str, place: str, near: str) -> None:
+def test_a_syntax_error_is_reported_with_place_and_excerpt(query: str, place: str, near: str) -> None:
     error = refusal(query)
     assert error.code == "query_invalid"
     assert place in error.message

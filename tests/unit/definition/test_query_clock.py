@@ -116,7 +116,7 @@ def test_clocks_that_cannot_be_bound_exactly_are_refused() -> None:
     assert "schema" in refusal("SELECT builtin.now() AS t FROM x").message
 
 
-def test_the_moment_is_told_in_utc_whatever_its_zone() -> None:
+def test_the_moment_is_bound_in_utc_whatever_its_zone() -> None:
     there = MOMENT.astimezone(timezone(timedelta(hours=-5)))
     query = "SELECT current_date AS d, now() AS t, localtimestamp() AS l, unix_timestamp() AS u FROM x"
     assert bound(query, there) == bound(query)
