@@ -49,7 +49,7 @@ DURATION = "must be a duration such as 15 minutes, 2 h or PT15M"
         ({"interval": "3 moons"}, f"refresh.interval: {DURATION}"),
         ({"interval": "PTX"}, f"refresh.interval: {DURATION}"),
         ({"interval": "99999999999999999 days"}, f"refresh.interval: {DURATION}"),
-        ({"cron": "0 0 31 2 *"}, "refresh.cron: never comes"),
+        ({"cron": "0 0 31 2 *"}, "refresh.cron: never occurs"),
         ({"cron": "R R * * *"}, "refresh.cron: must be a cron expression of five fields"),
         ({"cron": "every day"}, "refresh.cron: must be a cron expression of five fields"),
         ({"cron": "0 0 0 1 1 *"}, "refresh.cron: must be a cron expression of five fields"),
