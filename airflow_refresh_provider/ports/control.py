@@ -1,4 +1,4 @@
-"""The control store: who owns what, decided by compare-and-set.
+"""The control store: the owner of each run, decided by compare-and-set.
 
 `read` opens a fresh view of the state; `commit` writes through exactly the view it was given and raises StaleSnapshot
 when another process has written that definition since. Never decide on one view and write through another. Progress,

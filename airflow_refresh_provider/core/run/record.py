@@ -1,6 +1,6 @@
 """The stored record of a definition: its state, its counter, the run in progress, and what is published.
 
-One record is one row of the state table; every transition writes the whole of it. Generations decide who
+One record is one row of the state table; every transition writes the whole of it. Generations decide which process
 may write: one counter per definition, from which every start, take-over, adoption and unit claim draws the next number.
 A generation belongs to one run only.
 """

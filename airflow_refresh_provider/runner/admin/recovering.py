@@ -54,9 +54,9 @@ def _recover(ports: Ports, name: str) -> Recovery:
         return Recovery(name=record.name, run_id=None, outcome=RecoveryOutcome.CLEAN, reason="no run is in progress")
     if record.paused:
         return Recovery(name=record.name, run_id=run.run_id, outcome=RecoveryOutcome.PAUSED, reason="it is paused")
-    judged = owner_liveness(ports, record)
-    if admit(record, judged, ports.clock.now()) is not Admission.TAKE_OVER:
-        reason = "a live owner holds the run" if judged.is_running else "the run is between tasks"
+    liveness = owner_liveness(ports, record)
+    if admit(record, liveness, ports.clock.now()) is not Admission.TAKE_OVER:
+        reason = "a live owner holds the run" if liveness.is_running else "the run is between tasks"
         return Recovery(name=record.name, run_id=run.run_id, outcome=RecoveryOutcome.LIVE, reason=reason)
     watch = Stopwatch(ports.clock)
     held = take_over(ports, snapshot, record, run, Request())

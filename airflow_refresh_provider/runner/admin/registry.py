@@ -98,14 +98,14 @@ def published(ports: Ports, record: Record) -> Published:
 
 def _run_status(ports: Ports, record: Record, run: Run) -> RunStatus:
     how_far = reports.report(record, run.run_id, ports.store.progress(record.name, run.run_id))
-    judged = owner_liveness(ports, record)
+    liveness = owner_liveness(ports, record)
     return RunStatus(
         run_id=run.run_id,
         stage=reports.stage_of(run),
         owner=run.lease.owner.label if run.lease.owner else None,
-        live=judged.is_running,
+        live=liveness.is_running,
         origin=run.origin,
-        kept_until=None if judged in _NOT_KEPT else run.kept_until(ports.clock.now()),
+        kept_until=None if liveness in _NOT_KEPT else run.kept_until(ports.clock.now()),
         started_at=run.started_at,
         generation=run.generation,
         attempts=run.attempts,

@@ -101,10 +101,10 @@ def _decide(tenure: Tenure, old: Run, request: Request) -> tuple[EngineSession |
     gone = target is not None and targets.replaced(tenure.ports, target)
     session = fence_run(tenure, old)
     with closed_on_failure(session):
-        return session, _judged(tenure, old, request, gone=gone)
+        return session, _decision(tenure, old, request, gone=gone)
 
 
-def _judged(tenure: Tenure, old: Run, request: Request, *, gone: bool) -> Decision:
+def _decision(tenure: Tenure, old: Run, request: Request, *, gone: bool) -> Decision:
     """How a run that has been fenced continues. A requested restart means runs of other origins only."""
     record, run = tenure.read()
     try:
