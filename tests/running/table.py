@@ -103,6 +103,11 @@ class Table:
         resting = self.refreshes.show(self.name).run is None
         return resting and rows == Seen((i, 2 * amount) for i, amount in zip(_IDS, self._amounts(), strict=True))
 
+    def healed(self) -> bool:
+        """Whether the next refresh, in this process, finishes what is left and makes the target fresh."""
+        self.refreshes.run(self.name, Request())
+        return self.fresh()
+
     def trigger(self, **conf: Any) -> str:
         answer = self.acts.trigger(self.dag_id, **conf)
         return str(answer.raise_for_status().json()["dag_run_id"])
