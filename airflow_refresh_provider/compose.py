@@ -33,9 +33,9 @@ def refreshes(
     `engine` is used instead of the Spark that the places name.
     """
     from airflow_refresh_provider.delta.control.store import DeltaControlStore
-    from airflow_refresh_provider.delta.tables.input_probe import DeltaInputProbe
     from airflow_refresh_provider.delta.tables.staging_folders import StagingFolders
     from airflow_refresh_provider.delta.tables.target_log import DeltaTableLog
+    from airflow_refresh_provider.inputs.kinds import input_kinds
 
     clock = SystemClock()
     store = DeltaControlStore(places.control)
@@ -43,7 +43,7 @@ def refreshes(
         Ports(
             store=store,
             log=DeltaTableLog(),
-            inputs=DeltaInputProbe(),
+            inputs=input_kinds(),
             staging=StagingFolders(),
             engine=engine or LazyEngine(places, watch),
             clock=clock,
@@ -58,9 +58,9 @@ def refreshes(
 
 def input_state(read: Input) -> Callable[[], str]:
     """A function that returns a text, which changes whenever rows of the input may have changed. Raises errors.*"""
-    from airflow_refresh_provider.delta.tables.input_state import Watched
+    from airflow_refresh_provider.inputs.kinds import kind_of
 
-    return Watched(read.expanded(os.environ)).state
+    return kind_of(read.format).watch(read.expanded(os.environ))
 
 
 def application_results(places: Places) -> ApplicationResults:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from airflow_refresh_provider.ports.control import ControlStore
 from airflow_refresh_provider.ports.engine import Engine
-from airflow_refresh_provider.ports.input_probe import InputProbe
+from airflow_refresh_provider.ports.input_kind import InputKinds
 from airflow_refresh_provider.ports.staging import Staging
 from airflow_refresh_provider.ports.table_log import TableLog
 from airflow_refresh_provider.ports.watch import Watch
@@ -19,7 +19,7 @@ class Ports:
 
     store: ControlStore
     log: TableLog
-    inputs: InputProbe
+    inputs: InputKinds
     staging: Staging
     engine: Engine
     clock: Clock

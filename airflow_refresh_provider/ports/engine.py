@@ -10,7 +10,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, Protocol
 
-from airflow_refresh_provider.core.changes.pins import VersionVector
+from airflow_refresh_provider.core.changes.reads import Read
 from airflow_refresh_provider.core.changes.sources import ChangedRows
 from airflow_refresh_provider.core.definition.columns import Column, Columns
 from airflow_refresh_provider.core.log.marker import Marker
@@ -23,8 +23,7 @@ from airflow_refresh_provider.core.text.stored import Stored
 class Source(Stored):
     """The desired content of a target: a query over pinned inputs, clock functions already bound.
 
-    `keys` identify a row; `latest_by` keeps only the newest row of a key. `options` are reader options by input.
-    `files` are inputs by the plain files that hold exactly their pinned rows: read so, no log has to be worked out.
+    `reads` are the inputs by name. `keys` identify a row; `latest_by` keeps only the newest row of a key.
     `written` is the query as the user wrote it, before the clock functions at `clock_spans` were bound to `moment`:
     errors name positions in it.
     """
@@ -33,9 +32,7 @@ class Source(Stored):
     written: str | None = None
     clock_spans: tuple[ClockSpan, ...] = ()
     moment: datetime | None = None
-    pins: VersionVector
-    options: dict[str, dict[str, str]] = {}
-    files: dict[str, tuple[str, ...]] = {}
+    reads: dict[str, Read]
     keys: tuple[str, ...]
     latest_by: str | None = None
 

@@ -16,8 +16,9 @@ from airflow_refresh_provider.ports.control import ControlStore
 from airflow_refresh_provider.ports.watch import Silent
 from airflow_refresh_provider.ports.world import Clock
 from airflow_refresh_provider.testing.memory_engine import MemoryEngine
+from airflow_refresh_provider.testing.memory_inputs import memory_inputs
 from airflow_refresh_provider.testing.memory_lake import BEGINNING, MemoryLake
-from airflow_refresh_provider.testing.memory_reads import MemoryLog, MemoryProbe, MemoryStaging
+from airflow_refresh_provider.testing.memory_reads import MemoryLog, MemoryStaging
 
 __all__ = ["BEGINNING", "MemoryClock", "MemoryHeart", "MemoryProcesses", "memory_ports"]
 
@@ -88,7 +89,7 @@ def memory_ports(lake: MemoryLake, store: ControlStore, dead: set[int] | None = 
     return Ports(
         store=store,
         log=MemoryLog(lake),
-        inputs=MemoryProbe(lake),
+        inputs=memory_inputs(lake),
         staging=MemoryStaging(lake),
         engine=MemoryEngine(lake),
         clock=clock,

@@ -35,6 +35,10 @@ PLANTED = {
         "testing/spark_sql/types.py",
         "from airflow_refresh_provider.testing.spark_sql import casts",
     ),
+    "Kinds of inputs know neither the runner nor Spark": (
+        "inputs/planted.py",
+        "from airflow_refresh_provider.runner import refreshes",
+    ),
     "Core decides with pydantic, sqlglot and croniter alone": ("core/planted.py", "import yaml"),
     "Only spark talks to Spark": ("delta/planted.py", "import pyspark"),
     "Only the fakes for tests evaluate queries with DuckDB": ("views/planted.py", "import duckdb"),

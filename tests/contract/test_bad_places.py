@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from airflow_refresh_provider.core.definition.inputs import Format, Input
+from airflow_refresh_provider.core.definition.inputs import FORMATS, Input
 from airflow_refresh_provider.delta.control.store import DeltaControlStore
-from airflow_refresh_provider.delta.tables.input_probe import DeltaInputProbe
 from airflow_refresh_provider.errors import Failed
+from airflow_refresh_provider.inputs.kinds import kind_of
 from tests.contract.samples import REGISTER, event_row, moment, record
 
 _NOBODY = 65534
@@ -76,10 +76,10 @@ def test_a_control_root_that_cannot_be_made_is_named(folder: Path) -> None:
     assert caught.value.code == "storage_denied" and str(folder / "control") in caught.value.message
 
 
-@pytest.mark.parametrize("format", list(Format))
-def test_an_input_that_may_not_be_read_is_named(folder: Path, format: Format) -> None:
+@pytest.mark.parametrize("format", FORMATS)
+def test_an_input_that_may_not_be_read_is_named(folder: Path, format: str) -> None:
     (folder / "in").mkdir()
     (folder / "in" / "a.parquet").write_bytes(b"PAR1")
     with without_rights(folder, 0o000), pytest.raises(Failed) as caught:
-        DeltaInputProbe().pin("orders", Input(path=str(folder / "in"), format=format))
+        kind_of(format).pin("orders", Input(path=str(folder / "in"), format=format))
     assert caught.value.code == "storage_denied" and str(folder / "in") in caught.value.message

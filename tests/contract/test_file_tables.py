@@ -9,11 +9,12 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from deltalake import DeltaTable, QueryBuilder, write_deltalake
 
 from airflow_refresh_provider.core.changes.pins import DeltaPin
-from airflow_refresh_provider.core.changes.sources import ChangeSource, FileTables
+from airflow_refresh_provider.core.changes.reads import Read
+from airflow_refresh_provider.core.changes.sources import ChangeSource, SeparateRows
 from airflow_refresh_provider.core.definition.inputs import Input
-from airflow_refresh_provider.delta.tables.input_probe import DeltaInputProbe
+from airflow_refresh_provider.inputs.kinds import input_kinds
 
-PROBE = DeltaInputProbe()
+KINDS = input_kinds()
 
 
 def _write(place: Path, *ids: int) -> DeltaPin:
@@ -23,26 +24,26 @@ def _write(place: Path, *ids: int) -> DeltaPin:
 
 
 def _pin(place: Path) -> DeltaPin:
-    pin = PROBE.pin("x", Input(path=str(place)))
+    pin = KINDS["delta"].pin("x", Input(path=str(place)))
     assert isinstance(pin, DeltaPin)
     return pin
 
 
 def _changes(applied: DeltaPin, newest: DeltaPin, folder: Path) -> tuple[list[int], list[int]]:
-    """The ids of the rows that went, and of those that came."""
-    tables = PROBE.changes(applied, newest, ChangeSource.FILES, str(folder))
-    assert isinstance(tables, FileTables)
-    return _ids(tables.went), _ids(tables.came)
+    """The ids of the removed rows, and of the added ones."""
+    tables = KINDS["delta"].changes(applied, newest, ChangeSource.FILES, str(folder), {})
+    assert isinstance(tables, SeparateRows)
+    return _ids(tables.removed), _ids(tables.added)
 
 
-def _ids(place: str | None) -> list[int]:
-    if place is None:
+def _ids(read: Read | None) -> list[int]:
+    if read is None:
         return []
-    found = QueryBuilder().register("t", DeltaTable(place)).execute("SELECT id FROM t ORDER BY id").read_all()
+    found = QueryBuilder().register("t", DeltaTable(read.location)).execute("SELECT id FROM t ORDER BY id").read_all()
     return [int(i) for i in found["id"].to_pylist()]
 
 
-def test_rows_that_came_and_went_are_in_two_tables(tmp_path: Path) -> None:
+def test_added_and_removed_rows_are_in_two_tables(tmp_path: Path) -> None:
     place = tmp_path / "l'a`k e ü"
     first = _write(place, 1, 2, 3, 4)
     second = _write(place, 5, 6)

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from airflow_refresh_provider.core.changes.pins import Pin
-from airflow_refresh_provider.core.definition.inputs import Format, Input
-from airflow_refresh_provider.delta.tables.input_probe import DeltaInputProbe
+from airflow_refresh_provider.core.definition.inputs import Input
+from airflow_refresh_provider.inputs.kinds import input_kinds
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.runner.facts.pinned_inputs import as_asked
 from airflow_refresh_provider.testing.memory_control import MemoryControlStore
@@ -26,7 +26,7 @@ Act = Callable[[Path], None]
 @pytest.fixture
 def ports() -> Ports:
     """Inputs are those on disk; everything else is in memory."""
-    return replace(memory_ports(MemoryLake(), MemoryControlStore()), inputs=DeltaInputProbe())
+    return replace(memory_ports(MemoryLake(), MemoryControlStore()), inputs=input_kinds())
 
 
 def _export(path: Path, count: int, day: int) -> None:
@@ -76,14 +76,14 @@ def _another_version(path: Path) -> None:
 @pytest.mark.parametrize(
     ("format", "begin", "go_on", "put_back", "move"),
     [
-        (Format.PARQUET, _yesterdays_export, _todays_export, _yesterdays_export, _younger_file),
-        (Format.PARQUET, _yesterdays_export, _newest_file, _without_newest_file, _younger_file),
-        (Format.DELTA, _table, _younger_versions, _backup, _another_version),
+        ("parquet", _yesterdays_export, _todays_export, _yesterdays_export, _younger_file),
+        ("parquet", _yesterdays_export, _newest_file, _without_newest_file, _younger_file),
+        ("delta", _table, _younger_versions, _backup, _another_version),
     ],
     ids=["an older export", "the newest file deleted", "a table from its backup"],
 )
 def test_an_input_that_was_put_back_is_read_as_the_cascade_has_found_it(
-    tmp_path: Path, ports: Ports, format: Format, begin: Act, go_on: Act, put_back: Act, move: Act
+    tmp_path: Path, ports: Ports, format: str, begin: Act, go_on: Act, put_back: Act, move: Act
 ) -> None:
     place = tmp_path / "in"
     place.mkdir()
@@ -92,7 +92,8 @@ def test_an_input_that_was_put_back_is_read_as_the_cascade_has_found_it(
         return as_asked(ports, {"x": now()}, {asked.location: asked}, {"x": applied})["x"]
 
     def now() -> Pin:
-        return ports.inputs.pin("x", Input(path=str(place), format=format))
+        pin: Pin = ports.inputs[format].pin("x", Input(path=str(place), format=format))
+        return pin
 
     begin(place)
     first = now()

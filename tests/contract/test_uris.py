@@ -11,10 +11,11 @@ import pytest
 from airflow_refresh_provider.core.changes.pins import FilesPin
 from airflow_refresh_provider.delta.control.root import make_mark
 from airflow_refresh_provider.delta.control.store import DeltaControlStore
-from airflow_refresh_provider.delta.tables.input_probe import DeltaInputProbe
-from airflow_refresh_provider.delta.tables.parquet_files import count_rows, list_files, not_parquet, stamp
+from airflow_refresh_provider.delta.storage.file_lists import list_files, stamp
+from airflow_refresh_provider.delta.tables.parquet_footers import count_rows, not_parquet
 from airflow_refresh_provider.delta.tables.staging_folders import StagingFolders
 from airflow_refresh_provider.delta.tables.target_log import DeltaTableLog
+from airflow_refresh_provider.inputs.kinds import kind_of
 from tests.contract.samples import REGISTER, moment, progress_row, record
 from tests.contract.tables import rows, write
 
@@ -54,9 +55,9 @@ def test_files_at_a_uri_are_listed_judged_and_counted(bucket: Path) -> None:
     assert found is not None and [f.path for f in found] == [f"{place}/a.parquet", f"{place}/deep/_day=1/b.parquet"]
     assert not_parquet(found) is None and count_rows(found) == 4
     pin = FilesPin(format="parquet", location=place, files=found)
-    assert [stamp(f.path) for f in found] == list(found) and DeltaInputProbe().unreadable(pin) is None
+    assert [stamp(f.path) for f in found] == list(found) and kind_of("parquet").unreadable(pin) is None
     (bucket / "in" / "a.parquet").write_bytes(b"something else, and longer than before" * 50)
-    assert "a.parquet" in (DeltaInputProbe().unreadable(pin) or "")
+    assert "a.parquet" in (kind_of("parquet").unreadable(pin) or "")
     changed = stamp(found[0].path)
     assert changed is not None and not_parquet((found[1], changed)) == changed
     assert list_files(f"{place}/deep/_day=1/b.parquet") == (found[1],)

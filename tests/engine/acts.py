@@ -11,7 +11,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from airflow_refresh_provider.core.changes.pins import DeltaPin
+from airflow_refresh_provider.core.changes.pins import DeltaPin, VersionVector
 from airflow_refresh_provider.core.definition.columns import HIDDEN, ROW_HASH, VNODE, Column, visible
 from airflow_refresh_provider.core.log.commits import Commit
 from airflow_refresh_provider.core.log.marker import Marker, slot_app_id
@@ -184,9 +184,10 @@ class Lake:
             assert found.where(f"NOT ({right})").collect() == []
 
 
-def source(query: str, *keys: str, **more: Any) -> Source:
+def source(query: str, *keys: str, pins: VersionVector | None = None, **more: Any) -> Source:
     """A query over no inputs, or over those given as pins."""
-    return Source(**({"query": query, "pins": {}, "keys": keys} | more))
+    reads = {name: pin.read({}) for name, pin in (pins or {}).items()}
+    return Source(query=query, reads=reads, keys=keys, **more)
 
 
 @contextmanager

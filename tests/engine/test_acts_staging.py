@@ -31,9 +31,7 @@ def _files(lake: Lake) -> Source:
 
 
 def _splits(files: Source) -> list[Split]:
-    pin = files.pins["x"]
-    assert isinstance(pin, FilesPin)
-    return [Split(number=n, files=(f.path,)) for n, f in enumerate(pin.files, start=1)]
+    return [Split(number=n, files=(path,)) for n, path in enumerate(files.reads["x"].paths, start=1)]
 
 
 def _staged(lake: Lake, location: str) -> StagedTable:

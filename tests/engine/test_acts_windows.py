@@ -15,8 +15,8 @@ from airflow_refresh_provider.core.definition.columns import DOUBTFUL
 from airflow_refresh_provider.core.plan.plan import ChangeCounts, StagedTable, Target
 from airflow_refresh_provider.core.plan.ways import Way
 from airflow_refresh_provider.delta.tables.input_history import history
-from airflow_refresh_provider.delta.tables.input_probe import DeltaInputProbe
 from airflow_refresh_provider.delta.tables.staging_folders import StagingFolders
+from airflow_refresh_provider.inputs.kinds import kind_of
 from airflow_refresh_provider.ports.engine import Comparison, Source, WindowTask
 from airflow_refresh_provider.runner.windows.change_windows import told
 from airflow_refresh_provider.spark.acts import sql
@@ -97,7 +97,7 @@ def read(given: Input, target: Target, *, deletes: bool = True) -> Comparison:
 def staged(given: Input, target: Target, *, deletes: bool = True) -> StagedTable:
     task = WindowTask(
         source=given.source(),
-        changes={"x": DeltaInputProbe().changes(given.applied, given.pin, given.by, given.lake.place("files"))},
+        changes={"x": kind_of("delta").changes(given.applied, given.pin, given.by, given.lake.place("files"), {})},
         target=target,
         location=given.lake.place("changes"),
         stamp=given.lake.stamp(target),

@@ -9,11 +9,11 @@ import pytest
 
 from airflow_refresh_provider.core.changes.pins import Pin
 from airflow_refresh_provider.core.definition.columns import Column
-from airflow_refresh_provider.core.definition.inputs import Format, Input
+from airflow_refresh_provider.core.definition.inputs import Input
 from airflow_refresh_provider.core.plan.plan import Chunk, Split
 from airflow_refresh_provider.core.plan.ways import Way
-from airflow_refresh_provider.delta.tables.input_probe import DeltaInputProbe
 from airflow_refresh_provider.errors import Failed, Invalid
+from airflow_refresh_provider.inputs.kinds import kind_of
 from airflow_refresh_provider.ports.engine import Source
 from tests.engine.acts import Lake, source
 
@@ -25,8 +25,9 @@ def _parquet(lake: Lake, query: str, *partition_by: str) -> Path:
     return folder
 
 
-def _pin(place: Path | str, kind: Format = Format.PARQUET) -> Pin:
-    return DeltaInputProbe().pin("x", Input(path=str(place), format=kind))
+def _pin(place: Path | str, format: str = "parquet") -> Pin:
+    pin: Pin = kind_of(format).pin("x", Input(path=str(place), format=format))
+    return pin
 
 
 def _of(pin: Pin, query: str = "SELECT * FROM x") -> Source:
@@ -34,7 +35,7 @@ def _of(pin: Pin, query: str = "SELECT * FROM x") -> Source:
 
 
 def _by_files(source: Source, *files: str) -> Source:
-    return source.model_copy(update={"files": {"x": files}})
+    return source.model_copy(update={"reads": {"x": source.reads["x"].of_files(files)}})
 
 
 def _damaged(file: Path) -> None:
@@ -74,8 +75,8 @@ def test_a_table_of_which_the_files_are_given_is_read_by_these_and_in_its_own_co
     place = lake.input("SELECT id AS k FROM range(3)").location
     table = lake.spark.sql("SELECT id AS k, 1.5 AS v FROM range(3, 9)").write.format("delta")
     table.mode("append").option("mergeSchema", "true").save(place)
-    pinned = _pin(place, Format.DELTA)
-    files = DeltaInputProbe().files(pinned)
+    pinned = _pin(place, "delta")
+    files = kind_of("delta").files(pinned)
     assert files is not None
     everything = _by_files(_of(pinned), *(path for path, _size in files))
     first = _by_files(_of(pinned), *(path for path, _size in files if lake.spark.read.parquet(path).columns == ["k"]))
@@ -92,9 +93,9 @@ def test_a_table_whose_files_have_names_that_spark_hides_is_read_as_a_table(lake
     log = folder / "_delta_log" / f"{0:020}.json"
     log.write_text(log.read_text().replace(file.name, "_part-0.parquet"))
     (log.parent / f".{log.name}.crc").unlink(missing_ok=True)
-    pinned = _pin(folder, Format.DELTA)
+    pinned = _pin(folder, "delta")
 
-    assert DeltaInputProbe().files(pinned) is None
+    assert kind_of("delta").files(pinned) is None
     assert lake.keys(_of(pinned)).rows == 3
     assert lake.keys(_by_files(_of(pinned), str(folder / "_part-0.parquet"))).rows == 0
 
@@ -118,20 +119,20 @@ def test_subfolders_that_stand_for_columns_are_read_as_such(lake: Lake, column: 
 def test_reader_options_of_an_input_reach_its_reader(lake: Lake) -> None:
     folder = _parquet(lake, "SELECT 1 AS k")
     lake.spark.sql("SELECT 2 AS k, 'new' AS v").write.mode("append").parquet(str(folder))
-    merged = _of(_pin(folder)).model_copy(update={"options": {"x": {"mergeSchema": "true"}}})
+    merged = _of(_pin(folder)).model_copy(update={"reads": {"x": _pin(folder).read({"mergeSchema": "true"})}})
 
     assert [column.name for column in lake.session.describe(merged)] == ["k", "v"]
 
 
 @pytest.mark.parametrize(
-    ("kind", "by_files"),
-    [(Format.PARQUET, False), (Format.DELTA, False), (Format.DELTA, True)],
+    ("format", "by_files"),
+    [("parquet", False), ("delta", False), ("delta", True)],
     ids=["parquet", "delta", "delta by its files"],
 )
-def test_a_file_that_is_gone_is_reported_with_its_input(lake: Lake, kind: Format, by_files: bool) -> None:
-    place = _parquet(lake, "SELECT id AS k FROM range(3)") if kind is Format.PARQUET else None
+def test_a_file_that_is_gone_is_reported_with_its_input(lake: Lake, format: str, by_files: bool) -> None:
+    place = _parquet(lake, "SELECT id AS k FROM range(3)") if format == "parquet" else None
     folder = place or Path(lake.input("SELECT id AS k FROM range(3)").location)
-    pinned = _pin(folder, kind)
+    pinned = _pin(folder, format)
     read = _by_files(_of(pinned), *map(str, folder.glob("*.parquet"))) if by_files else _of(pinned)
     for file in folder.glob("*.parquet"):
         file.unlink()

@@ -11,7 +11,6 @@ from pyspark.sql import SparkSession
 
 from airflow_refresh_provider.compose import refreshes
 from airflow_refresh_provider.core.definition.definition import Definition
-from airflow_refresh_provider.core.definition.inputs import Format
 from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.core.run.results import Outcome
 from airflow_refresh_provider.errors import Failed
@@ -23,11 +22,11 @@ NAME = "made_anew"
 MINE = Request(origin="dag/one")
 
 
-def _make(spark: SparkSession, place: Path, format: Format, query: str) -> None:
+def _make(spark: SparkSession, place: Path, format: str, query: str) -> None:
     """A table at version 0, or a folder of one file that always has the same name."""
     shutil.rmtree(place, ignore_errors=True)
     rows = spark.sql(query).coalesce(1)
-    if format is Format.DELTA:
+    if format == "delta":
         rows.write.format("delta").save(str(place))
         return
     rows.write.parquet(str(place))
@@ -35,9 +34,9 @@ def _make(spark: SparkSession, place: Path, format: Format, query: str) -> None:
     file.rename(place / "rows.parquet")
 
 
-@pytest.mark.parametrize("format", [Format.DELTA, Format.PARQUET])
+@pytest.mark.parametrize("format", ["delta", "parquet"])
 def test_rows_whose_keys_nobody_has_checked_are_not_loaded(
-    open_session: Callable[[], SparkSession], tmp_path: Path, spark_server: Endpoint, format: Format
+    open_session: Callable[[], SparkSession], tmp_path: Path, spark_server: Endpoint, format: str
 ) -> None:
     spark, place, target = open_session(), tmp_path / "input", str(tmp_path / "target")
     _make(spark, place, format, "SELECT id AS k FROM range(4)")

@@ -8,11 +8,14 @@ pins of all inputs are the version vector of a refresh; `digest` is the short fo
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Annotated, Literal
 
 from pydantic import Field
 
+from airflow_refresh_provider.core.changes.reads import BASE_PATH, Read, delta_table
+from airflow_refresh_provider.core.changes.sources import FeedRows, SeparateRows
 from airflow_refresh_provider.core.text.stored import Stored
 
 
@@ -61,6 +64,15 @@ class DeltaPin(Stored):
     def lost_history(self, name: str) -> str:
         """Why the changes since this state of an input are not known, for people."""
         return f"the log of the input {name} no longer has every version after {self.version}"
+
+    def read(self, options: Mapping[str, str]) -> Read:
+        """How an engine reads it, with the reader options of its input."""
+        return delta_table(self.location, options, versionAsOf=str(self.version))
+
+    def feed_since(self, older: DeltaPin, options: Mapping[str, str]) -> FeedRows:
+        """The change data feed of the versions after an older one."""
+        versions = {"startingVersion": str(older.version + 1), "endingVersion": str(self.version)}
+        return FeedRows(feed=delta_table(self.location, options, readChangeFeed="true", **versions))
 
 
 class FileStamp(Stored):
@@ -126,6 +138,25 @@ class FilesPin(Stored):
         """The files that an older list does not have, or not as they are here."""
         known = set(older.files)
         return tuple(f for f in self.files if f not in known)
+
+    def read(self, options: Mapping[str, str]) -> Read:
+        """How an engine reads it, with the reader options of its input."""
+        one_file = [f.path for f in self.files] == [self.location]
+        given = dict(options) if one_file else {**options, BASE_PATH: self.location}
+        return Read(
+            location=self.location,
+            format=self.format,
+            options=given,
+            paths=tuple(f.path for f in self.files),
+            file_format=self.format,
+            file_options=given,
+        )
+
+    def rows_since(self, older: FilesPin, options: Mapping[str, str]) -> SeparateRows:
+        """The rows of the files that an older list does not have; none were removed."""
+        new = tuple(f.path for f in self.new_files(older))
+        whole = self.read(options)
+        return SeparateRows(added=whole.of_files(new) if new else None, before=older.read(options))
 
     @property
     def _newest(self) -> int:

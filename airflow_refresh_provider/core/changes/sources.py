@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from airflow_refresh_provider.core.changes.pins import FilesPin
+from airflow_refresh_provider.core.changes.reads import Read
 from airflow_refresh_provider.core.text.stored import Stored
 
 
@@ -35,28 +35,23 @@ class ChangeSourceInfo(Stored):
 
 
 class FeedRows(Stored):
-    """The change data feed of the pinned table, from one version to another, both included."""
+    """A change data feed: each row with its kind of change."""
 
     kind: Literal["feed"] = "feed"
-    first: int
-    upto: int
+    feed: Read
 
 
-class NewFiles(Stored):
-    """Files of the pinned list that are not among those that were read `before`. Nothing was removed."""
+class SeparateRows(Stored):
+    """Removed rows and added rows, each by a read of their own; None where there are none.
 
-    kind: Literal["new_files"] = "new_files"
-    files: tuple[str, ...]
-    before: FilesPin
+    `before` is the input as it was, where the columns that Spark finds in it must be those that it finds now.
+    """
 
-
-class FileTables(Stored):
-    """The files of a table that went, and those that came, each as a table of their own; None where there are none."""
-
-    kind: Literal["file_tables"] = "file_tables"
-    went: str | None
-    came: str | None
+    kind: Literal["separate"] = "separate"
+    removed: Read | None = None
+    added: Read | None = None
+    before: Read | None = None
 
 
-ChangedRows = Annotated[FeedRows | NewFiles | FileTables, Field(discriminator="kind")]
-"""What an engine reads to have the rows that went and those that came."""
+ChangedRows = Annotated[FeedRows | SeparateRows, Field(discriminator="kind")]
+"""What an engine reads to have the removed and the added rows of an input."""

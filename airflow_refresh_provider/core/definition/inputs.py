@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from enum import StrEnum
 
 from pydantic import Field, StrictBool, field_validator
-from pydantic_core import PydanticCustomError
+from pydantic_core import PydanticCustomError, PydanticKnownError
 
 from airflow_refresh_provider.core.definition.locations import InputLocation, normalised
 from airflow_refresh_provider.core.text.stored import Stored
@@ -31,11 +30,8 @@ _PINNED = frozenset(
 )  # fmt: skip
 
 
-class Format(StrEnum):
-    """How an input is stored."""
-
-    DELTA = "delta"
-    PARQUET = "parquet"
+FORMATS = {"delta": "delta_table", "parquet": "parquet_files"}
+"""Formats of inputs, each with the module of `airflow_refresh_provider.inputs` that reads it."""
 
 
 class Input(Stored):
@@ -44,7 +40,11 @@ class Input(Stored):
     path: InputLocation = Field(
         description="Where it is: a Delta table, or a parquet file or a folder of them. May have `${NAME}` in it."
     )
-    format: Format = Field(default=Format.DELTA, description="`delta` or `parquet`.")
+    format: str = Field(
+        default="delta",
+        description=f"{' or '.join(f'`{name}`' for name in FORMATS)}.",
+        json_schema_extra={"enum": list(FORMATS)},
+    )
     options: dict[str, str] = Field(
         default={},
         description="Options of Spark's reader, but none that decides which rows are read; a secret only as `${NAME}`.",
@@ -60,6 +60,13 @@ class Input(Stored):
     @classmethod
     def _well_formed(cls, path: str) -> str:
         return _check_variables(path)
+
+    @field_validator("format")
+    @classmethod
+    def _known_format(cls, format: str) -> str:
+        if format not in FORMATS:
+            raise PydanticKnownError("enum", {"expected": " or ".join(FORMATS)})
+        return format
 
     @field_validator("options", mode="before")
     @classmethod

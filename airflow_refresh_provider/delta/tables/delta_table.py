@@ -9,9 +9,9 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from airflow_refresh_provider.core.definition.columns import padded
+from airflow_refresh_provider.delta.storage.file_lists import hidden
 from airflow_refresh_provider.delta.storage.log_files import list_log
 from airflow_refresh_provider.delta.storage.object_stores import is_local, storage
-from airflow_refresh_provider.delta.tables.parquet_files import hidden
 
 DELETION_VECTORS = "deletionVectors"
 

@@ -63,7 +63,7 @@ def _restore(ports: Ports, name: str, facts: TableFacts, commits: tuple[Commit, 
 def _inputs(ports: Ports, record: Record) -> VersionVector:
     """The newest versions of the inputs, published or not: definitions upstream may not be restored yet."""
     given = record.definition.inputs
-    return {name: ports.inputs.pin(name, read.expanded(ports.environment)) for name, read in given.items()}
+    return {n: ports.inputs[read.format].pin(n, read.expanded(ports.environment)) for n, read in given.items()}
 
 
 def _newest_in_log(commits: tuple[Commit, ...], name: str) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from airflow_refresh_provider.core.changes.pins import DeltaPin, Pin, VersionVector
+from airflow_refresh_provider.core.changes.pins import Pin, VersionVector
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.definition.inputs import Input
 from airflow_refresh_provider.core.plan.plan import Plan
@@ -14,7 +14,7 @@ from airflow_refresh_provider.runner.facts import targets
 
 _NOT_PUBLISHED = "input_not_published"
 _FEW_FILES = 16
-"""So many files Spark lists, one after the other, sooner than it works out the state of a table."""
+"""Up to this many files Spark lists in less time than it needs to compute the state of a table."""
 
 
 def pin(ports: Ports, definition: Definition) -> VersionVector:
@@ -40,7 +40,7 @@ def newest(ports: Ports, name: str, read: Input) -> Pin:
     """What one input is now; see `pin`."""
     place = read.expanded(ports.environment)
     try:
-        found = ports.inputs.pin(name, place)
+        found = ports.inputs[place.format].pin(name, place)
     except Invalid as error:
         maker = _maker(ports, place) if error.code == "input_missing" else None
         if maker is None:
@@ -65,9 +65,9 @@ def as_asked(ports: Ports, pins: VersionVector, asked: VersionVector, applied: V
 def _chosen(ports: Ports, name: str, newest: Pin, wanted: Pin | None, applied: Pin | None) -> Pin:
     if wanted is None or wanted.same_as(newest):
         return newest
-    if applied is not None and wanted.older_than(applied) and ports.inputs.unreadable(applied) is None:
+    if applied is not None and wanted.older_than(applied) and _unreadable(ports, applied) is None:
         return applied
-    if reason := ports.inputs.unreadable(wanted):
+    if reason := _unreadable(ports, wanted):
         raise Failed(
             "pin_unreadable",
             f"the input {name} was to be read as it was when its cascade began, and cannot be: {reason}",
@@ -80,9 +80,13 @@ def _chosen(ports: Ports, name: str, newest: Pin, wanted: Pin | None, applied: P
 def unreadable(ports: Ports, pins: VersionVector) -> str | None:
     """The first input whose pinned state is gone, and why; None when all can still be read."""
     for name, pinned in pins.items():
-        if reason := ports.inputs.unreadable(pinned):
+        if reason := _unreadable(ports, pinned):
             return f"{name}: {reason}"
     return None
+
+
+def _unreadable(ports: Ports, pinned: Pin) -> str | None:
+    return ports.inputs[pinned.format].unreadable(pinned)
 
 
 def check_in_place(ports: Ports, run: Run) -> None:
@@ -116,31 +120,35 @@ def bound_source(ports: Ports, definition: Definition, plan: Plan) -> Source:
         written=definition.query_text,
         clock_spans=plan.facts.clock_spans,
         moment=plan.moment,
-        pins=plan.pins,
-        options={n: read.expanded(ports.environment).options for n, read in definition.inputs.items() if read.options},
+        reads={name: pinned.read(options(ports, definition, name)) for name, pinned in plan.pins.items()},
         keys=definition.keys,
         latest_by=definition.latest_by,
     )
 
 
-def by_files(ports: Ports, source: Source) -> Source:
-    """The same, with the files of those Delta inputs that consist of a few plain ones.
+def by_files(ports: Ports, source: Source, definition: Definition, pins: VersionVector) -> Source:
+    """The same, with tables of few plain files read by these.
 
-    Spark then reads files instead of a table, whose state it would have to work out from the log in jobs of its own.
-    Input options are written for tables, and an input that has any is read as one.
+    Spark then lists files instead of computing the state of a table from its log, in jobs of their own. Input options
+    are for the reader of tables, and an input that has any is read as one.
     """
-    listed = {
-        name: ports.inputs.files(pinned) or ()
-        for name, pinned in source.pins.items()
-        if isinstance(pinned, DeltaPin) and name not in source.options
-    }
-    files = {name: tuple(path for path, _ in found) for name, found in listed.items() if 0 < len(found) <= _FEW_FILES}
-    return source.model_copy(update={"files": files})
+    reads = dict(source.reads)
+    for name, pinned in pins.items():
+        if pinned.table_id is not None and not options(ports, definition, name):
+            files = ports.inputs[pinned.format].files(pinned) or ()
+            if 0 < len(files) <= _FEW_FILES:
+                reads[name] = reads[name].of_files(tuple(path for path, _ in files))
+    return source.model_copy(update={"reads": reads})
 
 
-def expected_rows(ports: Ports, run: Run) -> int:
+def options(ports: Ports, definition: Definition, name: str) -> dict[str, str]:
+    """The reader options of an input, with their variables filled in."""
+    return definition.inputs[name].expanded(ports.environment).options
+
+
+def expected_rows(ports: Ports, pins: VersionVector) -> int:
     """About how many rows the result may have: as many as the largest input."""
-    return max((ports.inputs.rows(p) or 0 for p in run.plan.pins.values()), default=0)
+    return max((ports.inputs[p.format].rows(p) or 0 for p in pins.values()), default=0)
 
 
 def _whole(ports: Ports, name: str, pinned: Pin) -> Pin:

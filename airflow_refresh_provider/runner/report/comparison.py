@@ -57,12 +57,12 @@ def _differences(
     source = pinned_inputs.bound_source(ports, definition, plan)
     result = session.describe(source)
     check_result(result, definition.keys)
-    rows = max((ports.inputs.rows(p) or 0 for p in plan.pins.values()), default=0)
+    rows = pinned_inputs.expected_rows(ports, plan.pins)
     ready = targets.read(ports, session, definition.target, auto_vnodes(rows, definition.chunking.chunk_rows))
     check_change(schema_change(ready.target.columns, result), definition.target, add=False)
     note = Note(kind=NoteKind.CHUNK, definition=record.name, run=plan.staging, generation=1, inputs=digests(plan.pins))
     task = CompareTask(
-        source=pinned_inputs.by_files(ports, source),
+        source=pinned_inputs.by_files(ports, source, definition, plan.pins),
         rows=None,
         target=ready.target,
         base=ready.version,

@@ -40,8 +40,9 @@ def compare(
     run = tenure.read_run()
     rows = _staged_rows(tenure.ports, run)
     location, stamp = staging_paths.changes_of(run, tenure.generation)
+    source = pinned_inputs.source(tenure.ports, run)
     task = CompareTask(
-        source=pinned_inputs.by_files(tenure.ports, pinned_inputs.source(tenure.ports, run)),
+        source=pinned_inputs.by_files(tenure.ports, source, run.definition, run.plan.pins),
         rows=rows,
         target=prepared(run).target,
         base=base,
@@ -53,7 +54,7 @@ def compare(
         stored_hashes=stored_hashes,
         row_wise=row_wise(run.plan.facts, run.definition.latest_by),
         target_rows=target_rows if stored_hashes or target_rows == 0 else None,
-        expected_rows=max(pinned_inputs.expected_rows(tenure.ports, run), target_rows or 0),
+        expected_rows=max(pinned_inputs.expected_rows(tenure.ports, run.plan.pins), target_rows or 0),
         rewrite_from=_rewritten_from(run.definition, target_rows) if rows is None else None,
     )
     try:

@@ -28,7 +28,7 @@ def load(tenure: Tenure, session: EngineSession) -> Run:
     source = pinned_inputs.source(ports, run)
     result = session.describe(source)
     large = _splittable(ports, run)
-    ready = targets.make_ready(ports, session, run, result, pinned_inputs.expected_rows(ports, run))
+    ready = targets.make_ready(ports, session, run, result, pinned_inputs.expected_rows(ports, run.plan.pins))
     run = tenure.write(Event.PREPARE, plan=run.plan.model_copy(update={"target": ready.target}))
     fell_back = None
     if run.plan.windows:
@@ -51,11 +51,12 @@ def _first_load(
     large: loading.Splittable | None,
 ) -> Frozen | None:
     """A load straight into the empty target, None when it has to be staged."""
-    tenure.ports.watch.stage("check", rows=pinned_inputs.expected_rows(tenure.ports, tenure.read_run()))
-    keys = session.check_keys(pinned_inputs.by_files(tenure.ports, source), ready.target)
+    run = tenure.read_run()
+    definition, pins = run.definition, run.plan.pins
+    tenure.ports.watch.stage("check", rows=pinned_inputs.expected_rows(tenure.ports, pins))
+    keys = session.check_keys(pinned_inputs.by_files(tenure.ports, source, definition, pins), ready.target)
     left = "The target is there, without rows."
     check_keys(keys.null_keys, keys.duplicate_keys, keys.null_examples, keys.duplicate_examples, left)
-    definition = tenure.read_run().definition
     splits = loading.direct_splits(keys.rows, definition.chunking, definition.visibility, large)
     if splits is None:
         return None
@@ -75,7 +76,8 @@ def _compared(
     allowed = loading.limits(definition.chunking, definition.visibility, definition.layout)
     run = _plan_splits(tenure, run, loading.row_splits(allowed, large))
     _stage_rows(tenure, session, source, run, ready.target)
-    tenure.ports.watch.stage("compare", rows=max(pinned_inputs.expected_rows(tenure.ports, run), ready.rows or 0))
+    rows = pinned_inputs.expected_rows(tenure.ports, run.plan.pins)
+    tenure.ports.watch.stage("compare", rows=max(rows, ready.rows or 0))
     believed = _as_left(tenure.ports, record.published, run, ready)
     compared = comparing.compare(tenure, session, ready.version, stored_hashes=believed, target_rows=ready.rows)
     total = compared.total
@@ -120,8 +122,8 @@ def _splittable(ports: Ports, run: Run) -> loading.Splittable | None:
     if not row_wise(run.plan.facts, run.definition.latest_by):
         return None
     (pinned,) = run.plan.pins.values()
-    files = ports.inputs.files(pinned)
-    rows = ports.inputs.rows(pinned)
+    kind = ports.inputs[pinned.format]
+    files, rows = kind.files(pinned), kind.rows(pinned)
     if files is None or rows is None:
         return None
     return loading.Splittable(files=files, rows=rows)

@@ -25,7 +25,7 @@ from airflow_refresh_provider.core.strategy.scope import Scope, ScopeFacts, scop
 from airflow_refresh_provider.errors import Failed, Invalid
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.engine import Comparison, EngineSession, KeyReport, Source, WindowTask
-from airflow_refresh_provider.runner.facts import queries, staging_paths, targets
+from airflow_refresh_provider.runner.facts import pinned_inputs, queries, staging_paths, targets
 from airflow_refresh_provider.runner.facts.targets import Ready
 from airflow_refresh_provider.runner.hold.tenure import Tenure
 from airflow_refresh_provider.runner.windows import rounds
@@ -37,17 +37,17 @@ Loaded = tuple[Frozen | None, str | None]
 
 
 @dataclass(frozen=True)
-class _Told:
-    """By what an input tells what has changed between two of its states."""
+class _Changes:
+    """What has changed in an input between two states, and the source it is read from."""
 
     applied: Pin
     newest: Pin
-    by: ChangeSourceInfo
+    source: ChangeSourceInfo
 
     @property
     def rows(self) -> int:
-        """About how many rows that is, as far as sizes tell."""
-        return round((self.newest.rows or 0) * self.by.bytes / self.newest.bytes) if self.newest.bytes else 0
+        """About how many rows that is, by size."""
+        return round((self.newest.rows or 0) * self.source.bytes / self.newest.bytes) if self.newest.bytes else 0
 
 
 def scope_of(ports: Ports, record: Record, pins: VersionVector, request: Request, doubt: str | None) -> Scope:
@@ -81,7 +81,7 @@ def _obstacle(record: Record, mode: Mode) -> str | None:
 def histories(ports: Ports, applied: VersionVector, pins: VersionVector) -> dict[str, InputHistory | None]:
     """What happened to each input since it was applied, where it still is the same one."""
     return {
-        name: ports.inputs.history(applied[name], newest)
+        name: ports.inputs[newest.format].history(applied[name], newest)
         for name, newest in pins.items()
         if name in applied and newest.follows(applied[name])
     }
@@ -103,11 +103,11 @@ def load(tenure: Tenure, session: EngineSession, source: Source, ready: Ready) -
     if not any(history.changed for history in known.values()):
         nothing = Round(base=ready.version, changes=None, units=())
         return Frozen(rounds=(nothing,), source_rows=ready.rows, unchanged=ready.rows), None
-    by_input = _told(tenure.ports, run, published, known)
-    if by_input is None:
-        return None, "an input has not kept the changes in its window"
-    tenure.ports.watch.stage("changes", rows=sum(told.rows for told in by_input.values()))
-    staged_table, unread = _staged(session, _task(tenure, run, source, ready, by_input))
+    changed = _changes(tenure.ports, run, published, known)
+    if changed is None:
+        return None, "the changes in the window of an input have expired"
+    tenure.ports.watch.stage("changes", rows=sum(c.rows for c in changed.values()))
+    staged_table, unread = _staged(session, _task(tenure, run, source, ready, changed))
     if staged_table is None:
         return None, unread
     # Spark passes over a first commit that is cleaned out while it reads.
@@ -156,18 +156,27 @@ def _frozen(run: Run, ready: Ready, read: Comparison) -> Frozen:
     )
 
 
-def _task(tenure: Tenure, run: Run, source: Source, ready: Ready, told: dict[str, _Told]) -> WindowTask:
+def _task(tenure: Tenure, run: Run, source: Source, ready: Ready, changed: dict[str, _Changes]) -> WindowTask:
     location, stamp = staging_paths.changes_of(run, tenure.generation, "window")
-    inputs = tenure.ports.inputs
+    ports, definition = tenure.ports, run.definition
     return WindowTask(
         source=source,
-        changes={n: inputs.changes(t.applied, t.newest, t.by.source, f"{location}-{n}") for n, t in told.items()},
+        changes={
+            name: ports.inputs[c.newest.format].changes(
+                c.applied,
+                c.newest,
+                c.source.source,
+                f"{location}-{name}",
+                pinned_inputs.options(ports, definition, name),
+            )
+            for name, c in changed.items()
+        },
         target=ready.target,
         location=location,
         stamp=stamp,
-        deletes=run.definition.deletes is Deletes.APPLY,
-        partitioned=sum(t.rows for t in told.values()) > rounds.one_chunk(run),
-        bytes=sum(t.by.bytes for t in told.values()),
+        deletes=definition.deletes is Deletes.APPLY,
+        partitioned=sum(c.rows for c in changed.values()) > rounds.one_chunk(run),
+        bytes=sum(c.source.bytes for c in changed.values()),
     )
 
 
@@ -175,24 +184,27 @@ def _known(ports: Ports, run: Run, published: Published) -> dict[str, InputHisto
     """The histories of the plan's windows, None when one of them can no longer be told."""
     found = {}
     for name in run.plan.windows:
-        history = ports.inputs.history(_applied(run, published, name), run.plan.pins[name])
+        newest = run.plan.pins[name]
+        history = ports.inputs[newest.format].history(_applied(run, published, name), newest)
         if history is None:
             return None
         found[name] = history
     return found
 
 
-def _told(ports: Ports, run: Run, published: Published, known: dict[str, InputHistory]) -> dict[str, _Told] | None:
-    """By what each input tells its changes, None when one of them may have forgotten them meanwhile."""
+def _changes(
+    ports: Ports, run: Run, published: Published, known: dict[str, InputHistory]
+) -> dict[str, _Changes] | None:
+    """What has changed in each input, None when every change source of one of them has expired meanwhile."""
     found = {}
     for name, history in known.items():
-        by = history.best_source(ports.clock.now())
-        if by is None:
+        source = history.best_source(ports.clock.now())
+        if source is None:
             return None
         applied = _applied(run, published, name)
         if history.changed:  # versions before the first change need not be kept
             applied = _at(applied, history.changes[0].version - 1)
-        found[name] = _Told(applied, run.plan.pins[name], by)
+        found[name] = _Changes(applied, run.plan.pins[name], source)
     return found
 
 

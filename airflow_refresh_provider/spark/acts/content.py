@@ -9,10 +9,10 @@ import re
 from collections.abc import Mapping
 from urllib.parse import unquote
 
-from pyspark.sql import DataFrame, DataFrameReader, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from airflow_refresh_provider.core.changes.pins import DeltaPin, FilesPin, Pin
+from airflow_refresh_provider.core.changes.reads import Read
 from airflow_refresh_provider.core.definition.columns import HIDDEN, OP, ROW_HASH, VNODE, Column, visible
 from airflow_refresh_provider.core.plan.plan import Split, StagedTable, Target
 from airflow_refresh_provider.core.query import query
@@ -29,12 +29,8 @@ _PATTERN = re.compile(r"[\[\]{}*?\\]")
 
 def result(spark: SparkSession, source: Source, split: Split | None = None) -> DataFrame:
     """The query's result as the query gives it; of one split of its only input if that is given."""
-    reads = {}
-    for name, pin in source.pins.items():
-        options = source.options.get(name, {})
-        files = split.files if split else source.files.get(name)
-        reads[name] = part(spark, files, pin, options) if files else pinned(spark, pin, options)
-    return over(spark, source, reads)
+    reads = {name: read.of_files(split.files) if split else read for name, read in source.reads.items()}
+    return over(spark, source, {name: load(spark, read) for name, read in reads.items()})
 
 
 def over(spark: SparkSession, source: Source, reads: Mapping[str, DataFrame]) -> DataFrame:
@@ -103,12 +99,12 @@ def at_version(spark: SparkSession, location: str, version: int) -> DataFrame:
 
 
 def blamed(error: Failed, source: Source) -> Failed:
-    """The error with the input that it is about, if its message tells."""
-    told = unquote(error.message)
-    places = {pin.location: name for name, pin in source.pins.items() if pin.location in told}
-    if not places:
+    """The error with the name of the input whose location its message has."""
+    message = unquote(error.message)
+    names = {read.location: name for name, read in source.reads.items() if read.location in message}
+    if not names:
         return error
-    name = places[max(places, key=len)]
+    name = names[max(names, key=len)]
     return Failed(error.code, f"the input {name}: {error.message}", left=error.left, next=error.next)
 
 
@@ -119,24 +115,12 @@ def written_place(source: Source | None, place: tuple[int, int]) -> tuple[int, i
     return query.written_place(source.written, source.clock_spans, source.moment, place)
 
 
-def pinned(spark: SparkSession, pin: Pin, options: dict[str, str]) -> DataFrame:
-    """An input as it was pinned."""
-    if isinstance(pin, DeltaPin):
-        return spark.read.format("delta").options(**options).option("versionAsOf", pin.version).load(pin.location)
-    return _parquet(spark, pin, options).parquet(*(literally(f.path) for f in pin.files))
-
-
-def part(spark: SparkSession, files: tuple[str, ...], pin: Pin, options: dict[str, str]) -> DataFrame:
-    """Some of the pinned files, or all, with the schema of all of them."""
-    schema = pinned(spark, pin, options).schema
-    return _parquet(spark, pin, options).schema(schema).parquet(*map(literally, files))
-
-
-def _parquet(spark: SparkSession, pin: Pin, options: dict[str, str]) -> DataFrameReader:
-    """A reader that knows where the folder begins, whose subfolders may stand for columns (`day=1/`)."""
-    reader = spark.read.options(**options)
-    one_file = isinstance(pin, FilesPin) and [f.path for f in pin.files] == [pin.location]
-    return reader if one_file else reader.option("basePath", pin.location)
+def load(spark: SparkSession, read: Read) -> DataFrame:
+    """What a read of an input gives."""
+    reader = spark.read.format(read.format).options(**read.options)
+    if read.columns_of is not None:
+        reader = reader.schema(load(spark, read.columns_of).schema)
+    return reader.load(list(map(literally, read.paths)) if read.paths else read.location)
 
 
 def literally(path: str) -> str:

@@ -1,8 +1,8 @@
-"""Windows: what the changes of an input make of the result of a row-wise query.
+"""Windows: the changes of the result of a row-wise query, from the changes of its input.
 
-The input tells which rows have gone and which have come; an update is one of each. The query is run over both, and of
-what it gives, rows that went and came again cancel each other. What is left of a key says what becomes of it, in
-whatever order things have happened: a row that only came is new, one that only went is gone, one of each is an update.
+A change source has the removed and the added rows of the input; an update is one of each. The query is run over both,
+and rows of its result that were removed and added again cancel each other. What is left of a key is its change, in
+whatever order it was committed: only an added row is an insert, only a removed row a delete, one of each an update.
 """
 
 from __future__ import annotations
@@ -29,16 +29,13 @@ def read(spark: SparkSession, task: WindowTask) -> StagedTable:
 
 
 def _signed(spark: SparkSession, task: WindowTask) -> DataFrame:
-    """What the query makes of the rows that went (-1) and of those that came (1)."""
+    """The query over the removed rows (-1) and over the added rows (1)."""
     source = task.source
-    sides = {
-        name: changed_rows.sides(spark, pin, source.options.get(name, {}), task.changes[name])
-        for name, pin in source.pins.items()
-    }
-    # Its view keeps the plan it was made of; over the rows that came, the inputs' views are made anew.
-    _result(spark, task, {name: went for name, (went, _) in sides.items()}, -1).createOrReplaceTempView(OP)
-    came = _result(spark, task, {name: came for name, (_, came) in sides.items()}, 1)
-    return spark.table(OP).unionByName(came)
+    sides = {name: changed_rows.sides(spark, read, task.changes[name]) for name, read in source.reads.items()}
+    # The view keeps its plan when the views of the inputs are replaced by those over the added rows.
+    _result(spark, task, {name: removed for name, (removed, _) in sides.items()}, -1).createOrReplaceTempView(OP)
+    added = _result(spark, task, {name: added for name, (_, added) in sides.items()}, 1)
+    return spark.table(OP).unionByName(added)
 
 
 def _result(spark: SparkSession, task: WindowTask, reads: Mapping[str, DataFrame], sign: int) -> DataFrame:
@@ -47,7 +44,7 @@ def _result(spark: SparkSession, task: WindowTask, reads: Mapping[str, DataFrame
 
 
 def _ends(signed: DataFrame, task: WindowTask) -> DataFrame:
-    """A row for each key that ends otherwise than it began: visible columns, hash, op, vnode."""
+    """A row for each key that has changed: visible columns, hash, op, vnode."""
     columns = [sql.name(c.name) for c in visible(task.target.columns)]
     keys = [F.col(sql.name(k)) for k in task.source.keys]
     row = f"struct({', '.join(columns)}, {ROW_HASH})"
@@ -55,14 +52,14 @@ def _ends(signed: DataFrame, task: WindowTask) -> DataFrame:
     # By key, so that what is counted by row and then by key is shuffled once.
     once = signed.repartition(*keys).groupBy(*keys, VNODE, ROW_HASH).agg(net).where(f"{OP}.net <> 0")
     end = F.expr(
-        f"struct(sum(greatest({OP}.net, 0)) AS came, sum(greatest(-{OP}.net, 0)) AS went, "
+        f"struct(sum(greatest({OP}.net, 0)) AS added, sum(greatest(-{OP}.net, 0)) AS removed, "
         f"max_by({OP}.row, {OP}.net) AS row)"
     ).alias(OP)
     of_key = once.groupBy(*keys, VNODE).agg(end)
     no_key = " OR ".join(f"{sql.name(k)} IS NULL" for k in task.source.keys)
     op = (
-        f"CASE WHEN {no_key} OR {OP}.came > 1 OR {OP}.went > 1 THEN '{DOUBTFUL}' WHEN {OP}.came = 0 THEN 'D' "
-        f"WHEN {OP}.went = 0 THEN 'I' ELSE 'U' END"
+        f"CASE WHEN {no_key} OR {OP}.added > 1 OR {OP}.removed > 1 THEN '{DOUBTFUL}' WHEN {OP}.added = 0 THEN 'D' "
+        f"WHEN {OP}.removed = 0 THEN 'I' ELSE 'U' END"
     )
     values = (f"{OP}.row.{name} AS {name}" for name in (*columns, ROW_HASH))
     found = of_key.selectExpr(*values, f"{op} AS {OP}", VNODE)

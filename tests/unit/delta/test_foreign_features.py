@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from airflow_refresh_provider.core.definition.inputs import Input
-from airflow_refresh_provider.delta.tables.input_probe import DeltaInputProbe
 from airflow_refresh_provider.delta.tables.target_log import DeltaTableLog
 from airflow_refresh_provider.errors import Failed
+from airflow_refresh_provider.inputs.kinds import kind_of
 
 LOG = DeltaTableLog()
 _BOUNDED = "__CHAR_VARCHAR_TYPE_STRING"
@@ -118,7 +118,7 @@ def test_files_that_spark_would_read_otherwise_are_not_given_as_plain_files(
 ) -> None:
     partitioned = bool(created[1]["metaData"]["partitionColumns"])
     _write(tmp_path / "t", created, [_added("a", 5, partitionValues={"_vnode": "1"} if partitioned else {})])
-    probe = DeltaInputProbe()
+    probe = kind_of("delta")
     pin = probe.pin("orders", Input(path=str(tmp_path / "t")))
     assert probe.rows(pin) == 5 and probe.files(pin) is None
 
@@ -137,14 +137,14 @@ def test_columns_that_spark_pads_are_told_from_those_it_only_bounds(tmp_path: Pa
 def test_a_table_that_delta_rs_cannot_read_is_no_trouble_of_the_storage(tmp_path: Path, feature: str) -> None:
     _write(tmp_path / "t", _created([feature], []), [_added("a.parquet", 5)])
     with pytest.raises(Failed) as caught:
-        DeltaInputProbe().pin("orders", Input(path=str(tmp_path / "t")))
+        kind_of("delta").pin("orders", Input(path=str(tmp_path / "t")))
     assert caught.value.code == "table_unsupported" and str(tmp_path / "t") in caught.value.message
 
 
 def test_files_with_deletion_vectors_are_not_given_as_plain_files_until_they_are_purged(tmp_path: Path) -> None:
     created = _created(["deletionVectors"], [])
     _write(tmp_path / "t", created, [_added("a.parquet", 50)], [_added("b.parquet", 5)])
-    probe = DeltaInputProbe()
+    probe = kind_of("delta")
     for version, hidden in ((1, 0), (2, 10)):
         sums = json.dumps({"numDeletedRecordsOpt": hidden})
         (tmp_path / "t" / "_delta_log" / f"{version:020}.crc").write_text(sums)
@@ -171,5 +171,5 @@ def test_files_elsewhere_in_folders_that_stand_for_columns_or_hidden_are_not_giv
     tmp_path: Path, path: str
 ) -> None:
     _write(tmp_path / "t", _created([], []), [_added(path, 5)])
-    probe = DeltaInputProbe()
+    probe = kind_of("delta")
     assert probe.files(probe.pin("orders", Input(path=str(tmp_path / "t")))) is None

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from airflow_refresh_provider.core.changes.pins import DeltaPin
 from airflow_refresh_provider.core.plan.plan import Target
 from airflow_refresh_provider.ports.engine import CompareTask, Comparison, KeyReport, Source
 from airflow_refresh_provider.runner.facts import pinned_inputs
@@ -24,11 +23,11 @@ class Reading(MemorySession):
         self.by_files = engine.by_files
 
     def check_keys(self, source: Source, target: Target) -> KeyReport:
-        self.by_files += ["check"] if source.files else []
+        self.by_files += ["check"] if source.reads["x"].paths else []
         return super().check_keys(source, target)
 
     def compare(self, task: CompareTask) -> Comparison:
-        self.by_files += ["compare"] if task.source.files else []
+        self.by_files += ["compare"] if task.source.reads["x"].paths else []
         return super().compare(task)
 
 
@@ -44,12 +43,15 @@ class ReadingEngine(MemoryEngine):
 
 
 def _files(world: World, **options: str) -> int:
-    pins = pinned_inputs.pin(world.ports, world.record.definition)
-    assert isinstance(pins["x"], DeltaPin)
-    source = Source(query="", pins=pins, options={"x": options} if options else {}, keys=("k",))
-    listed = pinned_inputs.by_files(world.ports, source)
-    assert listed.model_copy(update={"files": {}}) == source
-    return len(listed.files.get("x", ()))
+    definition = world.record.definition
+    given = definition.inputs["x"].model_copy(update={"options": options})
+    definition = definition.model_copy(update={"inputs": {"x": given}})
+    pins = pinned_inputs.pin(world.ports, definition)
+    whole = pins["x"].read(options)
+    source = Source(query="", reads={"x": whole}, keys=("k",))
+    read = pinned_inputs.by_files(world.ports, source, definition, pins).reads["x"]
+    assert read in (whole, whole.of_files(read.paths))
+    return len(read.paths)
 
 
 @pytest.mark.parametrize(("written", "listed"), [(0, 0), (1, 1), (16, 16), (17, 0)])

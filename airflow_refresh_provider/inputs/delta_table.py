@@ -1,0 +1,190 @@
+"""Inputs that are Delta tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from airflow_refresh_provider.core.changes.history import InputHistory
+from airflow_refresh_provider.core.changes.pins import DeltaPin
+from airflow_refresh_provider.core.changes.reads import Read, delta_table
+from airflow_refresh_provider.core.changes.sources import ChangedRows, ChangeSource, SeparateRows
+from airflow_refresh_provider.core.definition.inputs import Input
+from airflow_refresh_provider.core.definition.locations import read_otherwise
+from airflow_refresh_provider.core.log.commits import Commit
+from airflow_refresh_provider.core.log.note import NoteKind, read_note
+from airflow_refresh_provider.delta.storage.file_lists import list_files
+from airflow_refresh_provider.delta.storage.log_files import has_log, list_log
+from airflow_refresh_provider.delta.storage.object_stores import storage
+from airflow_refresh_provider.delta.tables.delta_table import open_table, plain_files, size_of
+from airflow_refresh_provider.delta.tables.file_tables import lay_out
+from airflow_refresh_provider.delta.tables.input_history import changed_files, history
+from airflow_refresh_provider.delta.tables.parquet_footers import not_parquet
+from airflow_refresh_provider.delta.tables.target_log import DeltaTableLog
+from airflow_refresh_provider.errors import Failed, Invalid, RefreshError
+from airflow_refresh_provider.inputs.listed_files import missing
+from airflow_refresh_provider.ports.input_kind import InputKind
+from airflow_refresh_provider.ports.table_log import LogGap
+
+
+class DeltaTables:
+    """Delta tables, read through their logs. Nothing is kept between calls."""
+
+    def pin(self, name: str, input: Input) -> DeltaPin:
+        """The newest version. Raises Invalid when there is no Delta table."""
+        path = input.path
+        if list_log(path) is None:
+            raise _no_table(name, path)
+        if read_otherwise(path):
+            raise Invalid(
+                "input_place",
+                f"the input {name} cannot be read at {path}: a backslash, or % before two hexadecimal digits, is "
+                "another path to delta-rs",
+                next="Move the table, or link to it, at a path without them.",
+            )
+        table = open_table(path)
+        if table is None:
+            raise _no_table(name, path)
+        rows, size = size_of(table, path)
+        table_id = str(table.metadata().id)
+        return DeltaPin(location=path, table_id=table_id, version=table.version(), rows=rows, bytes=size)
+
+    def unreadable(self, pin: DeltaPin) -> str | None:
+        """Why the pinned version cannot be read any more, None when it can."""
+        with storage("reading an input", pin.location):
+            try:
+                return _replaced(pin)
+            except RefreshError:
+                list_log(pin.location)  # raises when the storage fails: then the version is not lost
+            try:
+                return _replaced(pin)
+            except RefreshError as error:
+                return f"version {pin.version} of {pin.location} cannot be opened any more: {error.message}"
+
+    def rows(self, pin: DeltaPin) -> int | None:
+        """How many rows the log says; None when it has no statistics."""
+        return pin.rows
+
+    def files(self, pin: DeltaPin) -> tuple[tuple[str, int], ...] | None:
+        """(path, size) of the plain parquet files that hold exactly the pinned rows, None when no such list exists.
+
+        There is one when the table has no deletion vectors, no partition columns and no column mapping, and no column
+        whose type the files alone do not have.
+        """
+        return plain_files(pin.location, pin.version)
+
+    def history(self, applied: DeltaPin, newest: DeltaPin) -> InputHistory | None:
+        """The commits after one version up to another; None when the log no longer has all of them."""
+        return history(applied, newest)
+
+    def changes(
+        self, applied: DeltaPin, newest: DeltaPin, source: ChangeSource, folder: str, options: Mapping[str, str]
+    ) -> ChangedRows:
+        """The change data feed; or the changed files, as tables of their own in a folder."""
+        match source:
+            case ChangeSource.FEED:
+                return newest.feed_since(applied, options)
+            case ChangeSource.FILES:
+                return _file_tables(applied, newest, folder, options)
+
+    def watch(self, input: Input) -> Callable[[], str]:
+        """The newest version that changed rows. A call reads the commits since the call before."""
+        return _Watch(input.path).newest_change
+
+
+class _Watch:
+    """A table and the versions that were seen of it. The first call sees a change, whatever there is."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._seen = -1
+        self._changed = -1
+        self._log = DeltaTableLog()
+
+    def newest_change(self) -> str:
+        """The version, as text."""
+        newest = self._log.newest(self._path)
+        if newest < self._seen or self._seen < 0:
+            self._changed = newest  # first seen, or another table
+        elif newest > self._seen:
+            self._changed = self._changed_since(newest)
+        self._seen = newest
+        return str(self._changed)
+
+    def _changed_since(self, newest: int) -> int:
+        try:
+            commits = self._log.commits(self._path, after=self._seen, upto=newest)
+        except LogGap:
+            return newest
+        return max((c.version for c in commits if c.data_change or _publishes(c)), default=self._changed)
+
+
+def _publishes(commit: Commit) -> bool:
+    """Whether it is a seal. It changes no row, but the rows of earlier commits are published by it."""
+    note = read_note(commit.note)
+    return note is not None and note.kind is NoteKind.SEAL
+
+
+def _replaced(pin: DeltaPin) -> str | None:
+    """Why what is there is not what was pinned."""
+    table = open_table(pin.location, pin.version)
+    if table is None and list_log(pin.location) is None:
+        return f"there is no Delta table at {pin.location} any more"
+    if table is None:
+        return f"version {pin.version} of {pin.location} has been cleaned up from its log"
+    if str(table.metadata().id) != pin.table_id:
+        return f"{pin.location} is another table now"
+    return None
+
+
+def _file_tables(applied: DeltaPin, newest: DeltaPin, folder: str, options: Mapping[str, str]) -> SeparateRows:
+    """The added and the removed files, laid out as tables below a folder."""
+    location = newest.location
+    table = open_table(location, newest.version)
+    try:
+        files = changed_files(applied, newest)
+    except LogGap as gap:
+        raise _no_changes(str(gap)) from None
+    if table is None:
+        raise _no_changes(f"{location} has no version {newest.version}")
+    reads: dict[str, Read] = {}
+    for name, some in (("removed", files.went), ("added", files.came)):
+        if some:
+            lay_out(table, location, some, f"{folder}/{name}")
+            reads[name] = delta_table(f"{folder}/{name}", options)
+    return SeparateRows(removed=reads.get("removed"), added=reads.get("added"))
+
+
+def _no_changes(why: str) -> Failed:
+    return Failed(
+        "input_missing",
+        f"the changes of an input cannot be read any more: {why}",
+        left="The target was not changed.",
+        next="Run again with mode full.",
+    )
+
+
+def _no_table(name: str, path: str) -> Invalid:
+    if has_log(path):
+        return Invalid(
+            "input_not_delta",
+            f"the log of the input {name} at {path} has no commit files any more",
+            next="Let a writer commit to the table once more, or restore the files of its log.",
+        )
+    with storage(f"reading the input {name}", path):
+        found = list_files(path)
+        if found is None:
+            return missing(name, path, "Delta table")
+        if found and not not_parquet(found[:1]):
+            return Invalid(
+                "input_is_parquet",
+                f"the input {name} at {path} is plain parquet, and its format says delta",
+                next="Write `format: parquet`.",
+            )
+    return Invalid(
+        "input_not_delta",
+        f"the input {name} at {path} is not a Delta table: there is no _delta_log in it",
+        next="Correct the path, or write which `format` it has.",
+    )
+
+
+KIND: InputKind[DeltaPin] = DeltaTables()

@@ -1,0 +1,112 @@
+"""Inputs that are files of one format below a location, pinned by the list of these files."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from airflow_refresh_provider.core.changes.history import InputHistory, of_files
+from airflow_refresh_provider.core.changes.pins import FilesPin, FileStamp
+from airflow_refresh_provider.core.changes.sources import ChangedRows, ChangeSource
+from airflow_refresh_provider.core.definition.inputs import Input
+from airflow_refresh_provider.delta.storage.file_lists import list_files
+from airflow_refresh_provider.delta.storage.log_files import has_log
+from airflow_refresh_provider.delta.storage.object_stores import is_local, storage
+from airflow_refresh_provider.errors import Invalid
+
+
+class ListedFiles(ABC):
+    """What all formats of files have in common. `format` is also Spark's name of it."""
+
+    format: str
+
+    @abstractmethod
+    def check(self, name: str, files: tuple[FileStamp, ...]) -> None:
+        """Raise Invalid when one of the files does not have the format."""
+
+    @abstractmethod
+    def count(self, files: tuple[FileStamp, ...]) -> int | None:
+        """About how many rows they have; None when unknown."""
+
+    def pin(self, name: str, input: Input) -> FilesPin:
+        """The list of files as it is now. Raises Invalid when there are none, or one has another format."""
+        path = input.path
+        if has_log(path):
+            raise Invalid(
+                "input_is_delta",
+                f"the input {name} at {path} is a Delta table, and its format says {self.format}",
+                next="Leave `format` out, or write `format: delta`.",
+            )
+        with storage(f"reading the input {name}", path):
+            found = list_files(path)
+            if found is None:
+                raise missing(name, path, f"{self.format} file or folder of them")
+            if not found:
+                raise Invalid(
+                    "input_empty",
+                    f"the input {name} at {path} is a folder without files (names that begin with _ or . do not count)",
+                    next="Put the files there, or correct the path.",
+                )
+            self.check(name, found)
+        return self._listed(path, found)
+
+    def unreadable(self, pin: FilesPin) -> str | None:
+        """The first pinned file that was changed or deleted, None when all are as they were."""
+        with storage("reading an input", pin.location):
+            there = {file.path: file for file in list_files(pin.location) or ()}
+        for pinned in pin.files:
+            found = there.get(pinned.path)
+            if found is None:
+                return f"{pinned.path} is gone"
+            if found != pinned:
+                return f"{pinned.path} has changed"
+        return None
+
+    def rows(self, pin: FilesPin) -> int | None:
+        """About how many rows there are; None when unknown."""
+        if pin.rows is not None:
+            return pin.rows
+        with storage("reading an input", pin.location):
+            return self.count(pin.files)
+
+    def files(self, pin: FilesPin) -> tuple[tuple[str, int], ...]:
+        """(path, size) of the pinned files."""
+        return tuple((f.path, f.size) for f in pin.files)
+
+    def history(self, applied: FilesPin, newest: FilesPin) -> InputHistory | None:
+        """The new files; None when any other was changed or deleted."""
+        return of_files(applied, newest)
+
+    def changes(
+        self, applied: FilesPin, newest: FilesPin, source: ChangeSource, folder: str, options: Mapping[str, str]
+    ) -> ChangedRows:
+        """The rows of the new files."""
+        return newest.rows_since(applied, options)
+
+    def watch(self, input: Input) -> Callable[[], str]:
+        """The digest of the list of files. None of them is opened."""
+        return lambda: self._state(input)
+
+    def _state(self, input: Input) -> str:
+        with storage("watching", input.path):
+            found = list_files(input.path)
+        # `pin` raises what is wrong with a location without files.
+        pin = self._listed(input.path, found) if found else self.pin("", input)
+        return str(pin.digest)
+
+    def _listed(self, path: str, files: tuple[FileStamp, ...]) -> FilesPin:
+        return FilesPin(format=self.format, location=path, files=files)
+
+
+def missing(name: str, path: str, wanted: str) -> Invalid:
+    """The error about an input that is not there, with the part of its path that is."""
+    hint = ""
+    if is_local(path):
+        parent = next(p for p in Path(path).parents if p.exists())
+        hint = "" if parent == Path(path).parent else f" (there is {parent}, and nothing further)"
+    return Invalid(
+        "input_missing",
+        f"the input {name} is missing: no {wanted} at {path}{hint}",
+        next="Correct the path in the definition, or put the data there.",
+    )
