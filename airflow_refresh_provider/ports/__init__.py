@@ -1,1 +1,1 @@
-"""What the runner needs from the world, as protocols; `memory_*` are their twins in memory, bundled by `twins`."""
+"""What the runner needs from the world, as protocols; their fakes are in `airflow_refresh_provider.testing`."""

@@ -68,9 +68,9 @@ class KeyReport(Stored):
 class Comparison(Stored):
     """A change set: where it is staged, its counts by vnode, and the rows on both sides.
 
-    Nothing is staged when nothing differs, or when so much does that the table is to be written anew (`rewrite`).
+    Nothing is staged when nothing differs, or when so much does that the table is to be rewritten (`rewrite`).
     `keys` reports on the source; when it names NULL or duplicate keys the change set must not be used. `exact`: found
-    by looking at the target, not only told by the inputs.
+    by reading the target, not only from the inputs.
     """
 
     changes: StagedTable
@@ -93,9 +93,9 @@ class CompareTask(Stored):
     The content is the source's, or `rows` when it was staged in splits. `vnodes` restricts both sides, None = all.
     `one_chunk`: so many changes are applied in one chunk; a change set of more is laid out by vnode, for its chunks to
     be found. None = never.
-    `stored_hashes`: in layout vnode the target's own row hashes may be believed, because nobody else has written it.
+    `stored_hashes`: in layout vnode the target's own row hashes may be used, because no other writer has written it.
     `row_wise`: reading the content twice costs little, as each of its rows comes from one row that is stored.
-    `target_rows`: the rows of the target when its keys are known to be unique and in their places, because nobody else
+    `target_rows`: the rows of the target when its keys are known to be unique and in their vnodes, as no other writer
     has written it; None = both sides are counted and the target's keys are checked, which takes longer.
     `expected_rows`: about how many rows the larger side has.
     `rewrite_from`: from so many differences on nothing is staged; only heeded for content that is `row_wise`.
@@ -123,7 +123,7 @@ class WindowTask(Stored):
     """Stage at `location` what the changes of the inputs change in the result of a row-wise query.
 
     `deletes` is that of a comparison, `partitioned` lays the change set out by vnode. A key without a value, or of
-    which the windows leave more than one row, is staged as DOUBTFUL; then only a comparison can tell what is right.
+    which the windows leave more than one row, is staged as DOUBTFUL; then only a comparison finds what is right.
     `bytes` are about what is read.
     """
 
@@ -202,7 +202,7 @@ class EngineSession(Protocol):
     def compare(self, task: CompareTask) -> Comparison: ...
 
     def read_windows(self, task: WindowTask) -> StagedTable:
-        """Stage a change set from what the inputs tell."""
+        """Stage a change set from the changes of the inputs."""
         ...
 
     def apply(self, task: ApplyTask) -> None:
@@ -232,5 +232,5 @@ class Engine(Protocol):
         ...
 
     def release(self, session_id: str) -> None:
-        """End somebody's session, interrupting its statement. Saves work, proves nothing."""
+        """Release a session, interrupting its statement. Saves work, proves nothing."""
         ...

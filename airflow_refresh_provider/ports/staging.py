@@ -23,7 +23,7 @@ class Staging(Protocol):
         ...
 
     def span(self, staged: StagedTable, column: str) -> tuple[int, int] | None:
-        """The smallest and the largest value of an integer column, None when the table's statistics do not tell."""
+        """The smallest and the largest value of an integer column, None when the table has no statistics of it."""
         ...
 
     def runs(self, root: str) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ _CONNECT_VARIABLES = ("SPARK_CONNECT_MODE_ENABLED", "SPARK_REMOTE")
 @contextmanager
 def application() -> Iterator[SparkSession]:
     """The application of this process while the block lasts."""
-    # With these, pyspark would look for a Spark Connect server; whoever submits may have them from elsewhere.
+    # With these, pyspark would look for a Spark Connect server; the submitting process may have them set.
     for variable in _CONNECT_VARIABLES:
         os.environ.pop(variable, None)
     with translated(left="Nothing was changed."):

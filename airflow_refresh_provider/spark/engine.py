@@ -39,7 +39,7 @@ class SparkEngine:
         return SparkEngineSession(sessions.connect(self._endpoint, session_id))
 
     def release(self, session_id: str) -> None:
-        """End somebody's session."""
+        """Release a session."""
         sessions.release(self._endpoint, session_id)
 
 
@@ -119,7 +119,7 @@ class SparkEngineSession:
                 f"the columns of the target {task.target.location} are not those that its changes were made for: "
                 f"{error.message}",
                 left=left,
-                next="Run again: this run is given up, and a new one compares everything.",
+                next="Run again: this run is abandoned, and a new one compares everything.",
             ) from None
 
     def samples(

@@ -39,7 +39,7 @@ from airflow_refresh_provider.testing.memory_table import SETS_PROPERTIES, Chang
 
 
 class MemoryEngine:
-    """The twin of `Engine`. `views` is what catalog views show, by name: location, version, columns."""
+    """The fake of `Engine`. `views` is what catalog views show, by name: location, version, columns."""
 
     def __init__(self, lake: MemoryLake) -> None:
         self.lake = lake
@@ -58,7 +58,7 @@ class MemoryEngine:
 
 
 class MemorySession:
-    """The twin of `EngineSession`."""
+    """The fake of `EngineSession`."""
 
     def __init__(self, engine: MemoryEngine, session_id: str) -> None:
         self._engine = engine

@@ -1,8 +1,7 @@
-"""A lake in memory: tables by location, written by anybody.
+"""A lake in memory: tables by location.
 
-The acts of others are `create`, `append`, `rewrite`, `restore`, `tidy`, `reshape` and `remove`; those of the engine
-are transactions. Every act of ours that reality can interrupt announces itself by `step` before it happens; by default
-nobody listens.
+Other writers use `create`, `append`, `rewrite`, `restore`, `optimize`, `reshape` and `remove`; the engine commits
+transactions. `step` is called before every act that a crash can interrupt; by default it does nothing.
 """
 
 from __future__ import annotations
@@ -68,11 +67,11 @@ class MemoryLake:
         with self.lock:
             self.table(location).restore(version)
 
-    def tidy(self, location: str) -> None:
+    def optimize(self, location: str) -> None:
         """Put all rows into one file, as OPTIMIZE does."""
         with self.lock:
             table = self.table(location)
-            table.commit(table.newest, Change("OPTIMIZE", table.newest.rows, tuple(table.newest.files), tidies=True))
+            table.commit(table.newest, Change("OPTIMIZE", table.newest.rows, tuple(table.newest.files), maintains=True))
 
     def reshape(
         self, location: str, columns: Columns | None = None, properties: Mapping[str, str] | None = None

@@ -1,6 +1,6 @@
-"""Twins of the small ports, and a whole composition in memory for tests of code that uses refreshes.
+"""Fakes of the small ports, and all ports in memory for tests of code that uses refreshes.
 
-Time stands still unless somebody sleeps; processes live until they are declared dead.
+Time stands still except for `sleep`; processes live until they are declared dead.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["BEGINNING", "MemoryClock", "MemoryHeart", "MemoryProcesses", "memory
 
 
 class MemoryClock:
-    """Time that passes only when told to."""
+    """Time that passes only by `sleep`."""
 
     def __init__(self) -> None:
         self.time = BEGINNING

@@ -78,13 +78,13 @@ def left_over(went: Rows, came: Rows) -> tuple[Rows, Rows]:
 def differences(desired: Rows, found: Rows, keys: Keys, *, deletes: bool, sound: bool = False) -> Rows:
     """The staged change set that makes `found` equal to `desired`.
 
-    Raises Failed when a key stands in `found` twice; where its keys are said to be `sound` nobody looks.
+    Raises Failed when a key is in `found` twice, unless its keys are known to be unique (`sound`).
     """
     old = {key_of(r, keys): r for r in found}
     if len(old) < len(found) and not sound:
         raise Failed(
             "duplicate_target_key",
-            "a key occurs more than once in the target: somebody else has inserted rows",
+            "a key occurs more than once in the target: another writer has inserted rows",
             left="The target was not changed.",
             next="Remove the repeated rows from the target, then run again.",
         )

@@ -49,8 +49,8 @@ class Version:
 class Change:
     """What a transaction wants to commit. `removed` are files that go away, `added` the rows of new ones.
 
-    `reads` are the vnodes whose rows it depends on: None = every row, () = none, as a blind append. `tidies`: rows only
-    move to other files.
+    `reads` are the vnodes whose rows it depends on: None = every row, () = none, as a blind append. `maintains`: rows
+    only move to other files.
     """
 
     operation: str
@@ -59,7 +59,7 @@ class Change:
     reads: tuple[int, ...] | None = ()
     columns: Columns | None = None
     properties: Mapping[str, str] | None = None
-    tidies: bool = False
+    maintains: bool = False
 
 
 @dataclass
@@ -96,7 +96,7 @@ class MemoryTable:
             version=version,
             operation=change.operation,
             txns={stamp.app_id: stamp.marker.version} if stamp else {},
-            data_change=bool(fresh or gone) and not change.tidies,
+            data_change=bool(fresh or gone) and not change.maintains,
             reshaped=_reshapes(self.newest, change),
             vnodes=_vnodes((*gone, *fresh.values())) if self.by_vnode else None,
             net_rows=len(change.added) - sum(len(rows) for rows in gone),

@@ -1,9 +1,8 @@
 """Watching inputs from the triggerer: an event whenever rows of one may have changed. Needs no Spark.
 
-All inputs that are watched by one triggerer share one loop, which looks at them side by side: one that answers slowly
-keeps no other waiting. Nothing is kept from one triggerer to the next: what is seen for the first time counts as
-changed, and a refresh that was begun for nothing costs a look. A look that fails is repeated; an input that cannot be
-read is told in the log.
+All inputs that one triggerer watches share one loop, which checks them in parallel: a slow one does not delay the
+others. A triggerer keeps no state: an input that is seen for the first time counts as changed, and a refresh without
+changes costs little. A check that fails is repeated; an input that cannot be read is reported in the log.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ def refreshed(**refresh: Any) -> World:
 
 def test_a_scheduled_task_skips_when_rows_only_moved_to_other_files() -> None:
     world = refreshed(interval="1 h")
-    world.lake.tidy(INPUT)
+    world.lake.optimize(INPUT)
     with pytest.raises(AirflowSkipException, match="no input has changed a row"):
         check(world, "scheduled")
     check(world, "manual")

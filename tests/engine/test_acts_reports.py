@@ -87,7 +87,7 @@ def test_a_target_with_keys_that_repeat_or_are_missing_is_refused(lake: Lake, ad
 
     assert refused.value.code == code
     assert "s='x'" in refused.value.message
-    assert "or a load that was given up" in refused.value.next
+    assert "or a load that was abandoned" in refused.value.next
 
 
 def test_samples_show_differing_rows_as_the_query_and_as_the_target_have_them(lake: Lake) -> None:

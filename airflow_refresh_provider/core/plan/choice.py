@@ -1,7 +1,7 @@
 """Picking the cheapest way to apply a chunk.
 
 Measured on 6 M rows: replaceOn costs less than half of a MERGE, naming up to a thousand keys as literals a little less
-than that and more with every key, and past some ten percent of changed rows writing the whole table anew beats all. A
+than that and more with every key, and past some ten percent of changed rows rewriting the whole table beats all. A
 way that locks out other writers (replaceOn, whole table) is only taken where commits follow each other anyway.
 """
 
@@ -32,7 +32,7 @@ class ChunkFacts(Stored):
     empty: bool  # the whole target was empty when compared
     rows: int
     alone: bool  # layout plain: the only chunk of its round
-    keeps_others: bool  # rows that the query does not give stay, and whoever adds such rows keeps them
+    keeps_others: bool  # rows that are not in the result stay, also those of other writers
     vnode_layout: bool
     whole_vnodes: bool  # not a hash range of one
     deletion_vectors: bool
@@ -44,7 +44,7 @@ def choose(facts: ChunkFacts) -> Way:
     counts = facts.counts
     if facts.empty:
         return Way.APPEND
-    if way := _anew(facts):
+    if way := _rewrite(facts):
         return way
     if not facts.deletion_vectors:
         return Way.MERGE
@@ -56,7 +56,7 @@ def choose(facts: ChunkFacts) -> Way:
     return Way.KEYED_REPLACE if named else Way.MERGE
 
 
-def _anew(facts: ChunkFacts) -> Way | None:
+def _rewrite(facts: ChunkFacts) -> Way | None:
     """Writing whole vnodes, or the whole table, where so much of it changes that this costs less.
 
     It would take rows that others have added since the comparison, so it is for targets that have no such rows.

@@ -54,7 +54,7 @@ def direct_splits(
 
 
 def rewritten_from(rows: int | None, allowed: Limits) -> int | None:
-    """How many rows have to differ for a table of so many to be written anew from its query; None = it never is.
+    """How many rows have to differ for a table of `rows` to be rewritten from its query; None = it never is.
 
     A large table is not: such a commit has no parts that survive a crash.
     """

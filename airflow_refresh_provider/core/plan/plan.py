@@ -46,7 +46,7 @@ class Plan(Stored):
     """What a run was started with. `query` has its clock functions bound to `moment`, `facts` are those of the query as
     it was written.
 
-    `force`: a mass delete is accepted, by whoever started the run or took it over before it was frozen.
+    `force`: a mass delete is accepted, by the request that started the run or resumed it before it was frozen.
     `windows` are what an incremental run reads of its inputs, none when it reads everything; `scope` says why.
     """
 
@@ -136,7 +136,7 @@ class Round(Stored):
     """One comparison with the target at version `base`, and the chunks that follow from it.
 
     `changes` is the staged change set, None for a direct load of the query. `compared`: it was found by looking at the
-    target, so its counts are exact; a window only tells what has happened to the input.
+    target, so its counts are exact; a window has only what happened to the input.
     """
 
     base: int

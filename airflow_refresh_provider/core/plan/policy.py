@@ -12,7 +12,7 @@ KEY_ERRORS = frozenset({"null_key", "duplicate_key"})
 UNRESUMABLE_ERRORS = frozenset({"input_missing", "input_unreadable", "bad_value", "target_changed"})
 """Codes of what cannot be read any more, not be computed, or no longer fits: a run will never come to its end."""
 ENVIRONMENT_ERRORS = frozenset({"disk_full", "storage_denied"})
-"""Codes of what is wrong around a run, which goes on as it is once that is mended."""
+"""Codes of errors of the environment: the run can be resumed as it is once they are fixed."""
 TARGET_ERRORS = frozenset({"duplicate_target_key", "null_target_key", "misplaced_target_rows"})
 """Codes of what no refresh publishes."""
 
@@ -45,7 +45,7 @@ def with_foreign_writes(error: Failed, location: str, published: int, versions: 
     """An error about rows that no refresh has published, with who has, and the other way to be rid of them."""
     return Failed(
         error.code,
-        f"{error.message}; somebody else has written the target since version {published} was published: "
+        f"{error.message}; another writer has written the target since version {published} was published: "
         f"{version_range(versions)}",
         left=error.left,
         next=f"{error.next} Or take back all that others have written: "

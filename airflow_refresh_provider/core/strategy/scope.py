@@ -28,7 +28,7 @@ class Scope(Stored):
 
 @dataclass(frozen=True)
 class ScopeFacts:
-    """What the decision rests on. `histories`: input -> its history since `published`, None when it no longer tells it.
+    """The facts of the decision. `histories`: input -> its history since `published`, None when it is incomplete.
 
     `obstacle`: why the query cannot be maintained from changes alone, with the position; None when it can.
     `target_changed`: why the target may have other rows than the last refresh wrote. `insist`: the caller wants
@@ -71,7 +71,7 @@ def scope(facts: ScopeFacts) -> Scope:
 
 
 def _windows(facts: ScopeFacts) -> Windows | str:
-    """The versions of each input that have not been applied, or why they cannot be told."""
+    """The versions of each input that have not been applied, or why that is not known."""
     if facts.published is None:
         return "it is the first refresh"
     if facts.published.definition_hash != facts.definition_hash:
@@ -103,7 +103,7 @@ def _unusable(name: str, history: InputHistory, window: Window, facts: ScopeFact
     if history.reshaped:
         return f"the columns of the input {name} have changed since version {window.after}"
     if not history.change_sources:
-        return f"the log of the input {name} does not tell which rows have changed since version {window.after}"
+        return f"the log of the input {name} does not say which rows have changed since version {window.after}"
     source = history.best_source(facts.now)
     if source is None:
         until = history.readable_until

@@ -1,7 +1,7 @@
 """Cascades: definitions that feed each other, in the order in which they are refreshed.
 
-One feeds another when its target is an input of it. What nobody among them makes is a base: all of them read it at the
-same version, so that whatever is joined again further down agrees.
+One feeds another when its target is an input of it. An input that is not a target of one of them is a base: all
+definitions read it at the same version, so that joins downstream are consistent.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def ordered(definitions: Iterable[Definition]) -> tuple[Link, ...]:
 
 
 def upstream_first(definitions: Collection[Definition]) -> tuple[Link, ...]:
-    """As `ordered`, for definitions of different names that nobody has looked at. Raises Invalid for a cycle."""
+    """As `ordered`, for definitions of different names that are not located yet. Raises Invalid for a cycle."""
     makers = {definition.target: definition.name for definition in definitions}
     waiting = {d.name: Link(definition=d, parents=_parents(d, makers)) for d in definitions}
     done: dict[str, Link] = {}
@@ -104,7 +104,7 @@ def _located(read: Input, environment: Mapping[str, str]) -> Input:
     try:
         return read.expanded(environment)
     except Invalid:
-        return read  # whoever reads it will say what is missing
+        return read  # its refresh reports what is missing
 
 
 def _parents(definition: Definition, makers: Mapping[str, str]) -> tuple[str, ...]:

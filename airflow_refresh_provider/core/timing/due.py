@@ -1,7 +1,7 @@
 """Whether a refresh is due, and how far behind its inputs a target is.
 
 Both follow from the same facts: for each input, the commits that changed rows since the version that was applied. Time
-is that of commits, not of runs, so that one refresh brings in everything however long nobody looked.
+is that of commits, not of runs, so that one refresh applies everything, however long the pause was.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Cause(StrEnum):
 
     FIRST = "first"  # it has never been refreshed
     REDEFINED = "redefined"
-    OVERWRITTEN = "overwritten"  # somebody else has written the target
+    OVERWRITTEN = "overwritten"  # another writer has written the target
     INTERRUPTED = "interrupted"  # a run was left unfinished
     INTERVAL = "interval"
     CRON = "cron"
@@ -59,7 +59,7 @@ class Behind(Stored):
 
 @dataclass(frozen=True)
 class DueFacts:
-    """What the decision rests on. `blocked` is why nothing may begin, if so; `ready` why it should whatever moved."""
+    """The facts of the decision. `blocked`: why no refresh may start; `ready`: why one should without a change."""
 
     now: datetime
     schedule: Schedule
@@ -118,7 +118,7 @@ def describe(cause: Cause, behind: Iterable[Behind], suspended: str | None = Non
         case Cause.REDEFINED:
             return "its definition has changed since the last refresh"
         case Cause.OVERWRITTEN:
-            return "the target is gone, or somebody else has written it since the last refresh"
+            return "the target is gone, or another writer has written it since the last refresh"
         case Cause.INTERRUPTED:
             return "a refresh was left unfinished"
         case Cause.NOTHING_NEW:

@@ -23,7 +23,7 @@ class Beats:
         who = "run" if unit is None else f"unit-{unit}"
         with storage("writing a beat", self.root):
             store = open_store(self.root)
-            if store is not None:  # a root that is gone is not made anew by a sign of life
+            if store is not None:  # a beat does not create a root that is gone
                 obstore.put(store, f"{_folder(name, run_id)}{who}.json", beat.model_dump_json().encode())
 
     def of(self, name: str, run_id: str) -> tuple[Beat, ...]:

@@ -75,7 +75,7 @@ class ControlTable:
                     self.location, schema=schema_of(self.columns), mode="ignore", configuration=properties
                 )
             except DeltaError:
-                created = self.open()  # somebody else was first
+                created = self.open()  # another writer was first
                 if created is None:
                     raise
                 return created
@@ -124,8 +124,8 @@ class ControlTable:
             view.vacuum(_VACUUM_AFTER_HOURS, dry_run=False)
 
 
-def upkeep(view: DeltaTable, compact: Callable[[], None]) -> None:
-    """Compact after every COMPACT_EVERY-th commit. The commit itself is in, so a failure here is nobody's concern."""
+def compact_regularly(view: DeltaTable, compact: Callable[[], None]) -> None:
+    """Compact after every COMPACT_EVERY-th commit. The commit itself is in, so a failure here is ignored."""
     if view.version() % COMPACT_EVERY == 0:
         with suppress(RefreshError):
             compact()

@@ -1,6 +1,6 @@
 """The control root: one object names its identity and the format of everything below it.
 
-The mark is put there once, by whoever writes first; of two racing writers both use the mark that won. Reading never
+The mark is written once, by the first writer; of two racing writers both use the mark that won. Reading never
 creates anything, and a folder that holds something else is never made a control root.
 """
 

@@ -2,7 +2,7 @@
 
 Rows of a definition count up from 1, and each is committed under the definition's own appId with its number as the
 version. A view names the row it was decided on; writing through it succeeds only if that row is still the newest and
-nobody commits another one meanwhile. delta-rs refuses two commits with one appId that race, but not one that is late,
+no other writer commits meanwhile. delta-rs refuses two commits with one appId that race, but not one that is late,
 so the number on the view is compared here.
 """
 
@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from airflow_refresh_provider.core.run.lifecycle import Event
 from airflow_refresh_provider.core.run.record import Record
-from airflow_refresh_provider.delta.control.control_table import ControlTable, quoted, upkeep
+from airflow_refresh_provider.delta.control.control_table import ControlTable, compact_regularly, quoted
 from airflow_refresh_provider.delta.storage.object_stores import STORAGE_ERRORS, check_room, translated
 from airflow_refresh_provider.errors import Defect, Failed, Invalid, StaleSnapshot
 
@@ -75,7 +75,7 @@ class StateTable:
             self.table.append(view, [row], Transaction(_app_id(read.name), seq))
         except STORAGE_ERRORS as error:
             view = self._settled(read.name, seq, nonce, error)
-        upkeep(view, self.compact)
+        compact_regularly(view, self.compact)
         return StateView(read.name, record, seq, view)
 
     def records(self) -> list[Record]:
@@ -115,8 +115,8 @@ class StateTable:
     def _settled(self, name: str, seq: int, nonce: str, error: Exception) -> DeltaTable:
         """What became of a write that raised: in (a view that has it), beaten (StaleSnapshot), or not made.
 
-        A commit that delta-rs refused without another row of this definition met the removal of old rows; whoever
-        reads anew can write.
+        A commit that delta-rs refused without another row of this definition conflicted with the removal of old rows;
+        it succeeds after reading again.
         """
         view = self.table.open()
         if view is None or _newest(view, name) < seq:

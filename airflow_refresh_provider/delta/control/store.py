@@ -11,7 +11,7 @@ from airflow_refresh_provider.core.run.owner import Beat
 from airflow_refresh_provider.core.run.record import Record
 from airflow_refresh_provider.core.text.stored import Stored
 from airflow_refresh_provider.delta.control.beats import Beats
-from airflow_refresh_provider.delta.control.control_table import ControlTable, Row, quoted, upkeep
+from airflow_refresh_provider.delta.control.control_table import ControlTable, Row, compact_regularly, quoted
 from airflow_refresh_provider.delta.control.root import Mark, check_place, make_mark, read_mark
 from airflow_refresh_provider.delta.control.state import StateTable, StateView
 from airflow_refresh_provider.delta.storage.object_stores import check_room, storage
@@ -119,7 +119,7 @@ class DeltaControlStore:
         with storage(doing, table.location):
             view = table.open_or_create()
             table.append(view, stored)
-        upkeep(view, compact)
+        compact_regularly(view, compact)
 
     def _select(self, table: ControlTable, condition: str) -> list[Row]:
         view = table.open() if self.exists else None

@@ -1,7 +1,7 @@
 """Storage: object stores by location, and what their errors mean to a caller.
 
 Local places are plain paths, all others URIs whose credentials come from the environment. Whatever delta-rs or an
-object store raises leaves this package as Failed (mend the place) or Retry (try again).
+object store raises leaves this package as Failed (fix the storage) or Retry (try again).
 """
 
 from __future__ import annotations
@@ -114,10 +114,10 @@ def _free(place: Path) -> int:
 
 
 def check_room(doing: str, location: str, free: Callable[[Path], int] = _free) -> None:
-    """Refuse to begin a write on a local disk that cannot take it, or may not be written. Raises Failed.
+    """Refuse to start a write on a local disk that cannot take it, or may not be written. Raises Failed.
 
-    Asked before, because what fails inside of delta-rs makes it print the trace of a crash. `free` tells how many bytes
-    are left at a place.
+    Checked before, because delta-rs prints a stack trace when it fails there. `free` returns how many bytes are left at
+    a location.
     """
     if not is_local(location):
         return

@@ -26,13 +26,13 @@ Key = tuple[str, str, int | None]
 class ChangedFiles:
     """The files whose rows have gone, and those whose rows have come.
 
-    `told` is false where the log does not say enough to read them. `removed_at`: when the first of them was taken out
-    of the table, from when on its removal from storage draws near; None while all are in the table.
+    `readable` is false where the log does not say enough to read them. `removed_at`: when the first of them was
+    removed from the table, from when on its retention counts; None while all are in the table.
     """
 
     went: tuple[File, ...]
     came: tuple[File, ...]
-    told: bool
+    readable: bool
     removed_at: datetime | None
 
     @property
@@ -65,7 +65,7 @@ class FileSum:
         return ChangedFiles(
             went=went,
             came=came,
-            told=all(abs(net) == 1 for net in left.values()) and all(map(_described, (*went, *came))),
+            readable=all(abs(net) == 1 for net in left.values()) and all(map(_described, (*went, *came))),
             removed_at=min(gone, default=None),
         )
 

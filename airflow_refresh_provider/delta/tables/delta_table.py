@@ -66,7 +66,7 @@ def padded_columns(table: DeltaTable) -> tuple[str, ...]:
 def plain_files(location: str, version: int) -> tuple[tuple[str, int], ...] | None:
     """(path, size) of the plain files that make up exactly a version's rows, None when no such list exists."""
     table = open_table(location, version)
-    if table is None or table.metadata().partition_columns or _told_by_table(table):
+    if table is None or table.metadata().partition_columns or _needs_table(table):
         return None
     if hidden_rows(table, location) != 0:
         return None
@@ -77,7 +77,7 @@ def plain_files(location: str, version: int) -> tuple[tuple[str, int], ...] | No
     return tuple(sorted((f"{location}/{path}", size) for path, size in zip(paths, sizes, strict=True)))
 
 
-def _told_by_table(table: DeltaTable) -> bool:
+def _needs_table(table: DeltaTable) -> bool:
     """Whether Spark would read the table's files otherwise than the table."""
     renamed = table.metadata().configuration.get("delta.columnMapping.mode", "none") != "none"
     return renamed or not features(table) <= _OF_WRITERS or _BOUNDED in str(table.schema().to_json())

@@ -1,4 +1,4 @@
-"""The history of a Delta input, from the files of its log: what each commit did, and how its rows can still be told."""
+"""The history of a Delta input, from its log: what each commit did, and how its changed rows can be read."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _PART = re.compile(r"(\d+)\s+([a-z]+?)s?\b")
 
 
 def history(applied: DeltaPin, newest: DeltaPin) -> InputHistory | None:
-    """What happened after one version up to another; None when the log no longer tells all of it."""
+    """What happened after one version up to another; None when the log is incomplete."""
     log = list_log(newest.location)
     now = open_table(newest.location, newest.version)
     if log is None or now is None:
@@ -114,7 +114,7 @@ def _change_sources(
     if all(shape.feed for shape in shapes):
         until = changed_at + min(files_kept, log_kept) if changed_at else None
         yield ChangeSourceInfo(source=ChangeSource.FEED, bytes=feed_bytes, expires_at=until)
-    if files.told:
+    if files.readable:
         ends = [commits[0].at + log_kept] if commits else []
         ends += [files.removed_at + files_kept] if files.removed_at else []
         yield ChangeSourceInfo(source=ChangeSource.FILES, bytes=files.bytes, expires_at=min(ends, default=None))

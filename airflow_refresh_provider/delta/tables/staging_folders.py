@@ -46,7 +46,7 @@ class StagingFolders:
         return None if found is None else tuple(path for path, _size in found)
 
     def span(self, staged: StagedTable, column: str) -> tuple[int, int] | None:
-        """The smallest and the largest value of an integer column, None when the table's statistics do not tell."""
+        """The smallest and the largest value of an integer column, None when the table has no statistics of it."""
         with storage("reading the statistics of staged changes", staged.location):
             files = DeltaTable(staged.location, version=staged.version).get_add_actions(flatten=True)
         lowest, highest = (_statistics(files, f"{which}.{column}") for which in ("min", "max"))

@@ -53,7 +53,7 @@ def as_asked(ports: Ports, pins: VersionVector, asked: VersionVector, applied: V
     """The pins, those of asked places as they were asked for; `asked` is by place.
 
     Nothing goes back in time by itself: where a younger state than the one asked for was applied and is still there, it
-    stays. One that is gone was taken back by somebody, as when files or folders are restored, and that is followed.
+    stays. One that is gone was restored to an older state, as from a backup, and that is followed.
     Raises Failed when what was asked for cannot be read any more.
     """
     return {
@@ -90,16 +90,16 @@ def _unreadable(ports: Ports, pinned: Pin) -> str | None:
 
 
 def check_in_place(ports: Ports, run: Run) -> None:
-    """Raise Failed when an input is no longer what was pinned, so that two looks at it may have seen two things.
+    """Raise Failed when an input is no longer what was pinned, so that two reads of it may have seen two states.
 
-    Spark would not tell: a table that was made anew has a version of the same number soon, a file the same name.
+    Spark would not notice: a table that was replaced soon has a version of the same number, a file the same name.
     """
     if reason := unreadable(ports, run.plan.pins):
         raise Failed(
             "input_missing",
             f"an input is no longer what it was when the run began: {reason}",
             left="Nothing was published. Chunks that were applied, if any, stay in the target.",
-            next="Run again: this run is given up, and a new one takes what is there then.",
+            next="Run again: this run is abandoned, and a new one reads what is there then.",
         )
 
 

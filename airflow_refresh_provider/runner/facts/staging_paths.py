@@ -1,7 +1,7 @@
-"""Folders below the staging root: what they are called, and which of them nobody needs any more.
+"""Folders below the staging root: their names, and which of them are no longer needed.
 
 A definition has a folder; in it stands one for each run and each comparison. Those of runs are named by control, those
-of comparisons tell by their own name when they were begun.
+of comparisons have their start time in the name.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def of_run(ports: Ports, name: str, run_id: str) -> str:
 
 def of_comparison(ports: Ports, name: str, comparison_id: str) -> str:
     """The folder of a comparison that begins now."""
-    return f"{_folder(ports, name)}/{_begun(ports.clock.now())}-{comparison_id}"
+    return f"{_folder(ports, name)}/{_started_at(ports.clock.now())}-{comparison_id}"
 
 
 def changes_of(run: Run, generation: int, kind: str = "changes") -> tuple[str, Stamp]:
@@ -66,7 +66,7 @@ def stamp(run: Run, generation: int, app_id: str) -> Stamp:
 
 
 def drop_orphans(ports: Ports, name: str) -> None:
-    """Drop staging that no run names; a late statement of an old owner can make it anew after it was dropped.
+    """Drop staging that no run names; a late statement of an old owner can create it again after it was dropped.
 
     Folders are listed before control is read: what a younger run has staged meanwhile is not among them.
     """
@@ -80,7 +80,7 @@ def drop_orphans(ports: Ports, name: str) -> None:
 
 
 def drop_left_by_dropped(ports: Ports) -> None:
-    """Drop what late statements have staged for definitions that were dropped meanwhile, and nobody starts again."""
+    """Drop what late statements have staged for definitions that were dropped meanwhile."""
     for folder in ports.staging.runs(ports.staging_root):
         name = folder.rpartition("/")[2]
         record = ports.store.read(name).record
@@ -93,12 +93,12 @@ def _folder(ports: Ports, name: str) -> str:
 
 
 def _may_be_comparing(folder: str, now: datetime) -> bool:
-    """By name alone: names of comparisons sort by the moment they were begun."""
+    """By name alone: names of comparisons sort by their start time."""
     name = folder.rpartition("/")[2]
-    return name.startswith(_COMPARISON) and name > _begun(now - COMPARISON_KEPT)
+    return name.startswith(_COMPARISON) and name > _started_at(now - COMPARISON_KEPT)
 
 
-def _begun(moment: datetime) -> str:
+def _started_at(moment: datetime) -> str:
     # A tenth of a second to import, which a refresh that has nothing to do does not pay.
     import pendulum
 

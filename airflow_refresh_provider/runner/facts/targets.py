@@ -75,7 +75,7 @@ def owner(ports: Ports, facts: TableFacts) -> Record | None:
 
 
 def _claims(ports: Ports, facts: TableFacts) -> Mapping[str, str]:
-    """The table's properties; those that name a definition whose target it is no longer name nobody."""
+    """The table's properties; without an owner whose target it no longer is."""
     nobodys = facts.properties.get(CONTROL) == ports.store.control_id and owner(ports, facts) is None
     return {} if nobodys else facts.properties
 
@@ -144,23 +144,23 @@ def replaced(ports: Ports, target: Target) -> bool:
 
 
 def check_in_place(ports: Ports, target: Target) -> None:
-    """Refuse to go on with a target that was replaced: Spark would write to whatever stands there, or make it anew."""
+    """Refuse to go on with a target that was replaced: Spark would write to another table there, or create one."""
     if replaced(ports, target):
         raise not_in_place(target)
 
 
 def not_in_place(target: Target) -> Failed:
-    """The error of whoever finds another table in the target's place, or none."""
+    """The error when another table is in the target's place, or none."""
     return Failed(
         "target_replaced",
         f"the target {target.location} is no longer the table this run began with",
         left="Nothing was published; what is there now has at most what was being written when it came.",
-        next="Run again: the interrupted run is given up and a new one compares everything.",
+        next="Run again: the interrupted run is abandoned and a new one compares everything.",
     )
 
 
 def written_by_others(ports: Ports, published: Published | None, ready: Ready) -> bool:
-    """Whether anybody but published refreshes may have written the rows of a target."""
+    """Whether another writer than published refreshes may have written rows of a target."""
     return published is None or changed_reason(ports, published, ready.target, ready.version) is not None
 
 
@@ -186,7 +186,7 @@ def changed_reason(
     try:
         found = foreign_versions(ports, published, location, upto=upto)
     except LogGap:
-        return f"the log of the target {location} no longer tells who has written it since the last refresh"
+        return f"the log of the target {location} no longer says who has written it since the last refresh"
     if not found:
         return None
     return f"others have written the target {location} since the last refresh, in {version_range(found)}"
@@ -201,7 +201,7 @@ def foreign_versions(
 ) -> tuple[int, ...]:
     """The versions after the published one by which others have changed rows of a target. Raises LogGap.
 
-    `generations` are those of a run in progress, which is nobody else.
+    `generations` are those of a run in progress, which is no other writer.
     """
     since = ports.log.commits(location, after=published.version, upto=upto)
     return foreign(since, published.target_id, generations).versions

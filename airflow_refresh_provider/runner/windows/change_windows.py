@@ -1,7 +1,7 @@
 """Windows: what an incremental run reads of its inputs, decided when it starts and staged when it loads.
 
-The change set of a window is only right on top of what the last refresh has left. So it is not used when anybody else
-has written the target since, nor when an input turns out not to tell all of its changes: then everything is compared
+The change set of a window is only right on top of what the last refresh has left. So it is not used when another writer
+has written the target since, nor when the changes of an input are incomplete: then everything is compared
 after all, and the run says why.
 """
 
@@ -96,10 +96,10 @@ def load(tenure: Tenure, session: EngineSession, source: Source, ready: Ready) -
     if doubt := targets.changed_reason(tenure.ports, published, ready.target, ready.version):
         return None, doubt
     if ready.rows is None:
-        return None, f"the log of the target {ready.target.location} does not tell how many rows it has"
+        return None, f"the log of the target {ready.target.location} does not say how many rows it has"
     known = _known(tenure.ports, run, published)
     if known is None:
-        return None, "an input no longer tells what has changed in its window"
+        return None, "the changes of an input in its window are no longer available"
     if not any(history.changed for history in known.values()):
         nothing = Round(base=ready.version, changes=None, units=())
         return Frozen(rounds=(nothing,), source_rows=ready.rows, unchanged=ready.rows), None
@@ -116,7 +116,7 @@ def load(tenure: Tenure, session: EngineSession, source: Source, ready: Ready) -
     rows = tenure.ports.staging.changes(staged_table)
     if any(op == DOUBTFUL for _, op in rows):
         return None, "a key has no value, or more than one row, after the changes of the inputs"
-    return _frozen(run, ready, told(staged_table, rows, ready.rows)), None
+    return _frozen(run, ready, as_comparison(staged_table, rows, ready.rows)), None
 
 
 def _staged(session: EngineSession, task: WindowTask) -> tuple[StagedTable | None, str | None]:
@@ -129,8 +129,8 @@ def _staged(session: EngineSession, task: WindowTask) -> tuple[StagedTable | Non
         return None, f"the changes of the inputs cannot be read: {error.message}"
 
 
-def told(changes: StagedTable, rows: Mapping[tuple[int, str], int], target_rows: int) -> Comparison:
-    """What a comparison would have found, told by the inputs."""
+def as_comparison(changes: StagedTable, rows: Mapping[tuple[int, str], int], target_rows: int) -> Comparison:
+    """The comparison that follows from the changes of the inputs."""
     counts: dict[int, ChangeCounts] = {}
     for (vnode, op), count in rows.items():
         counts[vnode] = counts.get(vnode, ChangeCounts()) + ChangeCounts(**{_COUNTED[op]: count})
@@ -181,7 +181,7 @@ def _task(tenure: Tenure, run: Run, source: Source, ready: Ready, changed: dict[
 
 
 def _known(ports: Ports, run: Run, published: Published) -> dict[str, InputHistory] | None:
-    """The histories of the plan's windows, None when one of them can no longer be told."""
+    """The histories of the plan's windows, None when one of them is no longer available."""
     found = {}
     for name in run.plan.windows:
         newest = run.plan.pins[name]

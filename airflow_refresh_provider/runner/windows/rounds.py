@@ -55,7 +55,7 @@ def one_chunk(run: Run) -> int:
 
 
 def _rewriting(run: Run, base: int, compared: Comparison, allowed: chunking.Limits) -> Round:
-    """One chunk that writes the whole table anew."""
+    """One chunk that rewrites the whole table."""
     whole = allowed.model_copy(update={"one_commit": compared.total.total})
     pieces = chunking.cut(compared.counts, whole)
     units = chunking.number(pieces, (Way.REWRITE,), whole, _last_chunks(run.frozen))

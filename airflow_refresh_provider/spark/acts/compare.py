@@ -20,7 +20,7 @@ _PARTITION_ROWS = 750_000
 _FEWEST_PARTITIONS = 4
 BROADCAST_MAX_KEYS = 1_000_000
 """So many keys that differ are sent to every task that looks their rows up."""
-_NOTHING_TO_TELL = "assertion failed"
+_NO_ROW_OBSERVED = "assertion failed"
 
 
 def compare(spark: SparkSession, task: CompareTask) -> Comparison:
@@ -88,11 +88,11 @@ def _rows(side: Observation) -> int:
 
 
 def _seen(observed: Observation) -> dict[str, int]:
-    """What was counted: nothing where Spark knew that no row would pass, which a classic session cannot tell."""
+    """What was counted: nothing where Spark knew that no row would pass, which a classic session does not report."""
     try:
         return observed.get
     except SPARK_ERRORS as error:
-        if fault_of(error).first_line != _NOTHING_TO_TELL:
+        if fault_of(error).first_line != _NO_ROW_OBSERVED:
             raise
         return {}
 
@@ -119,8 +119,8 @@ def _bad_target(code: str, message: str) -> Failed:
         code,
         message,
         left="The target was not changed by the comparison.",
-        next="Remove these rows from the target, which no refresh has published: somebody else has written them, or a "
-        "load that was given up. Then run again.",
+        next="Remove these rows from the target, which no refresh has published: another writer has written them, or a "
+        "load that was abandoned. Then run again.",
     )
 
 

@@ -1,7 +1,7 @@
 """Differences between desired content and target, as DataFrames: nothing is run here.
 
 A full outer join on the key, the target's side narrowed to key and hash. A row hash is never NULL, so one that is
-tells that its side has no row. The rows of both sides are counted while they pass.
+says that its side has no row. The rows of both sides are counted while they pass.
 
 Content that costs little to read twice is compared by key and hash alone, which spares the wide rows the shuffle; the
 few that differ are then looked up. Any other query runs once, its rows taken along.

@@ -41,7 +41,7 @@ def stamped(writer: DataFrameWriter, stamp: Stamp) -> DataFrameWriter:
 
 
 def stage(rows: DataFrame, task: CompareTask | WindowTask, *, by_vnode: bool) -> StagedTable:
-    """Stage a change set in one commit, which begins the table anew; `by_vnode`: laid out for chunks to find theirs."""
+    """Stage a change set in one commit, which replaces the table; `by_vnode`: laid out for chunks to find theirs."""
     rows = rows.repartition(VNODE) if by_vnode else rows
     writer = stamped(rows.write, task.stamp).mode("overwrite").options(**ddl.naming(task.target.columns))
     (writer.partitionBy(VNODE) if by_vnode else writer).save(task.location)
@@ -49,7 +49,7 @@ def stage(rows: DataFrame, task: CompareTask | WindowTask, *, by_vnode: bool) ->
 
 
 def mark(spark: SparkSession, location: str, stamp: Stamp) -> None:
-    """Commit the stamp and nothing else. By SQL, which does not make a dropped table anew."""
+    """Commit the stamp and nothing else. By SQL, which does not create a dropped table again."""
     schema = spark.read.format("delta").load(location).schema
     nulls = ", ".join(f"CAST(NULL AS {ddl.type_text(f.dataType)}) AS {sql.name(f.name)}" for f in schema.fields)
     with stamping(spark, stamp):

@@ -9,7 +9,7 @@ from airflow_refresh_provider.errors import Conflict, Failed, Invalid, RefreshEr
 
 
 class FaultKind(StrEnum):
-    """What went wrong in Spark, as far as it matters to whoever has to act on it."""
+    """What went wrong in Spark, as far as it matters to the caller."""
 
     PARSE = "parse"
     ANALYSIS = "analysis"
@@ -57,14 +57,14 @@ def of(kind: FaultKind, reason: str, left: str) -> RefreshError:
                 "spark_no_message",
                 "Spark ended a call without saying why",
                 left=left,
-                next=f"{_GO_ON} If that stays so, start Spark anew (the embedded one: `airflow-refresh spark stop`).",
+                next=f"{_GO_ON} If that persists, restart Spark (the embedded one: `airflow-refresh spark stop`).",
             )
         case FaultKind.OTHER:
             return Failed(
                 "spark_failed",
                 f"Spark failed: {reason}",
                 left=left,
-                next="The debug log has Spark's full account. Mend the cause, then run again.",
+                next="The debug log has Spark's full account. Fix the cause, then run again.",
             )
         case _:
             assert_never(kind)

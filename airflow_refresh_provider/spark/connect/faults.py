@@ -191,7 +191,7 @@ def _kind(error: Exception, error_class: str, sql_state: str, everything: str) -
     if not error_class and _NO_FILE.search(everything):
         return FaultKind.MISSING
     if not error_class and _status(error) == grpc.StatusCode.UNKNOWN:
-        # Of what Java takes for fatal, Spark Connect tells nothing.
+        # Spark Connect does not report errors that Java considers fatal.
         return FaultKind.NO_MESSAGE
     if isinstance(error, ParseException):
         return FaultKind.PARSE

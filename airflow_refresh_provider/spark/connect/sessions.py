@@ -1,7 +1,7 @@
-"""Spark sessions under ids that the caller chose: opened, released by anybody, and ended within bounds.
+"""Spark sessions under ids that the caller chose: opened, released by any process, and closed within bounds.
 
 pyspark's own client retries a dead server for ten minutes and waits at exit for one that hangs. Sessions from here
-give up after seconds, and their small calls have deadlines; statements may take as long as they like.
+time out after seconds, and their small calls have deadlines; statements may take as long as they like.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ SESSION_CONFS = {
     "spark.databricks.delta.v2.enableMode": "NONE",
     "spark.databricks.delta.write.txnVersion.autoReset.enabled": "false",
 }
-"""What the engine relies on, whoever runs the server."""
+"""What the engine relies on, on any server."""
 
 _CLASSIC_ONLY_CONFS = {"spark.sql.pyspark.jvmStacktrace.enabled": "false"}
 _CONNECT_ONLY_CONFS = {"spark.sql.connect.serverStacktrace.enabled": "false"}
@@ -122,7 +122,7 @@ def interrupt_classic(session: SparkSession) -> None:
 
 
 def release(endpoint: Endpoint, session_id: str) -> None:
-    """End anybody's session and its statements, so that its id can never be opened again on that server.
+    """Release a session and its statements, so that its id can never be opened again on that server.
 
     To interrupt statements alone is not enough: Spark does so once, and a statement that misses it goes on. One whose
     session has ended is ended by the server (ADR 23). A server that is gone has no session, one that ended stays ended.
@@ -163,12 +163,12 @@ def _session(endpoint: Endpoint, session_id: str) -> SparkSession:
 
 
 # A statement's stream is silent while Spark works, so a dead network is found by pings only. Servers
-# allow one in five minutes unless they are told otherwise, and hang up on clients that ask more often.
+# allow one in five minutes unless configured otherwise, and disconnect on clients that ask more often.
 _CHANNEL_OPTIONS = {"grpc.keepalive_time_ms": 330_000, "grpc.keepalive_timeout_ms": 20_000}
 
 
 def _retries() -> DefaultPolicy:
-    """Some five seconds in all: enough for a hiccup of the network, not for a server that has to be started anew."""
+    """Some five seconds in all: enough for a hiccup of the network, not for a restart of a server."""
     return DefaultPolicy(
         max_retries=6, initial_backoff=50, backoff_multiplier=3.0, max_backoff=2_000, max_server_retry_delay=2_000
     )
@@ -202,7 +202,7 @@ def _quieten() -> None:
 
 
 def _close_at_exit(session: SparkSession) -> None:
-    """Close it at exit, if nobody has, before pyspark's own hook for it asks a server that may hang."""
+    """Close it at exit, if that was not done, before pyspark's own hook for it asks a server that may hang."""
     _open.add(session)
     atexit.unregister(_close_all)
     atexit.register(_close_all)

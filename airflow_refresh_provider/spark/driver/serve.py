@@ -1,7 +1,7 @@
 """The driver of an embedded server: a session that stands for its Spark, which serves Connect beside it as a plugin.
 
 The server program that comes with Spark insists on classes of its own for every session, and so compiles for each of
-them anew what it has compiled for others before. Here the confs decide.
+them again what it has compiled for others before. Here the confs decide.
 
 It is run by spark-submit, in a process beside the JVM that ends with it. It knows nothing of this package. Its argument
 is the file that it makes once Spark is complete.

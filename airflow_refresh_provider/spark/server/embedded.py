@@ -1,7 +1,7 @@
 """The embedded Spark server: one JVM for one folder, started when needed, found again by every later process.
 
 Safety is the lock: a JVM inherits the descriptor of `writer.lock`, so the lock is held for exactly as long as the
-JVM exists, whoever started it and whatever became of him. The record in `server.json` only helps to find it.
+JVM exists, whatever became of the process that started it. The record in `server.json` only helps to find it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = ["EmbeddedServer", "ServerOptions", "ServerStatus"]
 
 _START_SECONDS = 120.0
 _SILENT_SECONDS = 8.0
-"""How long a server that once answered may be silent before a caller gives up on it."""
+"""How long a server that once answered may be silent before a caller times out."""
 
 _LOOK_EVERY = 0.1
 _PORTS = 3
@@ -66,7 +66,7 @@ class EmbeddedServer:
             raise _unusable(self._home, error) from error
 
     def stop(self) -> bool:
-        """End the server. Tells whether there was one. Raises Refused when it belongs to another user."""
+        """Stop the server. Returns whether there was one. Raises Refused when it belongs to another user."""
         server = self._recorded()
         if server is None:
             return False
@@ -95,7 +95,7 @@ class EmbeddedServer:
         return processes.search(self._home.log4j2.as_uri())
 
     def _found_or_started(self) -> Endpoint:
-        begun = time.monotonic()
+        started_at = time.monotonic()
         while True:
             lock = try_lock(self._home.lock)
             if lock is not None:
@@ -107,7 +107,7 @@ class EmbeddedServer:
             if server and self._serves(server, seconds=_SILENT_SECONDS if server.ready else _LOOK_EVERY * 10):
                 return self._announced(server)
             patience = _SILENT_SECONDS if server and server.ready else _START_SECONDS
-            if time.monotonic() - begun > patience:
+            if time.monotonic() - started_at > patience:
                 raise _held(self._home, server)
             time.sleep(_LOOK_EVERY)
 
@@ -175,7 +175,7 @@ class EmbeddedServer:
         return self._home.serving.exists() and answers(Endpoint(server.url), seconds)
 
     def _announced(self, server: ServerProcess) -> Endpoint:
-        """Whoever finds it serving first, be it its starter or, where that one died, another, makes it ready."""
+        """The first process that finds it serving makes it ready: its starter or, where that one died, another."""
         endpoint = Endpoint(server.url)
         if not server.ready:
             _warm(endpoint)
@@ -184,7 +184,7 @@ class EmbeddedServer:
 
 
 def _warm(endpoint: Endpoint) -> None:
-    """Run the first job while nobody can interrupt it.
+    """Run the first job while it cannot be interrupted.
 
     What Java makes once, such as a codec, is broken for as long as it runs if its making is cut short, and the owner of
     a statement may be replaced at any moment. The next statement is faster by as much as this one takes.

@@ -102,12 +102,12 @@ def _resolve(installation: Installation, environment: Mapping[str, str], work: P
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            out.write(b"\ngiven up: the repository did not deliver in time\n")
+            out.write(b"\ntimed out: the repository did not deliver in time\n")
 
 
 def _reason(log: Path) -> str:
     text = log.read_text(encoding="utf-8", errors="replace")
-    if "given up:" in text:
+    if "timed out: the repository" in text:
         return "the repository did not deliver in time"
     if "UNRESOLVED DEPENDENCIES" in text or "Server access error" in text:
         return "Maven Central could not be reached"

@@ -36,7 +36,7 @@ _SHARED_CODE = {
 }
 
 _SHORT_MEMORY = {
-    # Spark remembers a thousand jobs, stages and statements, for a page that nobody can see here.
+    # Spark remembers a thousand jobs, stages and statements, for a web page that is disabled here.
     "spark.ui.enabled": "false",
     "spark.ui.retainedJobs": "50",
     "spark.ui.retainedStages": "50",
@@ -178,7 +178,7 @@ def _java_options(home: Home) -> tuple[str, ...]:
         f"-Dlog4j2.configurationFile={home.log4j2.as_uri()}",
         f"-Djava.io.tmpdir={home.scratch}",
         f"-Dderby.system.home={home.root / 'derby'}",
-        # A server without memory is of no use to anyone; gone, it is noticed and started anew.
+        # A server without memory is useless; when it is gone, the next command starts another.
         "-XX:+ExitOnOutOfMemoryError",
         "-XX:-UsePerfData",
     )

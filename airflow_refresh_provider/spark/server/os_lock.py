@@ -17,9 +17,9 @@ _LOOK_EVERY = 0.1
 
 
 def try_lock(path: Path, *, shared: bool = False) -> int | None:
-    """The descriptor that holds the lock, or None while somebody else does. Closing it lets go.
+    """The descriptor that holds the lock, or None while another process does. Closing it releases it.
 
-    Any number may hold it `shared` at once, and nobody else then.
+    Any number may hold it `shared` at once, and no other process then.
     """
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     with ExitStack() as on_failure:

@@ -1,6 +1,6 @@
 """The JVM of an embedded server as a process: recorded in a file, found again, ended.
 
-A process id alone names nobody, since ids are reused: the start time belongs to it.
+A process id alone identifies no process, since ids are reused: the start time belongs to it.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def _lasting(server: ServerProcess) -> Refused:
         "spark_locked",
         f"the embedded Spark server (process {server.pid}) was killed and does not end",
         left="It still exists, and while it does no other server may write.",
-        next="The system holds it, as where a disk does not answer. Mend that or restart the host, then try again.",
+        next="The system holds it, as where a disk does not answer. Fix that or restart the host, then try again.",
     )
 
 
@@ -92,7 +92,7 @@ _PORT = re.compile(r"spark\.connect\.grpc\.binding\.port=(\d+)")
 
 
 def search(trait: str) -> ServerProcess | None:
-    """A server whose starter died before he could record it: its command line has the trait, and it leads a session."""
+    """A server whose starter died before it was recorded: its command line has the trait, and it leads a session."""
     for process in psutil.process_iter():
         try:
             line = " ".join(process.cmdline())

@@ -1,4 +1,4 @@
-"""Why a server ended while it was starting, told from its log. The log itself keeps everything."""
+"""Why a server ended while it was starting, found in its log. The log itself keeps everything."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def failure(log: Path) -> RefreshError:
         "spark_start",
         f"the embedded Spark server did not start: {_first_complaint(text)}",
         left=_LEFT,
-        next=f"Mend the cause, then run again. The server's log is {log}.",
+        next=f"Fix the cause, then run again. The server's log is {log}.",
     )
 
 

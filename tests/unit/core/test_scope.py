@@ -79,7 +79,7 @@ def test_only_what_has_not_been_applied_is_read(mode: Mode) -> None:
         ({"pins": {"x": pin(2)}}, "another table"),
         ({"pins": {"x": files()}}, "another table"),
         ({"histories": {"x": None}}, "no longer has every version after 3"),
-        ({"histories": history(change_sources=())}, "does not tell which rows have changed since version 3"),
+        ({"histories": history(change_sources=())}, "does not say which rows have changed since version 3"),
         ({"histories": history(reshaped=True)}, "columns of the input x"),
         ({"histories": history(change_sources=(source(expires_at=NOW),))}, "only until 2024-01-10 00:00 UTC"),
         ({"histories": history(change_sources=(source(bytes=1001),))}, "larger than the input"),

@@ -44,7 +44,7 @@ def _names(total: ChangedFiles) -> tuple[list[str], list[str]]:
 
 def test_files_that_stay_in_the_table_are_never_removed_from_storage() -> None:
     total = _total([_add("a")], [_add("b")])
-    assert (_names(total), total.bytes, total.told, total.removed_at) == (([], ["a", "b"]), 20, True, None)
+    assert (_names(total), total.bytes, total.readable, total.removed_at) == (([], ["a", "b"]), 20, True, None)
 
 
 def test_a_file_that_came_and_went_has_left_nothing() -> None:
@@ -68,10 +68,10 @@ def test_files_that_were_moved_together_count_as_what_they_were_before() -> None
 
 
 def test_a_removal_that_says_too_little_cannot_be_read() -> None:
-    assert not _total([_remove("a", partitionValues=None)]).told
-    assert not _total([_remove("a", size=None)]).told
-    assert _total([_remove("a", partitionValues=None)], [_add("a")]).told
+    assert not _total([_remove("a", partitionValues=None)]).readable
+    assert not _total([_remove("a", size=None)]).readable
+    assert _total([_remove("a", partitionValues=None)], [_add("a")]).readable
 
 
 def test_a_file_that_is_said_to_have_come_twice_casts_doubt_on_all() -> None:
-    assert not _total([_add("a")], [_add("a")]).told
+    assert not _total([_add("a")], [_add("a")]).readable

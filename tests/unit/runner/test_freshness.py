@@ -100,7 +100,7 @@ def test_the_lag_of_a_missing_target_is_not_known() -> None:
 
 def test_maintenance_makes_nothing_due_and_nothing_stale() -> None:
     made = world()
-    made.lake.tidy(INPUT)
+    made.lake.optimize(INPUT)
     clock(made).time += timedelta(days=3)
     assert made.refreshes.due(NAME).cause == "nothing_new"
     assert fresh(made).lag_seconds == 0
@@ -182,7 +182,7 @@ def test_a_manual_schedule_is_never_due() -> None:
     made.lake.rewrite(TARGET, lambda r: r | {"v": "foreign"})
     report = made.refreshes.due(NAME)
     assert (report.due, report.cause) == (False, "manual")
-    assert "somebody else has written it" in report.reason
+    assert "another writer has written it" in report.reason
 
 
 def test_an_input_that_is_a_target_names_its_definition() -> None:

@@ -32,7 +32,7 @@ def make_anew(world: World, *rows: dict[str, Any]) -> None:
         world.lake.times[INPUT, number] = world.lake.times.get((INPUT, number), BEGINNING) + timedelta(hours=1)
     world.lake.create(INPUT, COLUMNS, rows)
     while len(world.lake.table(INPUT).versions) < versions:
-        world.lake.tidy(INPUT)
+        world.lake.optimize(INPUT)
 
 
 def make_anew_before(world: World, what: str, *rows: dict[str, Any]) -> None:

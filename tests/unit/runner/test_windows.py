@@ -83,7 +83,7 @@ def test_windows_touch_and_never_overlap() -> None:
 
 def test_an_input_that_was_only_tidied_up_costs_a_seal() -> None:
     world = incremental()
-    world.lake.tidy(INPUT)
+    world.lake.optimize(INPUT)
     before = len(world.commits)
     result = world.run()
     assert (result.outcome, result.rows, result.windows) == (Outcome.SUCCEEDED, Rows(unchanged=6), {"x": (1, 2)})
@@ -185,7 +185,7 @@ def test_files_that_came_and_went_tell_what_no_feed_does(options: dict[str, obje
     without_feed(world)
     for _ in range(3):
         change(world)
-        world.lake.tidy(INPUT)
+        world.lake.optimize(INPUT)
         change(world)
         assert (world.run().mode, world.fresh()) == ("incremental", True)
     world.lake.restore(INPUT, 1)
@@ -283,7 +283,7 @@ def test_the_caller_may_choose_another_mode() -> None:
 
 def test_force_compares_everything_when_nothing_moved() -> None:
     world = incremental()
-    world.lake.tidy(INPUT)
+    world.lake.optimize(INPUT)
     assert world.run(FORCE).mode_reason == "it was asked for"
 
 
