@@ -7,8 +7,8 @@ PY := .venv/bin/python
 UV := .venv/bin/uv
 # Spark gets JAVA_HOME: the java on the path may be too old.
 WITH_JAVA = JAVA_HOME="$$(tools/java_home.sh)" && export JAVA_HOME &&
-# Tests wait for Spark as often as they work: two files at a time, each in a process with a Spark of its own.
-SIDE_BY_SIDE := -n 2 --dist loadfile --no-loadscope-reorder
+# Two files at a time; tests/conftest.py says which tests run in one worker.
+SIDE_BY_SIDE := -n 2 --dist loadgroup --no-loadscope-reorder
 CHECKED := $(wildcard airflow_refresh_provider dags spark_apps tests examples benchmarks)
 
 export XDG_CACHE_HOME ?= $(CURDIR)/.cache
@@ -36,10 +36,10 @@ lint: .venv/ready
 check: lint ## style, types, contracts between modules, unit tests (seconds)
 	@$(PY) -m pytest tests/unit tests/architecture
 
-test: lint ## every kind of test once, on real Spark, Delta and Airflow (< 20 min)
+test: lint ## every kind of test once, on real Spark, Delta and Airflow (< 8 min)
 	@$(WITH_JAVA) $(PY) -m pytest $(SIDE_BY_SIDE) -m "not slow"
 
-test-all: lint ## every test (< 75 min)
+test-all: lint ## every test (< 30 min)
 	@$(WITH_JAVA) $(PY) -m pytest $(SIDE_BY_SIDE)
 
 bench: .venv/ready ## speed beside an overwrite and a stock MERGE

@@ -1,49 +1,77 @@
-"""What holds for every test: nothing is left in the home folder, and the clock of a slow machine fails nobody.
+"""What holds for every test: nothing is left in the home folder, every kind has a time limit, files run in any order.
 
-All tests share one Spark server, but those that harm theirs.
+All tests share one Spark server, except those that harm theirs.
 """
 
 from __future__ import annotations
 
-import atexit
 import os
-import shutil
+import random
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
 
-from tests.frugal import FRUGAL, INTERPRETED
+from tests.sharing import session_folder, spark_endpoint
 
 if TYPE_CHECKING:
     from airflow_refresh_provider.spark.connect.endpoint import Endpoint
 
 # Airflow reads it at its first import and writes below it.
-os.environ["AIRFLOW_HOME"] = tempfile.mkdtemp(prefix="airflow-home-")
-atexit.register(shutil.rmtree, os.environ["AIRFLOW_HOME"], ignore_errors=True)
+os.environ["AIRFLOW_HOME"] = tempfile.mkdtemp(prefix="airflow-home-", dir=session_folder())
+# Folders of tests are there too: commits to tables and to SQLite wait for no disk.
+os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(session_folder()))
 
 settings.register_profile("project", deadline=None)
 settings.load_profile("project")
 
-_LONGEST_FIRST = ("model", "running", "crash", "airflow", "engine", "cli", "contract")
-"""Folders by how long a file of theirs takes."""
+_LIMIT_SECONDS = {
+    "running": 400,
+    "crash": 400,
+    "model": 180,
+    "airflow": 240,
+    "engine": 240,
+    "cli": 240,
+    "contract": 60,
+    "architecture": 90,
+    "unit": 30,
+}
+"""Time limits by folder, longest files first: so much that a busy machine does not reach them, and a hang does soon."""
+
+_ONE_WORKER = ("running",)
+"""Folders whose tests share something that exists once; elsewhere each file may run in another worker."""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of files that run side by side the short ones come last: then all ends at about the same time."""
-    rank = {folder: at for at, folder in enumerate(_LONGEST_FIRST)}
-    items.sort(key=lambda item: rank.get(item.path.relative_to(Path(__file__).parent).parts[0], len(rank)))
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """An option to show that tests do not depend on the order of their files."""
+    parser.addoption("--shuffle-files", type=int, metavar="SEED", help="run the test files in a random order")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Long files first, so that all workers end at about the same time."""
+    rank = {folder: at for at, folder in enumerate(_LIMIT_SECONDS)}
+    items.sort(key=lambda item: rank[_folder(item)])
+    seed = config.getoption("--shuffle-files")
+    if seed is not None:
+        files = sorted({item.path for item in items})
+        random.Random(seed).shuffle(files)
+        items.sort(key=lambda item: files.index(item.path))
+    for item in items:
+        folder = _folder(item)
+        if item.get_closest_marker("timeout") is None:
+            longer = 2 if item.get_closest_marker("slow") else 1
+            item.add_marker(pytest.mark.timeout(longer * _LIMIT_SECONDS[folder]))
+        item.add_marker(pytest.mark.xdist_group(folder if folder in _ONE_WORKER else item.path.stem))
+
+
+def _folder(item: pytest.Item) -> str:
+    return item.path.relative_to(Path(__file__).parent).parts[0]
 
 
 @pytest.fixture(scope="session")
-def spark_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
-    """An embedded server."""
-    from airflow_refresh_provider.spark.server.embedded import EmbeddedServer, ServerOptions
-
-    options = ServerOptions(memory="2g", java_options=FRUGAL, extra_conf=INTERPRETED)
-    server = EmbeddedServer(tmp_path_factory.mktemp("spark"), options)
-    yield server.ensure()
-    server.stop()
+def spark_server() -> Endpoint:
+    """The embedded server of all workers."""
+    return spark_endpoint()

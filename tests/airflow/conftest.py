@@ -6,8 +6,6 @@ import json
 import logging
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -21,6 +19,7 @@ import structlog.testing
 import airflow_refresh_provider.compose
 from tests.airflow.repeating import Task, clear, go_on
 from tests.airflow.shared import Shared
+from tests.sharing import copy_migrated
 
 # Airflow reads these at its first import. A DAG is what its file says now, not what another test's file said before.
 _HOME = Path(os.environ["AIRFLOW_HOME"])
@@ -123,7 +122,7 @@ class Airflow:
 def _metadata() -> None:
     """A database that Airflow can use, and a folder for DAG files."""
     DAGS.mkdir(parents=True, exist_ok=True)
-    subprocess.run([sys.executable, "-m", "airflow", "db", "migrate"], check=True, capture_output=True, timeout=300)
+    copy_migrated(_HOME / "airflow.db")
 
 
 @pytest.fixture

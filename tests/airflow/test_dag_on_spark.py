@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa  # type: ignore[import-untyped]
+import pytest
 from deltalake import write_deltalake
 
 from airflow_refresh_provider.spark.connect.endpoint import Endpoint
@@ -30,6 +31,7 @@ chunking: {one_commit_up_to: 1, chunk_rows: 1}
 """
 
 
+@pytest.mark.slow
 def test_a_table_is_loaded_and_then_refreshed_unit_by_unit(
     airflow: Airflow, connection: Callable[..., None], tmp_path: Path, spark_server: Endpoint
 ) -> None:

@@ -122,6 +122,7 @@ def test_a_driver_that_slept_while_another_finished_changes_nothing_when_it_wake
     site.ended(second)
 
 
+@pytest.mark.slow
 def test_an_application_and_an_embedded_server_do_not_write_one_disk_together(site: Site) -> None:
     before = site.refreshes().show(NAME)
     lock = try_lock(Path(site.control, ".spark", "writer.lock"))

@@ -58,7 +58,11 @@ def environment(folder: Path) -> dict[str, str]:
     return {**os.environ, **java, "PATH": path, "PYTHONPATH": str(ROOT)}
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if shown(p)], ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page",
+    [p if p.name == "README.md" else pytest.param(p, marks=pytest.mark.slow) for p in PAGES if shown(p)],
+    ids=lambda page: page.name,
+)
 def test_the_commands_of_a_page_do_what_it_shows(page: Path, folder: Path) -> None:
     exports: list[str] = []
     for command, expected in shown(page):

@@ -98,6 +98,7 @@ def start(*words: str, folder: Path) -> subprocess.Popen[str]:
     )
 
 
+@pytest.mark.slow
 def test_a_run_stopped_by_ctrl_c_and_then_by_sigterm_is_finished_by_the_same_command(
     program: Program, spark: str, tmp_path: Path
 ) -> None:

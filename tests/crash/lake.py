@@ -52,9 +52,10 @@ REWRITTEN = Kind("rewritten", WHOLE.given, rows=12_500)
 REPLACED = Kind("replaced", (*WHOLE.given, ("query", _GROUPED)), rows=12_500)
 
 
-def in_turn(*found: Any) -> list[tuple[Kind, Any]]:
+def in_turn(*found: Any, first: Kind | None = None) -> list[tuple[Kind, Any]]:
     """Each of them with one kind, plain and vnode taking turns."""
-    return list(zip(cycle((PLAIN, VNODE)), found, strict=False))
+    kinds = (VNODE, PLAIN) if first is VNODE else (PLAIN, VNODE)
+    return list(zip(cycle(kinds), found, strict=False))
 
 
 class Lake:

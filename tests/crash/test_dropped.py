@@ -41,6 +41,7 @@ def dropped_at(stage: Stage, at: Point) -> None:
     check_all(stage)
 
 
+@pytest.mark.slow
 def test_a_chunk_held_in_its_commit_does_not_land_after_the_drop(stage_of: SetUp) -> None:
     dropped_at(stage_of(PLAIN), points.chunk(2, BEFORE))
 

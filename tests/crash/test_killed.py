@@ -49,7 +49,6 @@ IN_CONTROL = {
     "before staging is dropped": points.staging_dropped(BEFORE),
     "after staging is dropped": points.staging_dropped(AFTER),
 }
-KINDS = pytest.mark.parametrize("kind", [PLAIN, VNODE], ids=str)
 
 
 def test_a_refresh_that_dies_again_and_again_on_its_way_is_finished(stage_of: SetUp) -> None:
@@ -67,8 +66,7 @@ def test_a_refresh_that_dies_again_and_again_on_its_way_is_finished(stage_of: Se
 
 
 @pytest.mark.slow
-@KINDS
-@pytest.mark.parametrize("at", IN_SPARK.values(), ids=IN_SPARK)
+@pytest.mark.parametrize(("kind", "at"), in_turn(*IN_SPARK.values()), ids=IN_SPARK)
 def test_a_client_is_killed_while_spark_is_at_work(stage_of: SetUp, kind: Kind, at: Point) -> None:
     stage = stage_of(kind)
     play(stage, *dies(Victim.CLIENT, at), *another_finishes())
@@ -84,7 +82,7 @@ def test_a_client_is_killed_between_two_statements(stage_of: SetUp, kind: Kind, 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("kind", "at"), in_turn(*IN_SPARK.values()), ids=IN_SPARK)
+@pytest.mark.parametrize(("kind", "at"), in_turn(*IN_SPARK.values(), first=VNODE), ids=IN_SPARK)
 def test_a_server_is_killed(stage_of: SetUp, kind: Kind, at: Point) -> None:
     stage = stage_of(kind)
     play(stage, *dies(Victim.SERVER, at), *another_finishes())
@@ -160,6 +158,7 @@ def test_a_first_load_in_one_commit_is_not_loaded_again(new_stage: SetUp) -> Non
     check_all(stage)
 
 
+@pytest.mark.slow
 def test_a_first_load_in_splits_goes_on_where_it_was_cut(new_stage: SetUp) -> None:
     stage = new_stage(VNODE)
     play(

@@ -55,6 +55,7 @@ def test_what_others_write_into_an_interrupted_refresh_is_repaired(stage_of: Set
     check_all(stage)
 
 
+@pytest.mark.slow
 def test_chunks_that_a_restore_took_back_are_applied_again(stage_of: SetUp) -> None:
     stage = stage_of(PLAIN)
     play(stage, *dies(Victim.CLIENT, points.chunk(3, BEFORE)), by_others(RESTORE), *another_finishes())
@@ -71,7 +72,8 @@ def test_a_target_restored_between_two_runs_is_refreshed_although_no_input_moved
     check_all(stage)
 
 
-@pytest.mark.parametrize("kind", [PLAIN, pytest.param(VNODE, marks=pytest.mark.slow)], ids=str)
+@pytest.mark.slow
+@KINDS
 def test_a_lost_control_root_costs_no_more_than_a_comparison(stage_of: SetUp, kind: Kind) -> None:
     stage = stage_of(kind)
     play(
@@ -84,6 +86,7 @@ def test_a_lost_control_root_costs_no_more_than_a_comparison(stage_of: SetUp, ki
     check_all(stage)
 
 
+@pytest.mark.slow
 def test_a_second_starter_is_refused_while_the_first_is_at_work(stage_of: SetUp) -> None:
     stage = stage_of(PLAIN)
     play(

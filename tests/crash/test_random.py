@@ -102,6 +102,7 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: Kind) -> Iterat
     server.stop()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "seed"), [(VNODE, 1)], ids=str)
 def test_a_load_and_a_refresh_survive_a_few_kills(stage: Stage, seed: int) -> None:
     _torment(stage, seed, of_load=1, of_refresh=1)

@@ -192,6 +192,7 @@ def live(folder: Path, server: Server, holds: Path, kind: Kind, seed: int, steps
     assert sum(begin is not None for begin, _ in found) >= steps // 3, life.modes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "seed"), [(VNODE, 5)], ids=str)
 def test_a_few_windows(tmp_path: Path, server: Server, holds: Path, kind: Kind, seed: int) -> None:
     live(tmp_path, server, holds, kind, seed, steps=3, kills=1)

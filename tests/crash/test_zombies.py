@@ -68,6 +68,7 @@ ALL_CHANGED = [changed_input()] * 3
 KINDS = pytest.mark.parametrize("kind", [PLAIN, VNODE], ids=str)
 
 
+@pytest.mark.slow
 def test_a_client_that_was_stopped_between_two_chunks_changes_nothing_when_it_wakes_up(stage_of: SetUp) -> None:
     stage = stage_of(VNODE)
     play(stage, *stopped_and_replaced(points.progress(AFTER)))
@@ -146,6 +147,7 @@ def test_a_seal_held_in_its_commit_does_not_land_after_another_owner_has_finishe
     check_all(stage)
 
 
+@pytest.mark.slow
 def test_a_statement_held_before_its_transaction_does_nothing_after_another_owner_has_finished(
     stage_of: SetUp,
 ) -> None:

@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from airflow_refresh_provider.spark.server.installation import find
 from airflow_refresh_provider.spark.server.jars import delta_jars
 
@@ -15,6 +17,7 @@ _UPSERTED = {"inserted": 2, "updated": 3, "deleted": 0}
 _THEN = {"inserted": 3, "updated": 1, "deleted": 5}
 
 
+@pytest.mark.slow
 def test_a_classic_session_does_the_same_acts_with_the_same_results(tmp_path: Path) -> None:
     installation = find(os.environ)
     class_path = os.pathsep.join(str(jar) for jar in delta_jars(installation, os.environ))

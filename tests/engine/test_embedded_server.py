@@ -98,6 +98,7 @@ def test_the_server_listens_on_the_loopback_address_only(server: EmbeddedServer)
     assert all(address.endswith("127.0.0.1") for address in listening)
 
 
+@pytest.mark.slow
 def test_sessions_share_the_code_that_spark_compiles(tmp_path: Path) -> None:
     server = EmbeddedServer(tmp_path, _TALKATIVE)
     compiled = []
@@ -119,6 +120,7 @@ def _compiled(server: EmbeddedServer) -> int:
     return server.status().log.read_text("utf-8").count("Code generated in")
 
 
+@pytest.mark.slow
 def test_a_server_whose_starter_has_died_runs_its_first_job_before_anybody_uses_it(tmp_path: Path) -> None:
     """A first job that were interrupted would leave a server behind that fails at every later one."""
     starter = _python(_START_AND_DIE, str(tmp_path))
@@ -141,6 +143,7 @@ def _jobs(server: EmbeddedServer) -> int:
     return server.status().log.read_text("utf-8").count("DAGScheduler: Got job")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("killed", ["java", "python"])
 def test_nothing_of_a_killed_server_remains(server: EmbeddedServer, killed: str) -> None:
     jvm = psutil.Process(_pid(server))
@@ -151,6 +154,7 @@ def test_nothing_of_a_killed_server_remains(server: EmbeddedServer, killed: str)
     assert psutil.wait_procs([jvm, driver], timeout=30)[1] == []
 
 
+@pytest.mark.slow
 def test_a_server_whose_record_is_lost_is_found_all_the_same(server: EmbeddedServer, home: Path) -> None:
     before = server.status()
     (home / "server.json").unlink()
@@ -227,6 +231,7 @@ def test_stopping_ends_the_server_once_and_frees_its_lock(server: EmbeddedServer
     os.close(lock)
 
 
+@pytest.mark.slow
 def test_a_port_that_somebody_took_in_the_meantime_is_exchanged_for_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -245,6 +250,7 @@ def test_a_port_that_somebody_took_in_the_meantime_is_exchanged_for_another(
     assert "BindException" in (tmp_path / "server.last.log").read_text()
 
 
+@pytest.mark.slow
 def test_a_heap_that_is_too_small_is_named_as_the_cause(tmp_path: Path) -> None:
     server = EmbeddedServer(tmp_path, ServerOptions(memory="100m"))
 

@@ -1,4 +1,4 @@
-"""One Airflow for the tests of a file: PostgreSQL, every component a process, tasks in processes of their own."""
+"""One Airflow for all tests of this folder: PostgreSQL, every component a process, tasks in processes of their own."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Site:
     dags: Path
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     root = tmp_path_factory.mktemp("site")
     dags = root / "dags"

@@ -65,6 +65,7 @@ def test_a_unit_that_failed_is_cleared_with_what_follows(table: Table) -> None:
     assert table.fresh()
 
 
+@pytest.mark.slow
 def test_a_pause_frees_the_workers_and_ends_where_it_began(table: Table) -> None:
     table.deploy()
     table.hold()
@@ -103,6 +104,7 @@ def test_two_dags_for_one_definition_do_not_get_in_each_others_way(table: Table)
     assert table.fresh()
 
 
+@pytest.mark.slow
 def test_a_commit_to_an_input_begins_a_refresh_within_seconds(table: Table) -> None:
     table.deploy(refresh={"on_change": True})
     until(lambda: len(begun(table)) == 1, "the first look")
