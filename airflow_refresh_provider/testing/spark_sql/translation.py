@@ -52,15 +52,16 @@ def translate(query: str, inputs: Inputs) -> Translation:
     try:
         written = parse_one(query, read="spark")
         names = _names_as_written(written)
+        aliases = {a.alias.lower(): a.alias for a in written.find_all(exp.Alias)}
         tree = qualify(written, dialect="spark", schema=schema)
     except SqlglotError as error:
         raise _wrong(str(error).splitlines()[0]) from error
     tables = {name.lower(): {c.name.lower(): c.type for c in columns} for name, columns in inputs}
     types = _Translator().query(tree, tables, None)
-    spelled = {c.name.lower(): c.name for _, columns in inputs for c in columns}
+    spelled = {c.name.lower(): c.name for _, columns in inputs for c in columns} | aliases | names
     if unnamed := [name for name in types if name.startswith("_col_")]:
         raise unsupported(f"columns without a name ({len(unnamed)} of the result): give each one with AS")
-    columns = tuple(Column(name=names.get(n, spelled.get(n, n)), type=kind) for n, kind in types.items())
+    columns = tuple(Column(name=spelled.get(n, n), type=kind) for n, kind in types.items())
     return Translation(tree.sql("duckdb", comments=False), columns)
 
 
