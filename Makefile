@@ -7,8 +7,8 @@ PY := .venv/bin/python
 UV := .venv/bin/uv
 # Spark gets JAVA_HOME: the java on the path may be too old.
 WITH_JAVA = JAVA_HOME="$$(tools/java_home.sh)" && export JAVA_HOME &&
-# Two files at a time; tests/conftest.py says which tests run in one worker.
-SIDE_BY_SIDE := -n 2 --dist loadgroup --no-loadscope-reorder
+# Two files at a time; tests/conftest.py says which files run in one worker.
+SIDE_BY_SIDE := -n 2 --dist loadfile --no-loadscope-reorder
 CHECKED := $(wildcard airflow_refresh_provider dags spark_apps tests examples benchmarks)
 
 export XDG_CACHE_HOME ?= $(CURDIR)/.cache

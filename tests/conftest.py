@@ -9,7 +9,7 @@ import os
 import random
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
@@ -17,6 +17,8 @@ from hypothesis import settings
 from tests.sharing import session_folder, spark_endpoint
 
 if TYPE_CHECKING:
+    from xdist.scheduler import LoadScopeScheduling
+
     from airflow_refresh_provider.spark.connect.endpoint import Endpoint
 
 # Airflow reads it at its first import and writes below it.
@@ -49,7 +51,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--shuffle-files", type=int, metavar="SEED", help="run the test files in a random order")
 
 
-@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Long files first, so that all workers end at about the same time."""
     rank = {folder: at for at, folder in enumerate(_LIMIT_SECONDS)}
@@ -64,7 +65,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if item.get_closest_marker("timeout") is None:
             longer = 2 if item.get_closest_marker("slow") else 1
             item.add_marker(pytest.mark.timeout(longer * _LIMIT_SECONDS[folder]))
-        item.add_marker(pytest.mark.xdist_group(folder if folder in _ONE_WORKER else item.path.stem))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:
+    """A worker gets whole files, and all files of a folder whose tests share something that exists once."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByResource(LoadScopeScheduling):  # type: ignore[misc]
+        def _split_scope(self, nodeid: str) -> str:
+            file = nodeid.partition("::")[0]
+            folder = file.split("/")[1]
+            return folder if folder in _ONE_WORKER else file
+
+    return ByResource(config, log)
 
 
 def _folder(item: pytest.Item) -> str:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from urllib.parse import urlsplit
 
 import psutil
 import pytest
 
 from airflow_refresh_provider.spark.connect.endpoint import Endpoint
+from airflow_refresh_provider.spark.server.embedded import EmbeddedServer, ServerOptions
+from tests.frugal import FRUGAL, INTERPRETED
 from tests.running.site import until
 from tests.running.table import Table
 
@@ -21,6 +23,15 @@ SLOW = f"SELECT id, amount * 2 AS doubled FROM orders CROSS JOIN ({_LARGEST}) AS
 _SAMPLE_SECONDS = 2
 
 pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def spark_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
+    """A server of its own: on the one that tests share others may be at work when the statement has ended."""
+    options = ServerOptions(memory="1g", java_options=FRUGAL, extra_conf=INTERPRETED)
+    server = EmbeddedServer(tmp_path_factory.mktemp("spark"), options)
+    yield server.ensure()
+    server.stop()
 
 
 def _terminated(table: Table, run_id: str) -> None:
