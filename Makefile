@@ -16,7 +16,7 @@ export AIRFLOW_HOME := $(CURDIR)/.cache/airflow
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo up lint check test test-all bench lock clean
+.PHONY: help demo up lint check affected test test-all bench lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,6 +35,10 @@ lint: .venv/ready
 
 check: lint ## style, types, contracts between modules, unit tests (seconds)
 	@$(PY) -m pytest tests/unit tests/architecture
+
+affected: .venv/ready ## the tests that your changes since origin/main can reach, without the slow ones
+	@$(WITH_JAVA) tests="$$($(PY) -m tests.affected)" && test -z "$$tests" || \
+		$(PY) -m pytest $(SIDE_BY_SIDE) -m "not slow" $$tests
 
 test: lint ## every kind of test once, on real Spark, Delta and Airflow (< 8 min)
 	@$(WITH_JAVA) $(PY) -m pytest $(SIDE_BY_SIDE) -m "not slow"
