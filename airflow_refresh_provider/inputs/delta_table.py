@@ -147,7 +147,7 @@ def _file_tables(applied: DeltaPin, newest: DeltaPin, folder: str, options: Mapp
     if table is None:
         raise _no_changes(f"{location} has no version {newest.version}")
     reads: dict[str, Read] = {}
-    for name, some in (("removed", files.went), ("added", files.came)):
+    for name, some in (("removed", files.removed), ("added", files.added)):
         if some:
             lay_out(table, location, some, f"{folder}/{name}")
             reads[name] = delta_table(f"{folder}/{name}", options)

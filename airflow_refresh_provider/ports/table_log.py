@@ -27,7 +27,7 @@ class TableFacts(Stored):
 
 
 class LogGap(Exception):
-    """Commits that were asked for have been cleaned out of the log."""
+    """Commits that were requested have been cleaned up from the log."""
 
 
 class TableLog(Protocol):

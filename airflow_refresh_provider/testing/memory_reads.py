@@ -62,7 +62,7 @@ class MemoryLog:
             return dict(self._lake.table(location).newest.markers)
 
     def commits(self, location: str, after: int, upto: int | None = None) -> tuple[Commit, ...]:
-        """The commits of (after, upto]. Raises LogGap when some of them were cleaned out."""
+        """The commits of (after, upto]. Raises LogGap when some of them were cleaned up."""
         self._lake.step(f"read commits {location}")
         with self._lake.lock:
             table = self._lake.table(location)

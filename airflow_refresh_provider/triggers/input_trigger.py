@@ -19,10 +19,10 @@ from airflow_refresh_provider.core.definition.inputs import Input
 from airflow_refresh_provider.errors import RefreshError
 
 _MALFORMED = (ValueError, LookupError, TypeError, AttributeError)
-"""What a log that is not one may make of a look."""
+"""Errors of a check of a malformed log."""
 
 _PATIENCE = 1.0
-"""Seconds for which the looks that are done wait for those that are not."""
+"""Seconds for which finished checks wait for the others."""
 
 _log = logging.getLogger(__name__)
 

@@ -164,7 +164,7 @@ def test_what_is_missing_is_named_with_the_folder_that_is_there(tmp_path: Path) 
         assert caught.value.code == "input_missing"
 
 
-def test_what_is_not_as_its_format_says_is_told_with_the_fix(tmp_path: Path) -> None:
+def test_data_in_another_format_is_reported_with_the_fix(tmp_path: Path) -> None:
     write(tmp_path / "delta", rows(1))
     write_parquet(tmp_path / "parquet" / "a.parquet", 1)
     (tmp_path / "text").mkdir()

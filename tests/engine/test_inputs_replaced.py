@@ -1,4 +1,4 @@
-"""An input that is taken away and made anew between two phases of a run, which Spark does not notice."""
+"""An input that is replaced between two steps of a run, which Spark does not notice."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from airflow_refresh_provider.places import Places
 from airflow_refresh_provider.runner.steps import one_task
 from airflow_refresh_provider.spark.connect.endpoint import Endpoint
 
-NAME = "made_anew"
+NAME = "replaced"
 MINE = Request(origin="dag/one")
 
 
@@ -35,7 +35,7 @@ def _make(spark: SparkSession, place: Path, format: str, query: str) -> None:
 
 
 @pytest.mark.parametrize("format", ["delta", "parquet"])
-def test_rows_whose_keys_nobody_has_checked_are_not_loaded(
+def test_rows_with_unchecked_keys_are_not_loaded(
     open_session: Callable[[], SparkSession], tmp_path: Path, spark_server: Endpoint, format: str
 ) -> None:
     spark, place, target = open_session(), tmp_path / "input", str(tmp_path / "target")

@@ -21,17 +21,17 @@ def kept(open_session: Callable[[], SparkSession], tmp_path: Path, spark_server:
     return Kept(open_session(), tmp_path, spark_server)
 
 
-def told(result: RunResult) -> tuple[str, str]:
+def mode_of(result: RunResult) -> tuple[str, str]:
     return result.mode, result.mode_reason or ""
 
 
 @pytest.mark.slow
-def test_what_is_kept_is_read(kept: Kept) -> None:
+def test_retained_changes_are_read(kept: Kept) -> None:
     kept.change(times=3)
-    assert told(kept.run()) == ("incremental", "changes of x in versions 1 to 3")
+    assert mode_of(kept.run()) == ("incremental", "changes of x in versions 1 to 3")
 
 
-def test_a_log_that_was_cleaned_has_everything_compared_although_delta_would_read_on(kept: Kept) -> None:
+def test_a_log_that_was_cleaned_up_has_everything_compared_although_delta_would_read_it(kept: Kept) -> None:
     kept.change(times=4)
     kept.forget(0)
     kept.forget(1)
@@ -41,13 +41,13 @@ def test_a_log_that_was_cleaned_has_everything_compared_although_delta_would_rea
     except Exception as error:  # noqa: BLE001 - whichever way it is, a refresh must not rely on it
         found = error
     assert found != {1, 2, 3, 4}
-    mode, reason = told(kept.run())
+    mode, reason = mode_of(kept.run())
     assert (mode, "no longer has every version after 0" in reason) == ("full", True)
     kept.change()
-    assert told(kept.run())[0] == "incremental"
+    assert mode_of(kept.run())[0] == "incremental"
 
 
-def test_change_files_that_are_gone_have_everything_compared_in_the_same_run(kept: Kept) -> None:
+def test_deleted_change_files_have_everything_compared_in_the_same_run(kept: Kept) -> None:
     kept.change()
     for file in (kept.input / "_change_data").glob("*"):
         file.unlink()
@@ -56,10 +56,10 @@ def test_change_files_that_are_gone_have_everything_compared_in_the_same_run(kep
 
 def falls_back_once(kept: Kept) -> None:
     """Changes that cannot be read have everything compared; the next run is incremental again."""
-    mode, reason = told(kept.run())
+    mode, reason = mode_of(kept.run())
     assert (mode, reason.startswith("the changes of the inputs cannot be read: ")) == ("full", True)
     kept.change()
-    assert told(kept.run())[0] == "incremental"
+    assert mode_of(kept.run())[0] == "incremental"
 
 
 @pytest.mark.slow
@@ -73,27 +73,27 @@ def test_files_that_were_vacuumed_have_everything_compared(kept: Kept) -> None:
     kept.do("VACUUM {t} RETAIN 0 HOURS")
     assert not list((kept.input / "_change_data").glob("*.parquet"))
     kept.do("ALTER TABLE {t} SET TBLPROPERTIES ('delta.deletedFileRetentionDuration' = 'interval 7 days')")
-    mode, reason = told(kept.run())
+    mode, reason = mode_of(kept.run())
     assert mode == "full"
     assert "has kept its changes" in reason or "cannot be read" in reason
 
 
 @pytest.mark.slow
-def test_a_promise_that_has_run_out_has_everything_compared(kept: Kept) -> None:
+def test_changes_beyond_their_retention_have_everything_compared(kept: Kept) -> None:
     kept.change(times=2)
     kept.age(1, days=8)
     [fresh] = kept.refreshes.freshness(NAME, why=True)
     kept_until = fresh.inputs[0].kept_until
     assert kept_until is not None and kept_until < datetime.now(UTC)
-    mode, reason = told(kept.run())
+    mode, reason = mode_of(kept.run())
     assert (mode, "has kept its changes since version 0 only until" in reason) == ("full", True)
 
 
 @pytest.mark.slow
-def test_a_table_made_anew_in_its_place_has_everything_compared(kept: Kept) -> None:
+def test_a_table_that_was_replaced_has_everything_compared(kept: Kept) -> None:
     kept.change()
     kept.do("CREATE OR REPLACE TABLE {t} USING delta AS SELECT id AS k, -id AS v FROM range(18)")
-    mode, reason = told(kept.run())
+    mode, reason = mode_of(kept.run())
     assert mode == "full"
     assert "is another table" in reason or "columns" in reason or "no change data feed" in reason
 
@@ -103,13 +103,13 @@ def without_feed(kept: Kept) -> None:
     kept.change()
 
 
-def test_files_that_came_and_went_are_read_where_no_feed_was_kept(kept: Kept) -> None:
+def test_added_and_removed_files_are_read_without_a_feed(kept: Kept) -> None:
     without_feed(kept)
     kept.do("OPTIMIZE {t}", "DELETE FROM {t} WHERE k = 4", "INSERT INTO {t} VALUES (50, 1)")
-    assert told(kept.run()) == ("incremental", "changes of x in versions 1 to 5")
+    assert mode_of(kept.run()) == ("incremental", "changes of x in versions 1 to 5")
 
 
-def test_files_that_are_gone_have_everything_compared_in_the_same_run(kept: Kept) -> None:
+def test_deleted_files_have_everything_compared_in_the_same_run(kept: Kept) -> None:
     without_feed(kept)
     live = {Path(uri).name for uri in DeltaTable(kept.input).file_uris()}
     for file in kept.input.glob("*.parquet"):
@@ -119,7 +119,7 @@ def test_files_that_are_gone_have_everything_compared_in_the_same_run(kept: Kept
 
 
 @pytest.mark.slow
-def test_files_that_only_came_are_read_however_long_ago(kept: Kept) -> None:
+def test_files_that_were_only_added_are_read_at_any_age(kept: Kept) -> None:
     kept.do("INSERT INTO {t} VALUES (50, 1)", "INSERT INTO {t} VALUES (51, 1)")
     kept.age(1, days=8)
-    assert told(kept.run())[0] == "incremental"
+    assert mode_of(kept.run())[0] == "incremental"

@@ -1,4 +1,4 @@
-"""Refreshes from folders of parquet files that others add to: only the new files are read, and the rest is noticed."""
+"""Refreshes from growing folders of parquet files: only new files are read, other changes are noticed."""
 
 from __future__ import annotations
 
@@ -59,20 +59,20 @@ def landing(open_session: Callable[[], SparkSession], tmp_path: Path, spark_serv
     return Landing(open_session(), tmp_path, spark_server)
 
 
-def told(result: RunResult) -> tuple[str, str]:
+def mode_of(result: RunResult) -> tuple[str, str]:
     return result.mode, result.mode_reason or ""
 
 
-def test_only_files_that_came_are_read(landing: Landing) -> None:
+def test_only_new_files_are_read(landing: Landing) -> None:
     landing.land("SELECT id AS k, id - 12 AS v, 2 + id % 2 AS day FROM range(10, 20)")
     (old,) = (landing.input / "day=0").glob("*.parquet")
     content, about = old.read_bytes(), old.stat()
     (old.parent / f".{old.name}.crc").unlink()
-    # Whoever reads the old file in spite of that meets nonsense; its footer, size and time are as they were.
+    # The data pages of the old file are damaged; its footer, size and time are unchanged.
     old.write_bytes(content[:4] + bytes(20) + content[24:])
     os.utime(old, ns=(about.st_atime_ns, about.st_mtime_ns))
     result = landing.refreshes.run(NAME, Request())
-    assert told(result) == ("incremental", "changes of x in new files")
+    assert mode_of(result) == ("incremental", "changes of x in new files")
     old.write_bytes(content)
     os.utime(old, ns=(about.st_atime_ns, about.st_mtime_ns))
     assert landing.run().outcome == "nothing_to_do"
@@ -81,16 +81,16 @@ def test_only_files_that_came_are_read(landing: Landing) -> None:
 @pytest.mark.slow
 def test_a_column_that_only_new_files_have_has_everything_compared(landing: Landing) -> None:
     landing.land("SELECT id AS k, id AS v, 1 AS w, 1 AS day FROM range(20, 22)")
-    mode, reason = told(landing.run())
+    mode, reason = mode_of(landing.run())
     assert (mode, "have changed the columns" in reason) == ("full", True)
     landing.land("SELECT id AS k, id AS v, 1 AS w, 1 AS day FROM range(22, 24)")
-    assert told(landing.run())[0] == "incremental"
+    assert mode_of(landing.run())[0] == "incremental"
 
 
 @pytest.mark.slow
 def test_a_file_that_is_gone_has_everything_compared(landing: Landing) -> None:
     next((landing.input / "day=1").glob("*.parquet")).unlink()
-    mode, reason = told(landing.run())
+    mode, reason = mode_of(landing.run())
     assert (mode, "were changed or deleted" in reason) == ("full", True)
 
 

@@ -1,4 +1,4 @@
-"""The history of an input after the state that was last applied: facts read elsewhere, and what they weigh.
+"""The history of an input after the state that was last applied: its commits, and the sources of its changed rows.
 
 A window is the part of a history that one run consumes. Its beginning is the end of the window before, so windows of
 successive runs touch and never overlap.
@@ -14,7 +14,7 @@ from airflow_refresh_provider.core.text.stored import Stored
 
 
 class Window(Stored):
-    """What happened to one input after one state, up to another: versions of a table, or digests of lists of files."""
+    """The changes of one input after one state, up to another: versions of a table, or digests of lists of files."""
 
     after: int | str
     upto: int | str
@@ -30,7 +30,7 @@ Windows = dict[str, Window]
 
 
 class InputCommit(Stored):
-    """One version of an input; a file that came is one too, numbered from 1."""
+    """One version of an input; a new file is one too, numbered from 1."""
 
     version: int
     at: datetime
@@ -76,7 +76,7 @@ def of_files(applied: FilesPin, newest: FilesPin) -> InputHistory | None:
     """The history between two lists of files: the new ones. None when any other was changed or removed."""
     if not set(applied.files) <= set(newest.files):
         return None
-    came = sorted(set(newest.files) - set(applied.files), key=lambda f: (f.modified, f.path))
+    new = sorted(set(newest.files) - set(applied.files), key=lambda f: (f.modified, f.path))
     return InputHistory(
         commits=tuple(
             InputCommit(
@@ -85,7 +85,7 @@ def of_files(applied: FilesPin, newest: FilesPin) -> InputHistory | None:
                 operation="NEW FILE",
                 data_change=True,
             )
-            for number, file in enumerate(came, start=1)
+            for number, file in enumerate(new, start=1)
         ),
-        change_sources=(ChangeSourceInfo(source=ChangeSource.FILES, bytes=sum(f.size for f in came)),),
+        change_sources=(ChangeSourceInfo(source=ChangeSource.FILES, bytes=sum(f.size for f in new)),),
     )

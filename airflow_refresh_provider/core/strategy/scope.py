@@ -1,7 +1,7 @@
 """The scope of a refresh: only the windows of its inputs that have not been applied, or everything.
 
-An incremental refresh adds what a window changed to what the last refresh has left, so it is only as right as that:
-whatever casts doubt on the one or the other makes the next refresh compare everything, and says why.
+An incremental refresh applies the changes of a window to what the last refresh wrote. When the changes may be
+incomplete, or the target may have other rows, the next refresh compares everything, and its reason says why.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class ScopeFacts:
 
 
 def scope(facts: ScopeFacts) -> Scope:
-    """Decide it."""
+    """What the next refresh reads."""
     windows = _windows(facts)
     if isinstance(windows, str):
         return Scope(reason=windows)

@@ -1,8 +1,8 @@
-"""The data files that came to a Delta table and those that went, summed up over commits.
+"""The data files that were added to a Delta table and removed from it, summed up over commits.
 
-No file is ever written again, so what a file holds is known by its path and its deletion vector. A commit changes the
-rows of a table by those of the files it adds less those of the files it removes; of a file that one commit adds and
-another removes nothing is left. Files that were only moved together (`dataChange` false) change no row.
+Data files are immutable, so the rows of a file are identified by its path and its deletion vector. A commit changes the
+rows of a table by those of the files it adds less those of the files it removes; a file that one commit adds and
+another removes cancels out. Files that were only compacted (`dataChange` false) change no row.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ File = dict[str, Any]
 """What a log says about a file."""
 
 Key = tuple[str, str, int | None]
-"""Path, and the place of the deletion vector."""
+"""Path, and the deletion vector."""
 
 
 @dataclass(frozen=True)
 class ChangedFiles:
-    """The files whose rows have gone, and those whose rows have come.
+    """The files whose rows were removed, and those whose rows were added.
 
     `readable` is false where the log does not say enough to read them. `removed_at`: when the first of them was
     removed from the table, from when on its retention counts; None while all are in the table.
     """
 
-    went: tuple[File, ...]
-    came: tuple[File, ...]
+    removed: tuple[File, ...]
+    added: tuple[File, ...]
     readable: bool
     removed_at: datetime | None
 
     @property
     def bytes(self) -> int:
         """What has to be read for all of them."""
-        return sum(int(f.get("size") or 0) for f in (*self.went, *self.came))
+        return sum(int(f.get("size") or 0) for f in (*self.removed, *self.added))
 
 
 @dataclass
@@ -57,15 +57,15 @@ class FileSum:
             self._removed.setdefault(_key(file), at)
 
     def total(self) -> ChangedFiles:
-        """What is left of all of them."""
+        """The files that do not cancel out."""
         left = {key: net for key, net in self._net.items() if net}
-        went = tuple(self._files[key] for key, net in left.items() if net < 0)
-        came = tuple(self._files[key] for key, net in left.items() if net > 0)
+        removed = tuple(self._files[key] for key, net in left.items() if net < 0)
+        added = tuple(self._files[key] for key, net in left.items() if net > 0)
         gone = [self._removed[key] for key in left if key in self._removed]
         return ChangedFiles(
-            went=went,
-            came=came,
-            readable=all(abs(net) == 1 for net in left.values()) and all(map(_described, (*went, *came))),
+            removed=removed,
+            added=added,
+            readable=all(abs(net) == 1 for net in left.values()) and all(map(_described, (*removed, *added))),
             removed_at=min(gone, default=None),
         )
 

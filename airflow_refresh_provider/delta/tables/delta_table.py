@@ -16,7 +16,7 @@ from airflow_refresh_provider.delta.storage.object_stores import is_local, stora
 DELETION_VECTORS = "deletionVectors"
 
 _PLAIN_PATH = re.compile(r"[A-Za-z0-9._/-]+")
-"""The log escapes other characters and names files elsewhere by URI; Spark makes columns of folders with a `=`."""
+"""The log escapes other characters and names files elsewhere by URI; Spark reads folders with a `=` as partitions."""
 _OF_WRITERS = frozenset({
     "allowColumnDefaults",
     "appendOnly",
@@ -36,9 +36,9 @@ _OF_WRITERS = frozenset({
     "v2Checkpoint",
     "vacuumProtocolCheck",
 })  # fmt: skip
-"""Features that leave rows as the files have them; mapped columns and deletion vectors are looked at where in use."""
+"""Features that leave rows as the files have them; column mapping and deletion vectors are checked where used."""
 _BOUNDED = "__CHAR_VARCHAR_TYPE_STRING"
-"""Says of a column of text which CHAR or VARCHAR it is or holds."""
+"""Metadata of a string column: the CHAR or VARCHAR type that it has or contains."""
 
 
 def open_table(location: str, version: int | None = None) -> DeltaTable | None:

@@ -69,7 +69,7 @@ def history(applied: DeltaPin, newest: DeltaPin) -> InputHistory | None:
 
 
 def changed_files(applied: DeltaPin, newest: DeltaPin) -> ChangedFiles:
-    """The files that came and went after one version up to another. Raises LogGap."""
+    """The files that were added and removed after one version up to another. Raises LogGap."""
     log = list_log(newest.location)
     if log is None:
         raise LogGap(newest.location)
@@ -90,13 +90,13 @@ class _Shape:
 
     @staticmethod
     def of(table: DeltaTable) -> _Shape:
-        """That of a table as it was opened."""
+        """The metadata of a table as it was opened."""
         about = table.metadata()
         return _Shape(about.configuration, json.loads(table.schema().to_json()), about.partition_columns)
 
     @staticmethod
     def written(metadata: Mapping[str, Any]) -> _Shape:
-        """That which a commit gave to a table."""
+        """The metadata that a commit has written."""
         partitioned_by = metadata.get("partitionColumns") or ()
         return _Shape(metadata.get("configuration") or {}, json.loads(metadata["schemaString"]), partitioned_by)
 
@@ -104,10 +104,10 @@ class _Shape:
 def _change_sources(
     commits: Sequence[InputCommit], shapes: Sequence[_Shape], feed_bytes: int, files: ChangedFiles
 ) -> Iterator[ChangeSourceInfo]:
-    """The feed is read first: it has only the rows that changed. Files have all rows that lie beside them.
+    """The feed is the better source: it has only the rows that changed. Files have unchanged rows too.
 
-    The feed can be read while no file that was removed in its window may be gone. Files that came and are still in the
-    table stay; then only the log runs out.
+    The feed expires when the first file that was removed in its window may be deleted. Added files that are still in
+    the table are not deleted; with these alone, the changed files expire with the log.
     """
     files_kept, log_kept = min(s.files_kept for s in shapes), min(s.log_kept for s in shapes)
     changed_at = next((c.at for c in commits if c.data_change), None)
@@ -136,7 +136,7 @@ def _commit(log: LogFiles, version: int, by_kind: ByKind) -> InputCommit:
 
 
 def _moved(by_kind: ByKind) -> list[Any]:
-    """The files that came and those that went."""
+    """The added and the removed files."""
     return [*changing(by_kind, "add"), *changing(by_kind, "remove")]
 
 

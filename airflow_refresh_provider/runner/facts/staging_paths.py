@@ -1,7 +1,7 @@
 """Folders below the staging root: their names, and which of them are no longer needed.
 
-A definition has a folder; in it stands one for each run and each comparison. Those of runs are named by control, those
-of comparisons have their start time in the name.
+A definition has a folder, with one for each run and each comparison. Control tables name those of runs; those of
+comparisons have their start time in the name.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def changes_of(run: Run, generation: int, kind: str = "changes") -> tuple[str, S
     """Where the next change set of a run is staged, and the stamp of its commit.
 
     Each has a folder of its own, named by generation, so that a late statement of an old owner cannot mix with it; and
-    by its kind, so that a comparison which takes the place of a window does not find the window's.
+    by its kind, so that a comparison that replaces a window does not find its changes.
     """
     rounds = len(run.frozen.rounds) if run.frozen else 0
     name = f"{kind}-{generation}-{rounds}"
@@ -45,7 +45,7 @@ def changes_of(run: Run, generation: int, kind: str = "changes") -> tuple[str, S
 
 
 def gone(ports: Ports, run: Run) -> str | None:
-    """Why what a run has still to apply may not be there any more; None when it is, or nothing was staged."""
+    """Why the staged changes that a run has still to apply are gone; None when they are there, or there are none."""
     current = run.frozen.current if run.frozen else None
     if current is None or current.changes is None or current.reads_inputs or not any(u.chunks for u in current.units):
         return None

@@ -62,7 +62,7 @@ def owner(ports: Ports, facts: TableFacts) -> Record | None:
     """The definition of this control root whose target a table is, or is until its unfinished run ends.
 
     The name in the properties is not enough: it stays in a table whose definition was dropped or given another target,
-    and goes with every copy. One table may have several spellings, so a place that reads otherwise is looked at.
+    and in every copy of it. One table may have several paths, so tables at another path are compared by id.
     """
     if facts.properties.get(CONTROL) != ports.store.control_id:
         return None
@@ -75,19 +75,19 @@ def owner(ports: Ports, facts: TableFacts) -> Record | None:
 
 
 def _claims(ports: Ports, facts: TableFacts) -> Mapping[str, str]:
-    """The table's properties; without an owner whose target it no longer is."""
-    nobodys = facts.properties.get(CONTROL) == ports.store.control_id and owner(ports, facts) is None
-    return {} if nobodys else facts.properties
+    """The table's properties; none when they name a definition whose target it no longer is."""
+    outdated = facts.properties.get(CONTROL) == ports.store.control_id and owner(ports, facts) is None
+    return {} if outdated else facts.properties
 
 
 def highest_generation(ports: Ports, facts: TableFacts) -> int:
-    """The highest generation that a target has seen, 0 for none; other writers have marks of their own in it."""
+    """The highest generation that a target has seen, 0 for none; other writers have markers of their own in it."""
     found, ours = ports.log.markers(facts.location), app_ids(facts.table_id)
     return max((Marker.of(found[app_id]).generation for app_id in ours if app_id in found), default=0)
 
 
 def next_generation(ports: Ports, record: Record) -> int:
-    """Above what the record has drawn, and what its target has seen: control tables may be those of a backup."""
+    """Above that of the record and those in its target: control tables may have been restored from a backup."""
     location = record.run.definition.target if record.run else record.definition.target
     facts = ports.log.facts(location)
     seen = highest_generation(ports, facts) if facts else 0
@@ -112,7 +112,7 @@ def make_ready(ports: Ports, session: EngineSession, run: Run, result: Columns, 
             wanted_properties(definition, ports.store.control_id, vnodes, created=found is None),
         )
     )
-    # Of two definitions that make one table ready at once, the last to write its name into it has it.
+    # When two definitions prepare one table at the same time, the one that wrote its name last owns it.
     check(ports, definition, ports.log.facts(definition.target))
     return read(ports, session, definition.target, vnodes)
 
@@ -139,7 +139,7 @@ def read(ports: Ports, session: EngineSession, location: str, vnodes: int) -> Re
 
 
 def replaced(ports: Ports, target: Target) -> bool:
-    """Whether the target has gone, or another table stands in its place."""
+    """Whether the target was deleted, or replaced by another table."""
     return ports.log.table_id(target.location) != target.table_id
 
 
@@ -154,7 +154,7 @@ def not_in_place(target: Target) -> Failed:
     return Failed(
         "target_replaced",
         f"the target {target.location} is no longer the table this run began with",
-        left="Nothing was published; what is there now has at most what was being written when it came.",
+        left="Nothing was published; the table that is there now has at most the commit that was in progress.",
         next="Run again: the interrupted run is abandoned and a new one compares everything.",
     )
 
@@ -165,13 +165,13 @@ def written_by_others(ports: Ports, published: Published | None, ready: Ready) -
 
 
 def as_published(ports: Ports, published: Published, location: str) -> bool:
-    """Whether a target certainly has the rows that the last refresh has left."""
+    """Whether a target has exactly the rows that the last refresh wrote."""
     facts = ports.log.facts(location)
     return facts is not None and changed_reason(ports, published, facts) is None
 
 
 def replaced_reason(ports: Ports, published: Published, location: str) -> str | None:
-    """Why what stands at a place is not the table that the last refresh has left, for people; None when it is."""
+    """Why the table at a location is not the one that the last refresh wrote, for people; None when it is."""
     found = ports.log.table_id(location)
     return None if found == published.target_id else _replaced(location, gone=found is None)
 
@@ -179,7 +179,7 @@ def replaced_reason(ports: Ports, published: Published, location: str) -> str | 
 def changed_reason(
     ports: Ports, published: Published, target: Target | TableFacts, upto: int | None = None
 ) -> str | None:
-    """Why a target may have other rows than the last refresh has left, for people; None when it certainly has those."""
+    """Why a target may have other rows than the last refresh wrote, for people; None when it has exactly those."""
     location = target.location
     if target.table_id != published.target_id:
         return _replaced(location)
@@ -193,7 +193,7 @@ def changed_reason(
 
 
 def _replaced(location: str, *, gone: bool = False) -> str:
-    return f"the target {location} is not {'there' if gone else 'the table that the last refresh has left'}"
+    return f"the target {location} is not {'there' if gone else 'the table that the last refresh wrote'}"
 
 
 def foreign_versions(

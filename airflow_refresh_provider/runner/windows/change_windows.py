@@ -1,8 +1,8 @@
 """Windows: what an incremental run reads of its inputs, decided when it starts and staged when it loads.
 
-The change set of a window is only right on top of what the last refresh has left. So it is not used when another writer
-has written the target since, nor when the changes of an input are incomplete: then everything is compared
-after all, and the run says why.
+The change set of a window is only correct for the rows that the last refresh wrote. It is not used when another writer
+has changed the target since, or when the changes of an input are incomplete: then everything is compared, and the run
+says why.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ class _Changes:
         return round((self.newest.rows or 0) * self.source.bytes / self.newest.bytes) if self.newest.bytes else 0
 
 
-def scope_of(ports: Ports, record: Record, pins: VersionVector, request: Request, doubt: str | None) -> Scope:
-    """What a run that starts now reads. Raises Invalid when the mode it is to have does not go with its query.
+def scope_of(ports: Ports, record: Record, pins: VersionVector, request: Request, target_changed: str | None) -> Scope:
+    """What a run that starts now reads. Raises Invalid when its query does not support the mode.
 
-    `doubt`: why the target may have other rows than the last refresh has left.
+    `target_changed`: why the target may have other rows than the last refresh wrote.
     """
     definition, published = record.definition, record.published
     mode = request.mode or definition.mode
@@ -67,7 +67,7 @@ def scope_of(ports: Ports, record: Record, pins: VersionVector, request: Request
             obstacle=None if mode is Mode.FULL else _obstacle(record, mode),
             now=ports.clock.now(),
             insist=request.force or request.mode is Mode.FULL,
-            target_changed=doubt,
+            target_changed=target_changed,
         )
     )
 
@@ -79,7 +79,7 @@ def _obstacle(record: Record, mode: Mode) -> str | None:
 
 
 def histories(ports: Ports, applied: VersionVector, pins: VersionVector) -> dict[str, InputHistory | None]:
-    """What happened to each input since it was applied, where it still is the same one."""
+    """The history of each input since it was applied, unless it was replaced."""
     return {
         name: ports.inputs[newest.format].history(applied[name], newest)
         for name, newest in pins.items()
@@ -93,8 +93,8 @@ def load(tenure: Tenure, session: EngineSession, source: Source, ready: Ready) -
     published = record.published
     if published is None:
         return None, "the last refresh is not known"
-    if doubt := targets.changed_reason(tenure.ports, published, ready.target, ready.version):
-        return None, doubt
+    if reason := targets.changed_reason(tenure.ports, published, ready.target, ready.version):
+        return None, reason
     if ready.rows is None:
         return None, f"the log of the target {ready.target.location} does not say how many rows it has"
     known = _known(tenure.ports, run, published)
@@ -110,9 +110,9 @@ def load(tenure: Tenure, session: EngineSession, source: Source, ready: Ready) -
     staged_table, unread = _staged(session, _task(tenure, run, source, ready, changed))
     if staged_table is None:
         return None, unread
-    # Spark passes over a first commit that is cleaned out while it reads.
+    # Spark skips a first commit that is cleaned up while it reads.
     if _known(tenure.ports, run, published) is None:
-        return None, "the log of an input was cleaned out while its window was read"
+        return None, "the log of an input was cleaned up while its window was read"
     rows = tenure.ports.staging.changes(staged_table)
     if any(op == DOUBTFUL for _, op in rows):
         return None, "a key has no value, or more than one row, after the changes of the inputs"

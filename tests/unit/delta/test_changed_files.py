@@ -1,4 +1,4 @@
-"""The files that came and went over some commits, whatever else the commits did with them."""
+"""The files that were added and removed over some commits, whatever else the commits did with them."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def _total(*commits: list[Action]) -> ChangedFiles:
 
 
 def _names(total: ChangedFiles) -> tuple[list[str], list[str]]:
-    went, came = ([f["path"] + (f.get("deletionVector") or {}).get("pathOrInlineDv", "") for f in some]
-                  for some in (total.went, total.came))  # fmt: skip
-    return sorted(went), sorted(came)
+    removed, added = ([f["path"] + (f.get("deletionVector") or {}).get("pathOrInlineDv", "") for f in some]
+                  for some in (total.removed, total.added))  # fmt: skip
+    return sorted(removed), sorted(added)
 
 
 def test_files_that_stay_in_the_table_are_never_removed_from_storage() -> None:
@@ -47,7 +47,7 @@ def test_files_that_stay_in_the_table_are_never_removed_from_storage() -> None:
     assert (_names(total), total.bytes, total.readable, total.removed_at) == (([], ["a", "b"]), 20, True, None)
 
 
-def test_a_file_that_came_and_went_has_left_nothing() -> None:
+def test_a_file_that_added_and_removed_has_left_nothing() -> None:
     assert _names(_total([_add("a")], [_remove("a"), _add("b")])) == ([], ["b"])
     assert _names(_total([_remove("a")], [_add("a")])) == ([], [])
 
@@ -58,7 +58,7 @@ def test_a_file_with_another_deletion_vector_is_another_file() -> None:
 
 
 def test_files_that_were_moved_together_count_as_what_they_were_before() -> None:
-    """Their rows are read where they came from, so they must still be there."""
+    """Their rows are read where they were, so they must still be there."""
     total = _total([_add("a")], [_remove("a", moved=True), _remove("old", moved=True), _add("b", moved=True)], [])
     assert (_names(total), total.removed_at) == (([], ["a"]), BEGIN + HOUR)
     assert _names(_total([_add("a")], [_remove("a", moved=True), _add("b", moved=True)], [_remove("b")])) == (

@@ -83,7 +83,7 @@ def test_facts_of_a_table_with_every_feature_are_read(tmp_path: Path) -> None:
     assert [c.net_rows for c in LOG.commits(str(tmp_path / "t"), after=0)] == [50]
 
 
-def test_rows_are_unknown_when_neither_spark_nor_delta_rs_can_tell_what_is_hidden(tmp_path: Path) -> None:
+def test_rows_are_unknown_when_neither_spark_nor_delta_rs_knows_the_deleted_ones(tmp_path: Path) -> None:
     hidden = {"storageType": "u", "pathOrInlineDv": "6mC*ygvvOMT%c+iUcS6G", "offset": 1, "sizeInBytes": 31}
     _write(tmp_path / "t", _EVERYTHING, [_added("a.parquet", 50, deletionVector={**hidden, "cardinality": 10})])
     facts = LOG.facts(str(tmp_path / "t"))
@@ -123,10 +123,10 @@ def test_files_that_spark_would_read_otherwise_are_not_given_as_plain_files(
     assert probe.rows(pin) == 5 and probe.files(pin) is None
 
 
-def test_columns_that_spark_pads_are_told_from_those_it_only_bounds(tmp_path: Path) -> None:
-    told = {"a": "char(5)", "b": "varchar(5)", "c": "struct<`x char(`:varchar(2),y:char(3)>", "d": "array<varchar(4)>"}
+def test_columns_that_spark_pads_are_found_among_those_it_only_bounds(tmp_path: Path) -> None:
+    types = {"a": "char(5)", "b": "varchar(5)", "c": "struct<`x char(`:varchar(2),y:char(3)>", "d": "array<varchar(4)>"}
     created = _created([], [])
-    fields = [{"name": n, "type": "string", "nullable": True, "metadata": {_BOUNDED: t}} for n, t in told.items()]
+    fields = [{"name": n, "type": "string", "nullable": True, "metadata": {_BOUNDED: t}} for n, t in types.items()]
     created[1]["metaData"]["schemaString"] = json.dumps({"type": "struct", "fields": fields})
     _write(tmp_path / "t", created)
     facts = LOG.facts(str(tmp_path / "t"))

@@ -1,4 +1,4 @@
-"""What a caller is told when storage fails: the texts are those of delta-rs and the object stores."""
+"""The errors that a caller gets when storage fails: the texts are those of delta-rs and the object stores."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _raised(error: Exception) -> RefreshError:
 
 
 @pytest.mark.parametrize("error", [DeltaError(_DENIED), GenericError(_READ_ONLY), PermissionError(13, "no")])
-def test_missing_rights_are_for_the_user_to_mend(error: Exception) -> None:
+def test_missing_permissions_are_an_error_for_the_user(error: Exception) -> None:
     found = _raised(error)
     assert isinstance(found, Failed) and found.code == "storage_denied"
 

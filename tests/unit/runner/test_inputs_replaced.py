@@ -1,4 +1,4 @@
-"""Inputs that are taken away and made anew while a run reads them, under the same names and numbers."""
+"""Inputs that are replaced while a run reads them, by files of the same names and versions of the same numbers."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def reading(format: str, *rows: dict[str, Any], **options: Any) -> World:
     return World(*rows, inputs={"x": {"path": INPUT, "format": format}}, **options)
 
 
-def make_anew(world: World, *rows: dict[str, Any]) -> None:
-    """The input as another table, whose newest version has the number that the old one had; its files are younger."""
+def replace_input(world: World, *rows: dict[str, Any]) -> None:
+    """Another table in the place of the input, with as many versions; its files are newer."""
     versions = len(world.lake.table(INPUT).versions)
     world.lake.remove(INPUT)
     for number in range(versions):
@@ -35,13 +35,13 @@ def make_anew(world: World, *rows: dict[str, Any]) -> None:
         world.lake.optimize(INPUT)
 
 
-def make_anew_before(world: World, what: str, *rows: dict[str, Any]) -> None:
-    """The same once, when a step begins with these words."""
+def replace_before(world: World, what: str, *rows: dict[str, Any]) -> None:
+    """The same once, before the first step whose name starts so."""
 
     def step(name: str) -> None:
         if name.startswith(what):
             world.lake.step = lambda _what: None
-            make_anew(world, *rows)
+            replace_input(world, *rows)
 
     world.lake.step = step
 
@@ -52,43 +52,43 @@ def refused(world: World, unit: UnitOfWork) -> None:
     assert caught.value.code == "input_missing"
 
 
-def brought_up_to_date(world: World) -> bool:
-    """Whether the next refresh gives the run up and makes the target equal to what is there."""
+def next_run_abandons(world: World) -> bool:
+    """Whether the next refresh abandons the run and makes the target equal to the input as it is now."""
     result = Refreshes(ended(world, "dag/one")).run(NAME, ONE)
     outcomes = [entry.outcome for entry in world.refreshes.history(NAME)]
     return not result.resumed and Outcome.ABANDONED in outcomes and world.fresh()
 
 
 @FORMATS
-def test_rows_whose_keys_nobody_has_checked_are_not_loaded(format: str) -> None:
+def test_rows_with_unchecked_keys_are_not_loaded(format: str) -> None:
     world = reading(format, row(1), row(2))
     started(world)
     [unit] = loaded(world)
-    make_anew(world, *TWICE)
+    replace_input(world, *TWICE)
     refused(world, unit)
     assert world.target() == []
-    make_anew(world, *SOUND)
-    assert brought_up_to_date(world)
+    replace_input(world, *SOUND)
+    assert next_run_abandons(world)
 
 
 @FORMATS
-def test_a_table_is_not_written_anew_from_what_nobody_has_compared(format: str) -> None:
+def test_a_table_is_not_rewritten_from_uncompared_rows(format: str) -> None:
     world = reading(format, *[row(i) for i in range(LITERAL_KEYS + 1)])
     world.run()
     world.become(*[row(i, "b") for i in range(LITERAL_KEYS + 1)])
     before = world.target()
     started(world)
     [unit] = loaded(world)
-    make_anew(world, *TWICE)
+    replace_input(world, *TWICE)
     refused(world, unit)
     assert world.target() == before
-    make_anew(world, *SOUND)
-    assert brought_up_to_date(world)
+    replace_input(world, *SOUND)
+    assert next_run_abandons(world)
 
 
 @FORMATS
-@pytest.mark.parametrize("again", [False, True], ids=["first_load", "written_anew"])
-def test_what_a_chunk_has_read_while_it_was_made_anew_is_not_published(format: str, *, again: bool) -> None:
+@pytest.mark.parametrize("again", [False, True], ids=["first_load", "rewrite"])
+def test_a_chunk_that_read_a_replaced_input_is_not_published(format: str, *, again: bool) -> None:
     rows = range(LITERAL_KEYS + 1)
     world = reading(format, *[row(i) for i in rows])
     if again:
@@ -97,21 +97,21 @@ def test_what_a_chunk_has_read_while_it_was_made_anew_is_not_published(format: s
     published = world.record.published
     started(world)
     [unit] = loaded(world)
-    make_anew_before(world, "commit /gold", *SOUND)
+    replace_before(world, "commit /gold", *SOUND)
     merged(world, unit)
     with pytest.raises(Failed, match="no longer what it was when the run began"):
         finished(world)
     assert world.record.published == published
-    assert brought_up_to_date(world)
+    assert next_run_abandons(world)
 
 
 @FORMATS
-def test_what_was_staged_of_two_tables_is_given_up(format: str) -> None:
+def test_changes_staged_from_two_tables_are_abandoned(format: str) -> None:
     world = reading(format, row(1), row(2))
     world.run()
     world.become(row(1, "b"), row(2))
     before = world.target()
-    make_anew_before(world, "begin memory://staging", *SOUND)
+    replace_before(world, "begin memory://staging", *SOUND)
     with pytest.raises(Failed, match="no longer what it was"):
         world.run()
     assert world.record.run is None
@@ -121,7 +121,7 @@ def test_what_was_staged_of_two_tables_is_given_up(format: str) -> None:
 
 
 @FORMATS
-def test_what_was_compared_again_of_two_tables_is_given_up(format: str) -> None:
+def test_a_second_comparison_with_two_tables_is_abandoned(format: str) -> None:
     world = reading(format, *[row(i) for i in range(9)], **BY_VNODE)
     world.run()
     world.become(*[row(i, "b") for i in range(9)])
@@ -129,21 +129,21 @@ def test_what_was_compared_again_of_two_tables_is_given_up(format: str) -> None:
     for unit in loaded(world):
         merged(world, unit)
     world.lake.rewrite(TARGET, lambda found: found | {"v": "foreign"})
-    make_anew_before(world, "begin memory://staging", *SOUND)
+    replace_before(world, "begin memory://staging", *SOUND)
     with pytest.raises(Failed, match="no longer what it was"):
         finished(world)
-    assert brought_up_to_date(world)
+    assert next_run_abandons(world)
 
 
 @FORMATS
-def test_changes_that_are_staged_are_those_of_the_run_whatever_becomes_of_its_inputs(format: str) -> None:
+def test_staged_changes_are_applied_although_the_input_was_replaced(format: str) -> None:
     world = reading(format, row(1), row(2))
     world.run()
     world.become(row(1, "b"), row(2))
     wanted = world.source()
     started(world)
     [unit] = loaded(world)
-    make_anew(world, *SOUND)
+    replace_input(world, *SOUND)
     merged(world, unit)
     finished(world)
     assert world.target() == wanted

@@ -159,7 +159,7 @@ def test_a_table_that_replaced_a_target_is_not_read_as_it() -> None:
     world.run()
     world.lake.remove(TARGET)
     world.lake.create(TARGET, COLUMNS, [row(9)])
-    with pytest.raises(Failed, match="is not the table that the last refresh has left") as caught:
+    with pytest.raises(Failed, match="is not the table that the last refresh wrote") as caught:
         world.refreshes.published(NAME)
     assert caught.value.code == "not_published"
 

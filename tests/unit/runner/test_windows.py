@@ -40,14 +40,14 @@ def compared_in_full(world: World, result: RunResult, reason: str) -> bool:
 
 
 def killed(world: World, point: str, nth: int = 1) -> None:
-    """Begin a refresh in a process that dies at a step, if it comes to it."""
+    """Start a refresh in a process that dies at a step, if that is reached."""
     with at(world.lake, point, nth=nth), suppress(Killed):
         world.run()
     world.die(world.ports)
 
 
 def without_feed(world: World) -> None:
-    """From now on the input has none."""
+    """Disable the change data feed of the input."""
     world.lake.reshape(INPUT, properties={"delta.enableChangeDataFeed": "false"})
 
 
@@ -81,7 +81,7 @@ def test_windows_touch_and_never_overlap() -> None:
     assert found[0][0] == 1
 
 
-def test_an_input_that_was_only_tidied_up_costs_a_seal() -> None:
+def test_an_input_that_was_only_compacted_costs_a_seal() -> None:
     world = incremental()
     world.lake.optimize(INPUT)
     before = len(world.commits)
@@ -93,15 +93,15 @@ def test_an_input_that_was_only_tidied_up_costs_a_seal() -> None:
     assert world.run().windows == {"x": (2, 4)}
 
 
-def test_a_strangers_write_to_the_target_has_everything_compared() -> None:
+def test_a_foreign_commit_to_the_target_has_everything_compared() -> None:
     world = incremental()
-    world.lake.rewrite(TARGET, lambda r: r | {"v": "stranger"} if r["k"] == 3 else r)
+    world.lake.rewrite(TARGET, lambda r: r | {"v": "foreign"} if r["k"] == 3 else r)
     change(world)
     assert compared_in_full(world, world.run(), "others have written the target")
 
 
 @pytest.mark.parametrize("mode", list(Mode))
-def test_a_strangers_write_is_announced_as_what_it_is(mode: Mode) -> None:
+def test_a_foreign_commit_is_the_reported_reason(mode: Mode) -> None:
     world = World(*SIX, mode=mode.value)
     world.run()
     world.lake.append(TARGET, [row(9)])
@@ -114,7 +114,7 @@ def test_a_strangers_write_is_announced_as_what_it_is(mode: Mode) -> None:
     assert world.fresh()
 
 
-def test_keys_that_a_stranger_has_repeated_are_told_with_his_versions_and_the_way_back() -> None:
+def test_keys_that_another_writer_duplicated_are_reported_with_its_versions_and_a_restore() -> None:
     world = World(*SIX)
     world.run()
     left = world.record.published
@@ -131,7 +131,7 @@ def test_keys_that_a_stranger_has_repeated_are_told_with_his_versions_and_the_wa
 
 
 @pytest.mark.parametrize("layout", ["plain", "vnode"])
-def test_other_keys_are_not_taken_for_sound_because_the_old_ones_were(layout: str) -> None:
+def test_new_key_columns_are_checked_although_the_old_ones_were_unique(layout: str) -> None:
     world = World(row(1, "a"), row(1, "b"), row(2, "c"), keys=["k", "v"], layout=layout)
     world.run()
     world.become(row(1, "c"), row(2, "c"))
@@ -141,7 +141,7 @@ def test_other_keys_are_not_taken_for_sound_because_the_old_ones_were(layout: st
     assert raised.value.code == {"plain": "duplicate_target_key", "vnode": "keys_changed"}[layout]
 
 
-def test_a_key_that_repeats_is_told_with_what_has_been_applied_before_it_was_seen() -> None:
+def test_a_duplicate_key_is_reported_with_what_was_applied_before() -> None:
     world = World(*SIX, mode="incremental")
     world.run()
     world.lake.append(INPUT, [row(3, "again")])
@@ -151,14 +151,14 @@ def test_a_key_that_repeats_is_told_with_what_has_been_applied_before_it_was_see
     assert "chunks applied so far are in the target" in raised.value.left
 
 
-def test_a_half_applied_run_that_was_given_up_has_everything_compared() -> None:
+def test_an_abandoned_run_that_was_partly_applied_has_everything_compared() -> None:
     world = incremental(**LIVE)
     change(world)
     killed(world, f"answer {TARGET}")
     assert compared_in_full(world, world.another(RESTART), "others have written the target")
 
 
-def test_a_stranger_who_writes_meanwhile_is_noticed() -> None:
+def test_a_foreign_commit_during_the_run_is_noticed() -> None:
     world = incremental()
     change(world)
     once = iter([True])
@@ -180,7 +180,7 @@ def test_a_window_that_cannot_be_read_has_everything_compared() -> None:
 
 
 @pytest.mark.parametrize("options", [{}, LIVE, LIVE | {"layout": "vnode", "vnodes": 8}])
-def test_files_that_came_and_went_tell_what_no_feed_does(options: dict[str, object]) -> None:
+def test_added_and_removed_files_replace_a_missing_feed(options: dict[str, object]) -> None:
     world = incremental(**options)
     without_feed(world)
     for _ in range(3):
@@ -202,8 +202,8 @@ def test_auto_does_not_read_files_that_are_larger_than_the_input() -> None:
     assert compared_in_full(world, world.run(), "larger than the input")
 
 
-def test_a_log_that_is_cleaned_while_it_is_read_has_everything_compared() -> None:
-    """Whatever the window has staged by then is not used."""
+def test_a_log_that_is_cleaned_up_while_it_is_read_has_everything_compared() -> None:
+    """What was staged from the window by then is not used."""
     world = incremental()
     change(world)
     once = iter([True])
@@ -214,7 +214,7 @@ def test_a_log_that_is_cleaned_while_it_is_read_has_everything_compared() -> Non
             world.lake.rewrite(what.removeprefix("answer "), lambda _row: None)
 
     world.lake.step = step
-    assert compared_in_full(world, world.run(), "cleaned out while its window was read")
+    assert compared_in_full(world, world.run(), "cleaned up while its window was read")
 
 
 def test_two_rows_of_one_key_are_found_although_the_window_has_only_one() -> None:
@@ -281,7 +281,7 @@ def test_the_caller_may_choose_another_mode() -> None:
     assert world.fresh()
 
 
-def test_force_compares_everything_when_nothing_moved() -> None:
+def test_force_compares_everything_although_nothing_has_changed() -> None:
     world = incremental()
     world.lake.optimize(INPUT)
     assert world.run(FORCE).mode_reason == "it was asked for"
@@ -320,7 +320,7 @@ def test_a_run_killed_anywhere_is_finished_by_the_next_owner(
     assert world.fresh()
 
 
-def test_an_interrupted_run_goes_on_with_its_own_window() -> None:
+def test_an_interrupted_run_resumes_with_its_own_window() -> None:
     world = incremental(**LIVE)
     change(world)
     killed(world, f"answer {TARGET}")

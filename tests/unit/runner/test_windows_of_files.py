@@ -1,4 +1,4 @@
-"""Incremental runs over a list of files: what came is applied, and everything is compared where files have gone."""
+"""Incremental runs over a list of files: new files are applied; when files were deleted, everything is compared."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_windows_of_files_touch() -> None:
     assert ends[0][1] == ends[1][0]
 
 
-def test_a_file_that_went_or_changed_has_everything_compared() -> None:
+def test_a_file_that_was_deleted_or_changed_has_everything_compared() -> None:
     made = world()
     made.lake.rewrite(INPUT, lambda r: r | {"v": "b"} if r["k"] == 3 else r)
     result = made.run()
@@ -65,7 +65,7 @@ def test_a_file_that_went_or_changed_has_everything_compared() -> None:
     assert made.run().mode == "incremental"
 
 
-def test_a_key_that_stands_in_an_old_file_too_is_found() -> None:
+def test_a_key_that_an_old_file_has_too_is_found() -> None:
     made = world()
     made.lake.append(INPUT, [row(4), row(1, "again")])
     with pytest.raises(Failed, match="more than one row for 1 key"):
@@ -79,9 +79,7 @@ def test_a_key_that_stands_in_an_old_file_too_is_found() -> None:
 @pytest.mark.parametrize("options", [{}, LIVE])
 @pytest.mark.parametrize("point", POINTS)
 @pytest.mark.parametrize("nth", [1, 2])
-def test_a_run_killed_anywhere_goes_on_with_the_list_it_began_with(
-    options: dict[str, object], point: str, nth: int
-) -> None:
+def test_a_run_killed_anywhere_resumes_with_its_own_list(options: dict[str, object], point: str, nth: int) -> None:
     made = world(**options)
     made.lake.append(INPUT, [row(k) for k in range(4, 9)])
     killed(made, point, nth)
@@ -94,7 +92,7 @@ def test_a_run_killed_anywhere_goes_on_with_the_list_it_began_with(
     assert made.fresh()
 
 
-def test_files_are_as_late_as_they_are_old_and_kept_for_good() -> None:
+def test_the_lag_of_files_is_their_age_and_they_never_expire() -> None:
     made = world(refresh={"interval": "15 minutes"})
     made.lake.append(INPUT, [row(4)])
     version = made.lake.table(INPUT).newest.commit.version
@@ -104,7 +102,7 @@ def test_files_are_as_late_as_they_are_old_and_kept_for_good() -> None:
     assert (found.lag_seconds, found.inputs[0].kept_until) == (600, None)
 
 
-def test_a_file_that_says_it_is_old_came_after_the_last_refresh_had_begun() -> None:
+def test_a_new_file_with_an_old_time_counts_from_the_last_refresh() -> None:
     made = world()
     made.lake.append(INPUT, [row(4)])
     made.lake.times[INPUT, made.lake.table(INPUT).newest.commit.version] = BEGINNING - timedelta(days=90)
