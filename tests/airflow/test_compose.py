@@ -18,6 +18,7 @@ from deltalake import DeltaTable
 from airflow_refresh_provider.hooks.refresh_hook import RefreshHook
 from airflow_refresh_provider.spark.connect.endpoint import Endpoint
 from tests.airflow.conftest import Airflow
+from tests.sharing import copy_migrated
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "compose"
@@ -70,6 +71,7 @@ def test_the_first_container_makes_a_connection_that_the_others_can_read(tmp_pat
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
     given = AIRFLOWS["airflow-init"]["environment"] | {"PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}"}
     given["AIRFLOW__DATABASE__SQL_ALCHEMY_CONN"] = f"sqlite:///{tmp_path}/airflow.db"
+    copy_migrated(tmp_path / "airflow.db")
     [shell, flag, script] = AIRFLOWS["airflow-init"]["command"]
     first = [shell, flag, script.replace("/opt/airflow/dags/compose", str(EXAMPLE))]
     other = ["airflow", "connections", "get", RefreshHook.default_conn_name, "--output", "json"]

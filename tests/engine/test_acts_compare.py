@@ -28,8 +28,15 @@ def _told(rows: DataFrame) -> list[str]:
     return sorted(str(row.asDict(recursive=True)) for row in rows.select(sorted(rows.columns)).collect())
 
 
-@pytest.mark.parametrize("by_vnode", [False, True], ids=["plain", "vnode"])
-@pytest.mark.parametrize("vnodes", [None, (1, 2)], ids=["all vnodes", "some vnodes"])
+@pytest.mark.parametrize(
+    ("by_vnode", "vnodes"),
+    [
+        pytest.param(False, None, id="plain, all vnodes"),
+        pytest.param(True, (1, 2), id="vnode, some vnodes"),
+        pytest.param(False, (1, 2), id="plain, some vnodes", marks=pytest.mark.slow),
+        pytest.param(True, None, id="vnode, all vnodes", marks=pytest.mark.slow),
+    ],
+)
 def test_both_ways_of_comparing_stage_the_same(lake: Lake, by_vnode: bool, vnodes: tuple[int, ...] | None) -> None:
     target = lake.target(_FIRST, by_vnode=by_vnode)
     lake.load(target, _FIRST)

@@ -85,7 +85,7 @@ def test_splits_loaded_straight_into_an_empty_target_make_up_the_query(lake: Lak
     lake.assert_equal(target, files)
 
 
-@pytest.mark.parametrize("way", [Way.MERGE, Way.KEYED_REPLACE])
+@pytest.mark.parametrize("way", [Way.MERGE, pytest.param(Way.KEYED_REPLACE, marks=pytest.mark.slow)])
 def test_a_vnode_is_applied_in_hash_ranges_that_leave_each_other_alone(lake: Lake, way: Way) -> None:
     first = source("SELECT id AS k, 1 AS v FROM range(20)", "k")
     then = source("SELECT id AS k, 2 AS v FROM range(5, 25)", "k")

@@ -47,7 +47,15 @@ def test_missing_columns_are_added_at_the_end_and_only_once(lake: Lake) -> None:
     assert lake.refresh(extended, then, Way.MERGE) == ChangeCounts(updated=3)
 
 
-@pytest.mark.parametrize("way", [Way.MERGE, Way.KEYED_REPLACE, Way.REPLACE_TABLE, Way.REPLACE_ON])
+@pytest.mark.parametrize(
+    "way",
+    [
+        Way.KEYED_REPLACE,
+        Way.REPLACE_ON,
+        pytest.param(Way.MERGE, marks=pytest.mark.slow),
+        pytest.param(Way.REPLACE_TABLE, marks=pytest.mark.slow),
+    ],
+)
 def test_a_row_moves_between_the_user_s_own_partitions(lake: Lake, way: Way) -> None:
     query = "SELECT id AS v, {p} AS `p q`, id AS k FROM range(8)"
     first = source(query.format(p="if(id = 7, NULL, concat('a/', id % 3))"), "k")

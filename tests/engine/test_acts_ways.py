@@ -44,8 +44,8 @@ _ALL = [
     ("way", "by_vnode", "vectors", "changes"),
     [
         (Way.MERGE, False, True, _MIX),
-        (Way.MERGE, False, False, _MIX),
-        (Way.MERGE, True, True, _MIX),
+        pytest.param(Way.MERGE, False, False, _MIX, marks=pytest.mark.slow),
+        pytest.param(Way.MERGE, True, True, _MIX, marks=pytest.mark.slow),
         (Way.KEYED_REPLACE, False, True, _MIX),
         (Way.KEYED_REPLACE, True, True, _MIX),
         (Way.REPLACE_ON, False, True, _UPSERTS),

@@ -16,7 +16,9 @@ _ALIASES = (
 )
 
 
-@pytest.mark.parametrize(("way", "by_vnode"), [(Way.KEYED_REPLACE, False), (Way.MERGE, True)])
+@pytest.mark.parametrize(
+    ("way", "by_vnode"), [pytest.param(Way.KEYED_REPLACE, False, marks=pytest.mark.slow), (Way.MERGE, True)]
+)
 def test_columns_may_be_named_like_the_aliases_of_a_statement(lake: Lake, way: Way, by_vnode: bool) -> None:
     first = source(_ALIASES.format(v=1, n=6), "k").model_copy(update={"latest_by": "_rank"})
     then = source(_ALIASES.format(v="if(id = 2, 7, 1)", n=5), "k").model_copy(update={"latest_by": "_rank"})

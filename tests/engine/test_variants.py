@@ -22,8 +22,8 @@ MADE = """parse_json(concat('{"a":', id, '}'))"""
 @pytest.mark.parametrize(
     ("mode", "layout", "feed"),
     [
-        ("full", "plain", True),
         ("incremental", "vnode", False),
+        pytest.param("full", "plain", True, marks=pytest.mark.slow),
         pytest.param("full", "vnode", True, marks=pytest.mark.slow),
         pytest.param("incremental", "plain", True, marks=pytest.mark.slow),
     ],
