@@ -81,11 +81,11 @@ _SECTIONS: dict[str, Callable[[scenarios.Bench, Endpoint], scenarios.Figures]] =
         str(share): scenarios.changed(bench, share, seed=100 * i) for i, share in enumerate(scenarios.SHARES)
     },
     "incremental": lambda bench, _: incremental.measure(bench),
-    "unmoved": lambda bench, _: scenarios.unmoved(bench),
+    "unchanged": lambda bench, _: scenarios.unchanged(bench),
     "resumed": lambda bench, endpoint: scenarios.resumed(bench, endpoint.url),
     "control": lambda _, __: control_store.measure(),
 }
-"""The sections of the page in the order in which they can be taken; nothing may have moved before `unmoved`."""
+"""The sections of the page in the order in which they can be taken; no input may have changed before `unchanged`."""
 
 
 def _about(bench: scenarios.Bench, options: argparse.Namespace) -> scenarios.Figures:
@@ -110,7 +110,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--scale", type=float, default=1.0, help="TPC-H scale factor")
     parser.add_argument("--runs", type=int, default=3, help="how often each figure is taken")
     parser.add_argument(
-        "--only", nargs="+", choices=list(_SECTIONS), default=list(_SECTIONS), help="sections to measure anew"
+        "--only", nargs="+", choices=list(_SECTIONS), default=list(_SECTIONS), help="sections to measure again"
     )
     return parser.parse_args()
 

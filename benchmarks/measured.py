@@ -15,7 +15,7 @@ import time
 
 def timed(words: list[str], codes: tuple[int, ...] = (0,)) -> tuple[float, float]:
     """Seconds and peak memory (MB) of a process that has to end with one of some codes."""
-    # Without it every module would be compiled anew, which is not how anybody runs the command.
+    # With this variable every module would be compiled again, unlike when users run the command.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     parent = subprocess.run(
         [sys.executable, "-S", __file__, *words], stdout=subprocess.PIPE, env=environment, text=True, check=True

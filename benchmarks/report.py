@@ -22,7 +22,7 @@ does for each commit that carries a marker: it computes the whole state of the t
 part. The rest is finding the rows to be replaced: all keys of the target are read for it, unless the changed ones lie
 close together, as the newest do, and most files can be passed over.
 
-A first load pays for the check of its keys, for making the table and, as a table that is written anew does, half a
+A first load pays for the check of its keys, for making the table and, as a rewritten table does, half a
 second for the commit that seals it once its inputs are found to be as they were; the overwrite checks nothing.
 """
 
@@ -104,16 +104,16 @@ def _followed(raw: Figures) -> str:
 
 
 def _others(raw: Figures) -> str:
-    first, unmoved, resumed, control = raw["first_load"], raw["unmoved"], raw["resumed"], raw["control"]
+    first, unchanged, resumed, control = raw["first_load"], raw["unchanged"], raw["resumed"], raw["control"]
     return "\n".join(
         [
             "## Other figures\n",
             "| what | figure |",
             "|---|---|",
             f"| first load, of an overwrite | {first['ratio']:.2f} ({median(first['refresh']):.1f} s) |",
-            f"| nothing moved, as a command, no Spark | {median(unmoved['command']):.2f} s |",
+            f"| nothing changed, as a command, no Spark | {median(unchanged['command']):.2f} s |",
             f"| first load in chunks, client killed at half: the rest, of undisturbed | {resumed['ratio']:.2f} |",
-            f"| peak memory of the client | {max(resumed['client_peak_mb'], unmoved['client_peak_mb']):.0f} MB |",
+            f"| peak memory of the client | {max(resumed['client_peak_mb'], unchanged['client_peak_mb']):.0f} MB |",
             f"| progress commit beside {control['progress_rows']:,} rows | {control['progress_commit_ms']:.0f} ms |",
             f"| listing {control['definitions']:,} definitions | {control['list_definitions_ms']:.0f} ms |",
         ]

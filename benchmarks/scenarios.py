@@ -103,8 +103,8 @@ def beside(bench: Bench, step: Callable[[int], RunResult], target: str) -> Figur
     return figures
 
 
-def unmoved(bench: Bench) -> Figures:
-    """The command when no input has moved, as a process: it must not need Spark."""
+def unchanged(bench: Bench) -> Figures:
+    """The command when no input has changed, as a process: it must not need Spark."""
     words = command(bench, "run", "lineitem", "--spark", "sc://127.0.0.1:9")
     times, peaks = [], []
     for _ in range(max(5, bench.runs)):

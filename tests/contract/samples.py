@@ -18,7 +18,7 @@ REGISTER = Event.REGISTER
 
 
 def record(name: str, generation: int = 0, **changes: object) -> Record:
-    """A registered definition at rest, told apart by its generation."""
+    """A registered definition without a run, identified by its generation."""
     definition = Definition(
         name=name,
         target=f"/lake/{name}",

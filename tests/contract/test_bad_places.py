@@ -17,7 +17,7 @@ from airflow_refresh_provider.errors import Failed
 from airflow_refresh_provider.inputs.kinds import kind_of
 from tests.contract.samples import REGISTER, event_row, moment, record
 
-_NOBODY = 65534
+_UNPRIVILEGED = 65534
 
 
 @pytest.fixture
@@ -31,14 +31,14 @@ def folder() -> Iterator[Path]:
 
 @contextmanager
 def without_rights(folder: Path, mode: int) -> Iterator[None]:
-    """Take rights on everything in a folder; root, whom rights do not stop, becomes nobody meanwhile."""
+    """Take permissions on everything in a folder; root, which ignores permissions, becomes another user meanwhile."""
     paths = [folder, *folder.rglob("*")]
     before = [(path, path.stat().st_mode) for path in paths]
     for path in reversed(paths):
         path.chmod(mode)
     root = os.geteuid() == 0
     if root:
-        os.seteuid(_NOBODY)
+        os.seteuid(_UNPRIVILEGED)
     try:
         yield
     finally:

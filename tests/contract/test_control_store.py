@@ -172,5 +172,5 @@ def test_compacting_changes_nothing_that_can_be_read(doors: Doors) -> None:
         doors().commit(view, record("orders", 7), REGISTER, moment(7))
 
 
-def test_every_door_tells_the_same_identity(doors: Doors) -> None:
+def test_every_store_has_the_same_control_id(doors: Doors) -> None:
     assert doors().control_id == doors().control_id != ""

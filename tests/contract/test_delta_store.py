@@ -184,10 +184,10 @@ def test_a_view_from_before_old_rows_were_dropped_is_stale_and_a_fresh_one_is_no
     store.commit(store.read("old"), record("old", 1), REGISTER, moment(0))
     view = store.commit(store.read("orders"), record("orders", 1), REGISTER, moment(0))
     store.commit(view, record("orders", 2), REGISTER, moment(0) + 2 * KEEP_SUPERSEDED)
-    resting = store.read("old")
+    idle = store.read("old")
     store.compact()
     with pytest.raises(StaleSnapshot):
-        store.commit(resting, record("old", 2), REGISTER, moment(1))
+        store.commit(idle, record("old", 2), REGISTER, moment(1))
     store.commit(store.read("old"), record("old", 2), REGISTER, moment(1))
     assert [r.generation for r in store.records()] == [2, 2]
 

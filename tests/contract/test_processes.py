@@ -131,7 +131,7 @@ def test_a_failing_compaction_does_not_fail_the_commit_before_it(tmp_path: Path)
     assert store.records() == [record("orders", COMPACT_EVERY - 1)]
 
 
-def test_whoever_is_asked_to_stop_while_files_are_merged_stops(tmp_path: Path) -> None:
+def test_a_client_asked_to_stop_while_files_are_merged_stops(tmp_path: Path) -> None:
     asked = Interrupted("interrupted", "stop", left="", next="")
     store = DeltaControlStore(str(tmp_path / "control"), partial(Full, ends=asked))
 

@@ -35,7 +35,7 @@ def test_runs_are_the_folders_below_a_root(tmp_path: Path) -> None:
     assert FOLDERS.runs(str(tmp_path / "nowhere")) == ()
 
 
-def test_the_span_of_a_column_is_told_by_statistics_alone(tmp_path: Path) -> None:
+def test_the_span_of_a_column_comes_from_statistics_alone(tmp_path: Path) -> None:
     place = str(tmp_path / "changes")
     write_deltalake(place, pa.table({"k": pa.array([5, -7], pa.int64()), "none": pa.array([None, 1], pa.int64())}))
     write_deltalake(

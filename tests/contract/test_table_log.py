@@ -39,7 +39,7 @@ def test_a_place_that_holds_something_else_is_named(tmp_path: Path) -> None:
         assert caught.value.code == "not_a_table" and str(place) in caught.value.message
 
 
-def test_facts_tell_identity_shape_and_size(table: Path) -> None:
+def test_facts_have_identity_shape_and_size(table: Path) -> None:
     write(table, rows(1, 2, 3))
     write(table, rows(4))
     DeltaTable(table).alter.set_table_properties({"airflow_refresh.control": "me"}, raise_if_not_exists=False)

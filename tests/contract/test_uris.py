@@ -63,7 +63,7 @@ def test_files_at_a_uri_are_listed_judged_and_counted(bucket: Path) -> None:
     assert list_files(f"{place}/deep/_day=1/b.parquet") == (found[1],)
 
 
-def test_empty_objects_that_stand_for_folders_are_neither_files_nor_strangers(bucket: Path) -> None:
+def test_empty_objects_that_stand_for_folders_are_neither_files_nor_foreign_files(bucket: Path) -> None:
     (bucket / "in").mkdir()
     pq.write_table(pa.table({"id": [1, 2]}), bucket / "in" / "a.parquet")
     (bucket / "in" / "day=1").touch()

@@ -39,8 +39,8 @@ def check_what_is_stored(stage: Scene) -> None:
     markers_only_grow(stage)
     only_fences_follow_the_seal(stage)
     no_staging_is_left(stage)
-    the_definition_rests(stage)
-    the_history_tells(stage)
+    the_definition_is_idle(stage)
+    the_history_has_the_run(stage)
     nothing_is_left_to_do(stage)
 
 
@@ -62,7 +62,7 @@ def equal_to_the_query(stage: Stage) -> None:
 
 
 def every_chunk_is_in_once(stage: Scene) -> None:
-    """No chunk of the last run was committed again by a later owner, and those found done were told as skipped."""
+    """No chunk of the last run was committed again by a later owner, and those found done were reported as skipped."""
     result = _result(stage)
     chunks = [note for _, note in notes(stage.lake.target) if note["run"] == result["run_id"] and note.get("way")]
     counted = Counter((note["unit"], note["chunk"]) for note in chunks)
@@ -89,8 +89,8 @@ def only_fences_follow_the_seal(stage: Scene) -> None:
     found = {version: note for version, note in notes(stage.lake.target) if version in after}
     sealed = found.pop(result["target_version"])
     assert (sealed["kind"] == "seal" or "seals" in sealed) and sealed["run"] == result["run_id"]
-    told = {version: (note["kind"], note["run"]) for version, note in found.items()}
-    assert told == dict.fromkeys(after - {result["target_version"]}, ("fence", result["run_id"]))
+    kinds = {version: (note["kind"], note["run"]) for version, note in found.items()}
+    assert kinds == dict.fromkeys(after - {result["target_version"]}, ("fence", result["run_id"]))
 
 
 def no_staging_is_left(stage: Scene) -> None:
@@ -99,15 +99,15 @@ def no_staging_is_left(stage: Scene) -> None:
     assert [p.name for p in staging.glob("*")] == []
 
 
-def the_definition_rests(stage: Scene) -> None:
-    """No run is in progress, and nobody holds anything."""
+def the_definition_is_idle(stage: Scene) -> None:
+    """No run is in progress, and no lease is held."""
     status = stage.refreshes().show(NAME)
     assert (status.state, status.run) == ("IDLE", None)
     assert status.published_version == _result(stage)["published_version"]
 
 
-def the_history_tells(stage: Scene) -> None:
-    """The newest entry is this run's, with its result; whatever was given up before it has a reason."""
+def the_history_has_the_run(stage: Scene) -> None:
+    """The newest entry is this run's, with its result; each run abandoned before it has a reason."""
     history = stage.refreshes().history(NAME)
     entry, result = history[0], _result(stage)
     assert (entry.run_id, entry.outcome) == (result["run_id"], Outcome.SUCCEEDED)

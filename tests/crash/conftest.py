@@ -59,7 +59,7 @@ def loaded(tmp_path_factory: pytest.TempPathFactory, server: Server, holds: Path
 
 @pytest.fixture
 def stage_of(loaded: SetUp) -> Iterator[SetUp]:
-    """Sets a stage up whose target was once equal to the query, and whose input has moved since."""
+    """Sets up a stage whose target was once equal to the query, and whose input has changed since."""
     used: list[Stage] = []
 
     def set_up(kind: Kind) -> Stage:

@@ -1,4 +1,4 @@
-"""The words scenarios are written in. Each gives directions to be followed in a row."""
+"""The steps that scenarios are written in. Each gives directions to be followed in order."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from tests.crash.lake import NAME
 from tests.crash.stage import Direction, Ended, Stage
 
 CONFLICTS = 30
-"""How often somebody who is no client tries a statement that loses against another commit."""
+"""How often another writer tries a statement that loses against another commit."""
 
 FIRST = "first"
 SECOND = "second"
 
 CUT_OFF = ("spark_unreachable", "session_lost", "statement_cancelled", "spark_no_message")
-"""What is said of a server that died, by how much of the end was still to be seen."""
+"""The error codes of a server that died, by how much of its end the client still saw."""
 
 Directions = tuple[Direction, ...]
 
@@ -37,12 +37,12 @@ class Victim(StrEnum):
 
 
 def hold(name: str, point: Point) -> Direction:
-    """Whoever comes to the point first is stopped there."""
+    """The first process that reaches the point is stopped there."""
     return lambda stage: stage.hold(name).arm(point)
 
 
 def start(client: str, *words: str, instead_of: str | None = None) -> Direction:
-    """Start a client; `instead_of` another, who is taken for gone."""
+    """Start a client; `instead_of` another, which counts as gone."""
 
     def act(stage: Stage) -> None:
         gone = (stage.clients[instead_of].pid,) if instead_of else ()
@@ -52,12 +52,12 @@ def start(client: str, *words: str, instead_of: str | None = None) -> Direction:
 
 
 def reached(name: str) -> Direction:
-    """Wait until somebody is stopped by the hold."""
+    """Wait until a process is stopped by the hold."""
     return lambda stage: stage.hold(name).wait_until_held()
 
 
 def release(name: str) -> Direction:
-    """Let him go on who is stopped by the hold."""
+    """Let the stopped process continue."""
     return lambda stage: stage.hold(name).release()
 
 
@@ -67,17 +67,17 @@ def no_room(place: str) -> Direction:
 
 
 def room_again() -> Direction:
-    """Somebody has made room."""
+    """There is room on the disk again."""
     return lambda stage: stage.hold("room").release()
 
 
 def over(name: str) -> Direction:
-    """Wait until the statement has ended that was stopped by the hold."""
+    """Wait until the statement that was stopped by the hold has ended."""
     return lambda stage: stage.hold(name).wait_until_over()
 
 
 def withdraw() -> Direction:
-    """Let everybody go, and forget all holds."""
+    """Release and delete all holds."""
     return lambda stage: stage.clear_holds()
 
 
@@ -97,7 +97,7 @@ def freeze(client: str) -> Direction:
 
 
 def quiet(seconds: float) -> Direction:
-    """Nobody gives a sign of life for so long."""
+    """No process does anything for so long."""
     return lambda _stage: time.sleep(seconds)
 
 
@@ -118,7 +118,7 @@ def ended(client: str, code: int = 0, *errors: str) -> Direction:
         found = stage.clients.pop(client).ended()
         assert found.code == code, f"{client} ended with {found.code}: {found.out}{found.err}"
         if errors:
-            check_told(found, *errors)
+            check_reported(found, *errors)
         if code == 0:
             _remember(stage, found)
 
@@ -139,13 +139,13 @@ def cut_off(client: str) -> Direction:
 
 
 def check_cut_off(ended: Ended, *more: str) -> None:
-    """A client who could not finish because its server died says that, or one of `more`, and nothing else."""
+    """A client that could not finish because its server died reports that, or one of `more`, and nothing else."""
     assert ended.code == 1, ended
-    check_told(ended, *CUT_OFF, *more)
+    check_reported(ended, *CUT_OFF, *more)
 
 
-def check_told(ended: Ended, *errors: str) -> None:
-    """A client has ended with one of these errors, told in all its parts and without a trace of Python's or Java's."""
+def check_reported(ended: Ended, *errors: str) -> None:
+    """A client has ended with one of these errors, reported in all its parts and without a stack trace."""
     assert ended.error in errors, ended
     assert all(ended.result["error"][part].strip() for part in ("message", "left", "next")), ended
     assert not any(sign in ended.out + ended.err for sign in ("Traceback", "\tat ", "SQLSTATE")), ended
@@ -157,7 +157,7 @@ def _remember(stage: Stage, ended: Ended) -> None:
 
 
 def by_others(*statements: str) -> Direction:
-    """Somebody who is no client runs SQL; `{target}` stands for the target, `{published}` for its published version."""
+    """Another writer runs SQL; `{target}` stands for the target, `{published}` for its published version."""
 
     def act(stage: Stage) -> None:
         published = stage.refreshes().show(NAME).published_version
@@ -180,7 +180,7 @@ def _until_it_wins(stage: Stage, statement: str) -> None:
 
 
 def changed_input(files: int = 1) -> Direction:
-    """The input moves on."""
+    """The input changes."""
     return lambda stage: stage.lake.change(files)
 
 
@@ -194,7 +194,7 @@ def registered(**changes: Any) -> Direction:
 
 
 def recovered() -> Direction:
-    """Somebody asks for interrupted runs to be looked after."""
+    """Interrupted runs are recovered."""
 
     def act(stage: Stage) -> None:
         stage.refreshes().recover(NAME)
@@ -203,7 +203,7 @@ def recovered() -> Direction:
 
 
 def dropped() -> Direction:
-    """Somebody drops the definition, and with it whatever is at work for it."""
+    """The definition is dropped, and its run is stopped."""
 
     def act(stage: Stage) -> None:
         stage.refreshes().drop(NAME, stop=True)

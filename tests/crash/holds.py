@@ -34,7 +34,7 @@ class Point:
 
 
 class Hold:
-    """One point at which whoever comes first is stopped until he is let go."""
+    """A point at which the first process is stopped until it is released."""
 
     def __init__(self, folder: Path, name: str) -> None:
         self._rule = folder / f"{name}.rule"
@@ -42,23 +42,23 @@ class Hold:
         self._over = folder / f"{name}.over"
 
     def arm(self, point: Point) -> None:
-        """Stop the next one who comes to the point."""
+        """Stop the next process that reaches the point."""
         unfinished = self._rule.with_suffix(".new")
         unfinished.write_text(f"point={point.kind}\nplace={point.place}\ncontent={point.content}\n")
         unfinished.replace(self._rule)
 
     def stop_here(self) -> None:
-        """Stay until let go, unless somebody else was stopped before."""
+        """Wait until released, unless another process was stopped before."""
         with suppress(FileExistsError):
             self._held.touch(exist_ok=False)
             _until(lambda: not self._rule.exists(), self._rule)
 
     def wait_until_held(self) -> None:
-        """Until somebody has come to the point."""
+        """Until a process has reached the point."""
         _until(self._held.exists, self._held)
 
     def release(self) -> None:
-        """Let him go on; nobody else is stopped any more."""
+        """Let the stopped process continue; no other is stopped any more."""
         self._rule.unlink(missing_ok=True)
 
     def wait_until_over(self) -> None:
@@ -67,7 +67,7 @@ class Hold:
 
 
 def armed(folder: Path) -> Iterator[tuple[Hold, Point]]:
-    """All holds of a folder that stop somebody, or will."""
+    """All holds of a folder that stop a process, or will."""
     for rule in sorted(folder.glob("*.rule")):
         with suppress(FileNotFoundError):
             kind, place, content = (line.partition("=")[2] for line in rule.read_text().splitlines())
@@ -75,7 +75,7 @@ def armed(folder: Path) -> Iterator[tuple[Hold, Point]]:
 
 
 def clear(folder: Path) -> None:
-    """Let everybody go and forget all holds."""
+    """Release and delete all holds."""
     for file in folder.iterdir():
         file.unlink(missing_ok=True)
 

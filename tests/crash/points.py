@@ -1,7 +1,7 @@
 """The points that matter, by what is about to happen or has just happened there.
 
-In Spark's process a point is a commit, known by its table and the note it carries, or a MERGE that is understood but
-not begun. In the client's it is a call of a port.
+In Spark's process a point is a commit, known by its table and the note it carries, or a MERGE that is analysed but
+not started. In the client's it is a call of a port.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def merge_begins() -> Point:
 
 
 def written(place: str) -> Point:
-    """A file of rows, where the disk may be full. Nobody is stopped there."""
+    """A file of rows, where the disk may be full. No process is stopped there."""
     return Point("write", place)
 
 

@@ -1,4 +1,4 @@
-"""The program `airflow-refresh` as it is, but for two twins round its ports.
+"""The program `airflow-refresh` as it is, but for wrappers around three of its ports.
 
 Calls of the control store and of staging stop at the points that a test has named in a folder. Owners named by process
 id count as gone, so that a process that was only stopped can be taken over without waiting for its lease.
@@ -74,18 +74,18 @@ class SomeGone:
 
 
 def held(folder: Path, gone: frozenset[int]) -> Callable[[Places, Watch], Refreshes]:
-    """The real composition with the twins in it."""
+    """The real composition with the wrapped ports."""
     real = compose.refreshes
 
     def refreshes(places: Places, watch: Watch) -> Refreshes:
         ports = real(places, watch).ports
-        twins = replace(
+        wrapped = replace(
             ports,
             store=Stopping("store", ports.store, folder),
             staging=Stopping("staging", ports.staging, folder),
             processes=SomeGone(ports.processes, gone),
         )
-        return Refreshes(twins)
+        return Refreshes(wrapped)
 
     return refreshes
 

@@ -47,7 +47,7 @@ class Ended:
 
     @property
     def error(self) -> str | None:
-        """The code of the error it told, if any."""
+        """The code of the error it reported, if any."""
         return self.result["error"]["code"] if self.out and "error" in self.result else None
 
 
@@ -127,7 +127,7 @@ class Stage:
 
     @contextmanager
     def spark(self) -> Iterator[SparkSession]:
-        """A session of somebody who is no client."""
+        """A session of another writer."""
         session = connect(self.server.endpoint(), str(uuid.uuid4()))
         try:
             yield session
@@ -135,7 +135,7 @@ class Stage:
             close(session)
 
     def sql(self, statement: str) -> list[Any]:
-        """Run one statement of somebody who is no client."""
+        """Run one statement of another writer."""
         with self.spark() as session:
             return session.sql(statement).collect()
 

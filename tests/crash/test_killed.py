@@ -138,7 +138,7 @@ def test_a_chunk_that_has_sealed_its_run_is_not_applied_again(stage_of: SetUp) -
     ],
     ids=["server, after the commit", "both, after the commit", "before progress", "before publishing is stored"],
 )
-def test_whoever_dies_after_the_only_chunk_it_is_not_applied_again(stage_of: SetUp, victim: Victim, at: Point) -> None:
+def test_the_only_chunk_is_not_applied_again_after_a_death(stage_of: SetUp, victim: Victim, at: Point) -> None:
     finished_after_its_only_chunk(stage_of(WHOLE), victim, at)
 
 

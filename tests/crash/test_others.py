@@ -64,7 +64,7 @@ def test_chunks_that_a_restore_took_back_are_applied_again(stage_of: SetUp) -> N
 
 @pytest.mark.slow
 @KINDS
-def test_a_target_restored_between_two_runs_is_refreshed_although_no_input_moved(stage_of: SetUp, kind: Kind) -> None:
+def test_a_target_restored_between_two_runs_is_refreshed_although_no_input_changed(stage_of: SetUp, kind: Kind) -> None:
     stage = stage_of(kind)
     published = stage.refreshes().show(NAME).published_version
     back = f"RESTORE TABLE {{target}} TO VERSION AS OF {published}"
@@ -100,7 +100,7 @@ def test_a_second_starter_is_refused_while_the_first_is_at_work(stage_of: SetUp)
 
 @pytest.mark.slow
 @KINDS
-def test_a_definition_changed_while_its_run_was_interrupted_starts_anew(stage_of: SetUp, kind: Kind) -> None:
+def test_a_definition_changed_while_its_run_was_interrupted_starts_over(stage_of: SetUp, kind: Kind) -> None:
     stage = stage_of(kind)
     play(
         stage,
@@ -108,8 +108,8 @@ def test_a_definition_changed_while_its_run_was_interrupted_starts_anew(stage_of
         registered(query="SELECT id, grp, name, amount FROM items WHERE NOT grp = 3"),
         *another_finishes(),
     )
-    given_up = stage.refreshes().history(NAME)[1]
-    assert (given_up.outcome, given_up.reason) == (
+    abandoned = stage.refreshes().history(NAME)[1]
+    assert (abandoned.outcome, abandoned.reason) == (
         Outcome.ABANDONED,
         "the definition was changed while the run was interrupted",
     )

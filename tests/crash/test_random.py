@@ -45,10 +45,10 @@ class Torment:
 
     def run(self) -> str:
         """One refresh in peace; how it ended."""
-        begun = time.monotonic()
+        started = time.monotonic()
         last = self._stage.last = self._client().ended()
         assert last.code == 0, last
-        self._seconds = time.monotonic() - begun
+        self._seconds = time.monotonic() - started
         return str(last.result["outcome"])
 
     def run_and_kill(self) -> None:

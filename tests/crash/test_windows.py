@@ -31,7 +31,7 @@ class Changing(Lake):
     def __init__(self, folder: Path, kind: Kind, seed: int) -> None:
         super().__init__(folder, kind)
         self.random = random.Random(seed)
-        self.told: list[str] = []
+        self.acts: list[str] = []
         self._columns = 0
         write_deltalake(self.input, self._rows(ROWS), configuration={"delta.enableChangeDataFeed": "true"})
 
@@ -51,7 +51,7 @@ class Changing(Lake):
         )
         outside = (self._append_outside, self._update_outside, self._delete_outside, self._compact_outside)
         act = self.random.choice((*by_spark, *outside, self._widen))
-        self.told.append(f"{self.version()}: {act.__name__}")
+        self.acts.append(f"{self.version()}: {act.__name__}")
         act(sql)
 
     def _append(self, sql: Callable[[str], Any]) -> None:
@@ -148,7 +148,7 @@ class Life:
         """One that ends, then one that has nothing to do."""
         while True:
             result = self._client().ended().result
-            assert "error" not in result, (result, self._lake.told)
+            assert "error" not in result, (result, self._lake.acts)
             self.modes.append(f"{result['mode']}: {result['mode_reason']}")
             if result["input_versions"]["items"] == self._lake.version():
                 break

@@ -148,8 +148,8 @@ class Lake:
 
     def _span(self, target: Target, source: Source, compared: Comparison, way: Way) -> tuple[int, int] | None:
         key = next(c for c in target.columns if c.name.lower() == source.keys[0].lower())
-        told = compared.counts and way.joins_on_keys and key.type in INTEGERS
-        return StagingFolders().span(compared.changes, key.name) if told else None
+        measurable = compared.counts and way.joins_on_keys and key.type in INTEGERS
+        return StagingFolders().span(compared.changes, key.name) if measurable else None
 
     def refresh(self, target: Target, source: Source, way: Way) -> ChangeCounts:
         """Compare, apply, apply again; the target then equals the source, in one commit that carries the stamp."""

@@ -1,4 +1,4 @@
-"""A program for spark-submit's side of the engine: the same acts in a classic session, told as JSON.
+"""A program for spark-submit's side of the engine: the same acts in a classic session, with their results as JSON.
 
 Arguments: a scratch folder, and the jars that Delta needs, joined as a class path.
 """
@@ -52,20 +52,20 @@ def _application(folder: Path, class_path: str) -> SparkSession:
 
 
 def _acts(lake: Lake) -> dict[str, object]:
-    told: dict[str, object] = {}
+    results: dict[str, object] = {}
     for by_vnode, ways in ((False, (Way.REPLACE_ON, Way.MERGE)), (True, (Way.KEYED_REPLACE, Way.REPLACE_VNODES))):
         target = lake.target(_FIRST, by_vnode=by_vnode)
         lake.load(target, _FIRST)
         lake.session.mark(target.location, lake.stamp(target))
         for way, content in zip(ways, (_UPSERTED, _THEN), strict=True):
-            told[way] = lake.refresh(target, content, way).model_dump()
-    told["from nothing"] = _to_and_from_nothing(lake)
-    told["duplicates"] = lake.keys(source("SELECT 1 AS k FROM range(2)", "k")).duplicate_keys
+            results[way] = lake.refresh(target, content, way).model_dump()
+    results["from nothing"] = _to_and_from_nothing(lake)
+    results["duplicates"] = lake.keys(source("SELECT 1 AS k FROM range(2)", "k")).duplicate_keys
     try:
         lake.session.describe(source("SELECT nope", "k"))
     except Invalid as error:
-        told["refusal"] = error.message
-    return told
+        results["refusal"] = error.message
+    return results
 
 
 def _to_and_from_nothing(lake: Lake) -> list[object]:
@@ -78,7 +78,7 @@ def _to_and_from_nothing(lake: Lake) -> list[object]:
 
 
 def _released(spark: SparkSession) -> str:
-    """What a statement ends with whose session is released while it is at work."""
+    """The error of a statement whose session is released while it runs."""
     engine = ClassicEngine(spark)
     session = engine.open("long")
     endless = source("SELECT id AS k FROM range(1000000000000)", "k")
@@ -100,10 +100,10 @@ def _released(spark: SparkSession) -> str:
 def main(folder: Path, class_path: str) -> None:
     """Run the acts in a session beside the application's own."""
     spark = _application(folder, class_path)
-    told = _acts(Lake(open_classic(spark), folder / "lake"))
-    told["released"] = _released(spark)
-    told["columns"] = [c.name for c in ClassicEngine(spark).open("any").describe(_FIRST)]
-    (folder / "told.json").write_text(json.dumps(told), encoding="utf-8")
+    results = _acts(Lake(open_classic(spark), folder / "lake"))
+    results["released"] = _released(spark)
+    results["columns"] = [c.name for c in ClassicEngine(spark).open("any").describe(_FIRST)]
+    (folder / "results.json").write_text(json.dumps(results), encoding="utf-8")
     spark.stop()
 
 

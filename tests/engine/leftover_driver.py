@@ -1,6 +1,6 @@
-"""The driver of an embedded server in which a statement that is no more has left a long job behind.
+"""The driver of an embedded server in which a statement that has ended left a long job behind.
 
-What Spark says at the end of that job is written beside the file that tells that Spark is complete.
+What Spark says at the end of that job is written beside the file that says that Spark is ready.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 
 from airflow_refresh_provider.spark.server import launch
 
-_STATEMENT = ("nobody", "00000000-0000-4000-8000-000000000001", "00000000-0000-4000-8000-000000000002")
+_STATEMENT = ("user", "00000000-0000-4000-8000-000000000001", "00000000-0000-4000-8000-000000000002")
 
 
 def _left_behind(session: SparkSession, end: Path) -> None:

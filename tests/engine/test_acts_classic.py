@@ -33,7 +33,7 @@ def test_a_classic_session_does_the_same_acts_with_the_same_results(tmp_path: Pa
     )
 
     assert run.returncode == 0, run.stderr[-3000:]
-    assert json.loads((tmp_path / "told.json").read_text(encoding="utf-8")) == {
+    assert json.loads((tmp_path / "results.json").read_text(encoding="utf-8")) == {
         "replace_on": _UPSERTED,
         "merge": _THEN,
         "keyed_replace": _UPSERTED,

@@ -21,10 +21,10 @@ _THEN = source(_ROWS.format(v="if(id % 4 = 0, -1, id)", ids="10, 40"), "k", "k 2
 
 
 def _staged(lake: Lake, compared: Comparison) -> list[str]:
-    return _told(content.staged(lake.spark, compared.changes))
+    return _sorted_rows(content.staged(lake.spark, compared.changes))
 
 
-def _told(rows: DataFrame) -> list[str]:
+def _sorted_rows(rows: DataFrame) -> list[str]:
     return sorted(str(row.asDict(recursive=True)) for row in rows.select(sorted(rows.columns)).collect())
 
 
@@ -52,7 +52,7 @@ def test_both_ways_of_comparing_stage_the_same(lake: Lake, by_vnode: bool, vnode
     assert by_keys.model_copy(update={"changes": at_once.changes}) == at_once
     assert _staged(lake, by_keys) == rows
     keys = lake.spark.read.parquet(f"{task.location}-keys")
-    assert _told(differences.widened(lake.spark, task, keys, few=False)) == rows
+    assert _sorted_rows(differences.widened(lake.spark, task, keys, few=False)) == rows
 
 
 @pytest.mark.parametrize("row_wise", [True, False])
@@ -66,9 +66,7 @@ def test_rows_that_left_may_be_kept(lake: Lake, row_wise: bool) -> None:
 
 
 @pytest.mark.parametrize("row_wise", [True, False])
-def test_a_target_that_nobody_else_has_written_is_compared_alike_without_counting_its_rows(
-    lake: Lake, row_wise: bool
-) -> None:
+def test_a_target_without_other_writers_is_compared_alike_without_counting_its_rows(lake: Lake, row_wise: bool) -> None:
     target = lake.target(_FIRST)
     lake.load(target, _FIRST)
 
@@ -90,7 +88,7 @@ def test_repeated_keys_show_without_counting_rows(lake: Lake, ids: str) -> None:
     assert compared.keys.duplicate_keys == int(ids.partition(", ")[2]) - int(ids.partition(", ")[0])
 
 
-def test_a_table_that_differs_enough_is_written_anew_with_nothing_staged(lake: Lake) -> None:
+def test_a_table_that_differs_enough_is_rewritten_with_nothing_staged(lake: Lake) -> None:
     target = lake.target(_FIRST)
     lake.load(target, _FIRST)
     assert not lake.compare(target, _THEN, rewrite_from=26).rewrite

@@ -88,7 +88,7 @@ def test_many_rows_are_replaced_by_keys_of_all_types(lake: Lake) -> None:
     assert lake.refresh(target, then, Way.REPLACE_ON) == ChangeCounts(inserted=3, updated=6)
 
 
-def test_keys_with_the_same_hash_are_told_apart(lake: Lake) -> None:
+def test_keys_with_the_same_hash_are_distinguished(lake: Lake) -> None:
     """Rows are looked up by the hash of their keys: the first two have the same one."""
 
     def rows(v: int) -> Source:

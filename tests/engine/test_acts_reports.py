@@ -126,7 +126,7 @@ def _three_parts(error: RefreshError) -> bool:
     return all(parts) and not any(word in part for part in parts for word in ("\tat ", "Exception", "SQLSTATE"))
 
 
-def test_an_error_in_the_query_is_told_with_its_position(lake: Lake) -> None:
+def test_an_error_in_the_query_is_reported_with_its_position(lake: Lake) -> None:
     for query, code, part in (
         ("SELECT id AS k,\n  nope FROM range(3)", "query_invalid", "(line 2, column 3)"),
         ("SELECT (1", "query_invalid", "(line 1, column 10)"),
@@ -139,7 +139,7 @@ def test_an_error_in_the_query_is_told_with_its_position(lake: Lake) -> None:
         assert _three_parts(refused.value)
 
 
-def test_an_input_that_is_missing_or_damaged_is_told_as_such(lake: Lake, tmp_path: Path) -> None:
+def test_an_input_that_is_missing_or_damaged_is_reported_as_such(lake: Lake, tmp_path: Path) -> None:
     damaged = tmp_path / "damaged.parquet"
     damaged.write_bytes(b"PAR1 no such thing PAR1")
     table = lake.input("SELECT id FROM range(3)")

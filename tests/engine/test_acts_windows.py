@@ -33,7 +33,7 @@ KEYS = ("key", "part 2")
 class Input:
     """A Delta table, changed by statements; `t` in them stands for it.
 
-    One that tells its changes by files has no feed, but partitions, and columns that are named otherwise in its files.
+    One whose changes are read from files has no feed, but partitions, and other column names in its files.
     """
 
     def __init__(self, lake: Lake, *, vectors: bool, ids: str = "0, 30", by: ChangeSource = ChangeSource.FEED) -> None:
@@ -67,7 +67,7 @@ class Input:
 
     @property
     def means(self) -> dict[ChangeSource, int]:
-        """By what it tells its changes, with the bytes to be read."""
+        """The sources of its changes, with the bytes to be read."""
         return {t.source: t.bytes for t in self.history.change_sources}
 
     @property
@@ -242,7 +242,7 @@ def test_keys_that_identify_no_row_are_in_doubt(lake: Lake, statement: str) -> N
     assert sum(count for (_, op), count in rows.items() if op == DOUBTFUL) == 1
 
 
-def test_an_input_that_is_only_tidied_up_has_not_moved(lake: Lake) -> None:
+def test_an_input_with_only_maintenance_has_not_changed(lake: Lake) -> None:
     given = Input(lake, vectors=False)
     given.do(f"INSERT INTO {{t}} {ROWS.format(ids='30, 40')}")
     given.applied = given.pin

@@ -26,7 +26,7 @@ ROWS = 30
 
 
 class Found:
-    """A table that somebody else has made of an input, and the definition that is to keep it fresh."""
+    """A table that another writer made of an input, and the definition that is to keep it fresh."""
 
     def __init__(self, spark: SparkSession, folder: Path, endpoint: Endpoint) -> None:
         self.spark = spark
@@ -70,11 +70,11 @@ def test_a_table_that_is_only_compared_is_left_as_it_is(found: Found) -> None:
 
     with pytest.raises(Refused) as refused:
         found.refreshes.run(NAME, Request())
-    told = found.refreshes.compare_only(NAME)
+    result = found.refreshes.compare_only(NAME)
 
     assert refused.value.code == "foreign_target"
-    assert (told.equal, told.rows) == (False, Rows(updated=1, unchanged=ROWS - 1))
-    assert told.samples == (
+    assert (result.equal, result.rows) == (False, Rows(updated=1, unchanged=ROWS - 1))
+    assert result.samples == (
         DifferenceSample(op="U", desired={"k": 7, "v": -1, "p": 1}, found={"k": 7, "v": 7, "p": 1}),
     )
     assert found.files() == before
@@ -92,7 +92,7 @@ def test_an_adopted_table_that_is_right_gets_no_data_and_keeps_its_partitions_an
     found.do("UPDATE {input} SET p = 9 WHERE k = 4")
     adopted = newest_version(found.target)
     assert found.refreshes.run(NAME, Request()).rows == Rows(updated=1, unchanged=ROWS - 1)
-    # Without deletion vectors the file of the row that has gone is written anew.
+    # Without deletion vectors the file of the deleted row is rewritten.
     assert written(found.target, adopted) == Written(commits=1, into_new_files=ROWS // 3, marked_gone=ROWS // 3)
     assert _own(found.facts()) == _own(before)
     assert found.refreshes.compare_only(NAME).equal

@@ -43,7 +43,7 @@ def _fault(session: SparkSession, statement: str) -> SparkFault:
         ("SELECT * FROM parquet.`/absent/file`", FaultKind.MISSING, "PATH_NOT_FOUND", None),
     ],
 )
-def test_a_mistake_in_a_statement_is_told_with_kind_class_and_position(
+def test_a_mistake_in_a_statement_is_reported_with_kind_class_and_position(
     open_session: Open, statement: str, kind: FaultKind, error_class: str, position: tuple[int, int] | None
 ) -> None:
     fault = _fault(open_session(), statement)
@@ -82,7 +82,7 @@ def test_a_data_file_that_vanished_is_missing_and_a_damaged_one_unreadable(open_
     assert file.name in damaged.first_line
 
 
-def test_a_bad_row_in_a_write_is_told_by_its_own_cause(open_session: Open, table: Path) -> None:
+def test_a_bad_row_in_a_write_is_reported_by_its_own_cause(open_session: Open, table: Path) -> None:
     fault = _fault(open_session(), f"INSERT INTO delta.`{table}` SELECT id, CAST(1 / (id - 1) AS BIGINT) FROM range(3)")
 
     assert (fault.kind, fault.error_class) == (FaultKind.BAD_VALUE, "DIVIDE_BY_ZERO")

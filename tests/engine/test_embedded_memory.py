@@ -21,7 +21,7 @@ _TABLES, _JOBS = 130, 70
 
 @pytest.mark.slow
 def test_a_server_keeps_the_last_tables_and_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(launch, "DRIVER", Path(__file__).with_name("telling_driver.py"))
+    monkeypatch.setattr(launch, "DRIVER", Path(__file__).with_name("reporting_driver.py"))
     for number in range(_TABLES):
         write_deltalake(str(tmp_path / "lake" / str(number)), pa.table({"id": [number]}))
     server = EmbeddedServer(tmp_path / "home", ServerOptions(memory="1g"))

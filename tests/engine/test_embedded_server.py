@@ -121,7 +121,7 @@ def _compiled(server: EmbeddedServer) -> int:
 
 
 @pytest.mark.slow
-def test_a_server_whose_starter_has_died_runs_its_first_job_before_anybody_uses_it(tmp_path: Path) -> None:
+def test_a_server_whose_starter_has_died_runs_its_first_job_before_any_client_uses_it(tmp_path: Path) -> None:
     """A first job that were interrupted would leave a server behind that fails at every later one."""
     starter = _python(_START_AND_DIE, str(tmp_path))
     starter.communicate(timeout=60)
@@ -139,7 +139,7 @@ def test_a_server_whose_starter_has_died_runs_its_first_job_before_anybody_uses_
 
 
 def _jobs(server: EmbeddedServer) -> int:
-    """How many jobs the server says that it has begun."""
+    """How many jobs the log of the server says were started."""
     return server.status().log.read_text("utf-8").count("DAGScheduler: Got job")
 
 
@@ -200,9 +200,7 @@ def test_a_process_that_never_closed_its_session_still_ends(server: EmbeddedServ
     assert (client.returncode, out, err) == (0, "", "")
 
 
-def test_a_killed_server_frees_its_lock_hangs_nobody_and_is_followed_by_another(
-    server: EmbeddedServer, home: Path
-) -> None:
+def test_a_killed_server_frees_its_lock_blocks_no_client_and_is_replaced(server: EmbeddedServer, home: Path) -> None:
     endpoint, pid, session_id = server.ensure(), _pid(server), str(uuid.uuid4())
     session = connect(endpoint, session_id)
 
@@ -232,12 +230,10 @@ def test_stopping_ends_the_server_once_and_frees_its_lock(server: EmbeddedServer
 
 
 @pytest.mark.slow
-def test_a_port_that_somebody_took_in_the_meantime_is_exchanged_for_another(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_port_taken_in_the_meantime_is_replaced_by_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     free_port = server_module._free_port
-    with socket.create_server(("127.0.0.1", 0)) as somebody:
-        taken = somebody.getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        taken = other.getsockname()[1]
         chosen = iter((taken, free_port()))
         monkeypatch.setattr(server_module, "_free_port", lambda: next(chosen))
         server = EmbeddedServer(tmp_path, _OPTIONS)

@@ -50,7 +50,7 @@ def test_a_session_has_the_confs_that_the_engine_relies_on(open_session: Open) -
 
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("moment", [0.0, 0.1, 0.3])
-def test_anybody_ends_a_statement_that_another_session_runs(
+def test_any_session_ends_a_statement_of_another_session(
     open_session: Open, spark_server: Endpoint, moment: float
 ) -> None:
     session = open_session()
@@ -101,7 +101,7 @@ def test_closing_twice_is_closing_once(open_session: Open) -> None:
 
 
 @pytest.mark.timeout(30)
-def test_a_port_where_nobody_listens_is_unreachable_and_has_nothing_to_release() -> None:
+def test_a_port_without_a_listener_is_unreachable_and_has_nothing_to_release() -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         endpoint = Endpoint(f"sc://127.0.0.1:{unused.getsockname()[1]}/;token=secret")

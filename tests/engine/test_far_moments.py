@@ -58,15 +58,15 @@ def test_samples_show_moments_in_utc_wherever_they_are_in_a_value(lake: Lake) ->
     found = lake.session.samples(compared.changes, target, ("k",), base, 10)
 
     def row(k: int, shift: int = 0) -> dict[str, Any]:
-        told = list(ISO.values())[k]
+        iso = list(ISO.values())[k]
         return {
             "k": k + shift,
-            "t": f"{told}Z",
-            "d": told.split("T")[0],
-            "n": told,
+            "t": f"{iso}Z",
+            "d": iso.split("T")[0],
+            "n": iso,
             "v": f'["{list(ISO)[k]}+00:00"]',
-            "s": {"a b": [{"t": f"{told}Z"}, None], "n": None},
-            "m": {f"{told}Z": {"x": [f"{told}Z"]}, "2000-01-01T00:00:00Z": None},
+            "s": {"a b": [{"t": f"{iso}Z"}, None], "n": None},
+            "m": {f"{iso}Z": {"x": [f"{iso}Z"]}, "2000-01-01T00:00:00Z": None},
             "e": None,
         }
 

@@ -13,10 +13,10 @@ from airflow_refresh_provider.spark.server import launch
 from airflow_refresh_provider.spark.server.embedded import EmbeddedServer, ServerOptions
 
 _SECONDS = 4
-"""How long the statement works that goes on: several times what the server takes to find a leftover job."""
+"""How long the running statement takes: several times what the server needs to find a leftover job."""
 
 
-def test_a_job_without_its_statement_is_ended_and_those_of_statements_go_on(
+def test_a_job_without_its_statement_is_cancelled_and_jobs_of_statements_go_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(launch, "DRIVER", Path(__file__).with_name("leftover_driver.py"))
@@ -32,9 +32,9 @@ def test_a_job_without_its_statement_is_ended_and_those_of_statements_go_on(
     assert "cancelled job tag" in end
 
 
-def _end_of_the_leftover(told: Path) -> str:
+def _end_of_the_leftover(report: Path) -> str:
     limit = time.monotonic() + 30
-    while not told.exists():
+    while not report.exists():
         assert time.monotonic() < limit, "the job goes on"
         time.sleep(0.1)
-    return told.read_text("utf-8")
+    return report.read_text("utf-8")

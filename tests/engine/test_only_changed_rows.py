@@ -1,4 +1,4 @@
-"""Only rows that change are written. The Delta log tells: rows in new data files, and rows marked gone in old ones."""
+"""Only rows that change are written. The Delta log shows: rows in new data files, rows marked deleted in old ones."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_rows_that_change_are_marked_and_written_and_no_others(lake: Lake) -> No
 
 
 @pytest.mark.slow
-def test_without_deletion_vectors_the_files_of_rows_that_change_are_written_anew_and_no_others(lake: Lake) -> None:
+def test_without_deletion_vectors_the_files_of_rows_that_change_are_rewritten_and_no_others(lake: Lake) -> None:
     target = _loaded(lake, vectors="false")
     before = newest_version(Path(target.location))
 

@@ -23,7 +23,7 @@ OTHERS = {
 
 
 def _rows(columns: dict[str, tuple[str, ...]]) -> str:
-    """As many rows as the longest column has values; the others begin anew."""
+    """As many rows as the longest column has values; the others repeat."""
     values = zip(*(islice(cycle(some), max(map(len, columns.values()))) for some in columns.values()), strict=True)
     rows = ", ".join(f"({k}, {', '.join(row)}, 'a')" for k, row in enumerate(values))
     return f"SELECT * FROM VALUES {rows} t(k, {', '.join(columns)}, v)"

@@ -23,7 +23,7 @@ from airflow_refresh_provider.spark.connect.endpoint import Endpoint
         "SELECT id, '😀' AS s, now(\n) AS at,\n current_date AS d, nosuch FROM i",
     ],
 )
-def test_an_error_behind_a_clock_function_is_told_where_the_user_finds_it(
+def test_an_error_behind_a_clock_function_has_its_position_in_the_query_of_the_user(
     open_session: Callable[[], SparkSession],
     tmp_path: Path,
     spark_server: Endpoint,

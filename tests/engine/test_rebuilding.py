@@ -38,7 +38,7 @@ def test_a_cursor_restored_from_the_seal_makes_the_next_refresh_incremental(kept
 
 
 @pytest.mark.slow
-def test_a_strangers_write_has_everything_compared_all_the_same(kept: Kept) -> None:
+def test_the_write_of_another_client_still_has_everything_compared(kept: Kept) -> None:
     kept.spark.sql(f"UPDATE delta.`{kept.target}` SET v = -1 WHERE k = 4").collect()
     assert kept.refreshes.rebuild_progress(NAME).restored
     assert kept.run().mode == "full"

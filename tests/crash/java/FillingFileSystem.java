@@ -10,11 +10,12 @@ public class FillingFileSystem extends LocalFileSystem {
     private static final Path FULL = new Path("/dev/full");
 
     public FSDataOutputStream create(
-        Path file, FsPermission permission, boolean overwrite, int buffer, short replication, long block, Progressable told
+        Path file, FsPermission permission, boolean overwrite, int buffer, short replication, long block,
+        Progressable progress
     ) throws IOException {
         if (Holds.named(this.getConf().get(Holds.FOLDER), "write", file.toString(), "")) {
-            return this.getRaw().append(FULL, buffer, told);
+            return this.getRaw().append(FULL, buffer, progress);
         }
-        return super.create(file, permission, overwrite, buffer, replication, block, told);
+        return super.create(file, permission, overwrite, buffer, replication, block, progress);
     }
 }

@@ -4,7 +4,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import scala.runtime.AbstractFunction1;
 import scala.runtime.BoxedUnit;
 
-/** Holds a MERGE that Spark has understood but not yet begun: its transaction is not open. */
+/** Holds a MERGE that Spark has analysed but not yet started: its transaction is not open. */
 public class HoldingExtension extends AbstractFunction1 {
     public Object apply(Object extensions) {
         ((SparkSessionExtensions) extensions).injectCheckRule(new ForSession());

@@ -5,11 +5,11 @@ import java.io.InputStream;
 import java.util.Properties;
 
 /**
- * Stops the thread that comes to a point which a test has named, until the test lets it go.
+ * Stops the thread that reaches a point which a test has named, until the test releases it.
  *
  * Points are named by files in one folder: `<hold>.rule` says what to stop at, `<hold>.held` appears when a thread has
- * come there, it goes on when `<hold>.rule` is removed, and `<hold>.over` appears when it has ended. Whoever is stopped
- * hears no interrupt: an order to cancel comes too late for a statement that is already in its commit.
+ * reached it, it goes on when `<hold>.rule` is removed, and `<hold>.over` appears when it has ended. A stopped thread
+ * ignores interrupts: a cancellation comes too late for a statement that is already in its commit.
  */
 public final class Holds {
     public static final String FOLDER = "crash.holds";
@@ -27,7 +27,7 @@ public final class Holds {
         }
     }
 
-    /** Whether a rule names this point; nobody is stopped. */
+    /** Whether a rule names this point; no thread is stopped. */
     public static boolean named(String folder, String point, String place, String content) {
         File[] rules = folder == null ? null : new File(folder).listFiles();
         for (int i = 0; rules != null && i < rules.length; i++) {
@@ -82,7 +82,7 @@ public final class Holds {
         }
     }
 
-    /** Tells when a thread that was stopped has ended, however that came. */
+    /** Records that a stopped thread has ended, for whatever reason. */
     private static class Watcher extends Thread {
         private final Thread watched;
         private final File over;

@@ -1,4 +1,4 @@
-"""Cascades: parents first, bases told apart, circles refused by name."""
+"""Cascades: upstream definitions first, bases are recognised, cycles are refused by name."""
 
 from __future__ import annotations
 

@@ -62,12 +62,12 @@ def test_other_schedules(schedule: dict[str, object], cause: Cause, next_at: dat
 
 
 @pytest.mark.parametrize("cause", [Cause.SUSPENDED, Cause.PAUSED, Cause.RUNNING])
-def test_what_rests_is_never_due(cause: Cause) -> None:
+def test_a_suspended_paused_or_running_definition_is_never_due(cause: Cause) -> None:
     assert due(replace(FACTS, blocked=cause, ready=Cause.INTERRUPTED)).cause is cause
 
 
 @pytest.mark.parametrize("cause", [Cause.REDEFINED, Cause.INTERRUPTED])
-def test_what_was_begun_or_changed_is_due_whatever_moved(cause: Cause) -> None:
+def test_an_interrupted_or_redefined_refresh_is_due_without_changes(cause: Cause) -> None:
     assert due(replace(FACTS, ready=cause, behind=())).cause is cause
     assert due(replace(FACTS, refreshed_at=None)).cause is Cause.FIRST
 

@@ -42,7 +42,7 @@ def test_rows_are_staged_only_for_an_input_that_is_far_larger_than_a_commit() ->
     assert len(row_splits(_LIMITS, Splittable(files=_FILES, rows=STAGE_ROWS_BEYOND * 100 + 1))) > 1
 
 
-def test_a_table_is_written_anew_from_a_share_of_its_rows_on_if_it_is_not_too_large() -> None:
+def test_a_table_is_rewritten_from_a_share_of_its_rows_on_if_it_is_not_too_large() -> None:
     limits = Limits(one_commit=5_000_000, chunk_rows=1_000_000)
     assert rewritten_from(6_000_000, limits) == 1_200_000
     assert rewritten_from(100, limits) == LITERAL_KEYS + 1

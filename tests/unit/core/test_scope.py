@@ -37,7 +37,7 @@ def source(bytes: int = 20, expires_at: datetime | None = NOW + DAY) -> ChangeSo
 
 
 HISTORY = InputHistory(commits=(commit(4), commit(5)), change_sources=(source(),))
-TIDIED = HISTORY.model_copy(update={"commits": (commit(4, data_change=False), commit(5, data_change=False))})
+MAINTAINED = HISTORY.model_copy(update={"commits": (commit(4, data_change=False), commit(5, data_change=False))})
 PUBLISHED = Published(
     run_id="r", target_id="g", version=3, seal_version=4, pins={"x": pin(3)}, definition_hash="h", clocked=False, at=NOW
 )
@@ -91,7 +91,7 @@ def test_whatever_casts_doubt_on_a_window_has_everything_compared(changes: dict[
     assert reason in found.reason
 
 
-def test_what_one_means_has_forgotten_another_may_still_tell() -> None:
+def test_changes_that_one_source_no_longer_has_may_come_from_another() -> None:
     files = ChangeSourceInfo(source=ChangeSource.FILES, bytes=1001)
     both = history(change_sources=(source(expires_at=NOW), files))
     assert scope(replace(FACTS, mode=Mode.INCREMENTAL, histories=both)).windows
@@ -105,22 +105,22 @@ def test_strictly_incremental_reads_windows_of_any_size() -> None:
 
 
 @pytest.mark.parametrize("mode", list(Mode))
-def test_inputs_that_were_only_tidied_up_are_not_read_in_any_mode(mode: Mode) -> None:
-    facts = replace(FACTS, mode=mode, obstacle="any query", histories={"x": TIDIED})
+def test_inputs_with_only_maintenance_are_not_read_in_any_mode(mode: Mode) -> None:
+    facts = replace(FACTS, mode=mode, obstacle="any query", histories={"x": MAINTAINED})
     found = scope(facts)
     assert (found.windows, found.reason) == ({"x": Window(after=3, upto=5)}, UNCHANGED)
     assert not scope(replace(facts, insist=True)).windows
 
 
 @pytest.mark.parametrize("mode", list(Mode))
-def test_a_target_in_doubt_is_the_reason_although_no_input_has_moved(mode: Mode) -> None:
-    found = scope(replace(FACTS, mode=mode, histories={"x": TIDIED}, target_changed="others have written"))
+def test_a_target_in_doubt_is_the_reason_although_no_input_has_changed(mode: Mode) -> None:
+    found = scope(replace(FACTS, mode=mode, histories={"x": MAINTAINED}, target_changed="others have written"))
     assert (found.windows, found.reason) == ({}, "others have written")
 
 
 def test_files_that_have_not_changed_need_no_window() -> None:
     published = PUBLISHED.model_copy(update={"pins": {"x": pin(3), "f": files()}})
-    both = replace(FACTS, published=published, pins={"x": pin(5), "f": files()}, histories={"x": TIDIED})
+    both = replace(FACTS, published=published, pins={"x": pin(5), "f": files()}, histories={"x": MAINTAINED})
     assert scope(both).reason == UNCHANGED
 
 
@@ -146,6 +146,6 @@ def test_files_that_changed_or_went_take_their_rows_with_them(newer: FilesPin) -
 def test_files_that_came_are_weighed_too() -> None:
     known = of_files(files("2"), files("2", "3"))
     assert known is not None
-    (told,) = known.change_sources
-    assert (told.bytes, told.expires_at, known.readable_until) == (1, None, None)
+    (known_source,) = known.change_sources
+    assert (known_source.bytes, known_source.expires_at, known.readable_until) == (1, None, None)
     assert [c.version for c in known.commits] == [1]

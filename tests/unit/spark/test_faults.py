@@ -35,7 +35,7 @@ def _grpc(message: str, status: grpc.StatusCode, trace: str | None = None) -> Sp
         (PySparkAssertionError("Received incorrect server side session identifier"), FaultKind.SESSION_GONE),
     ],
 )
-def test_a_call_that_failed_as_a_call_is_told_by_its_status(error: Exception, kind: FaultKind) -> None:
+def test_a_failed_call_is_classified_by_its_status(error: Exception, kind: FaultKind) -> None:
     assert fault_of(error).kind is kind
 
 

@@ -21,7 +21,7 @@ def test_releasing_a_session_starts_no_server(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("spark", "notes"), [(EMBEDDED, 1), ("sc://spark:15002", 0)])
-def test_people_are_told_once_that_spark_is_being_started(spark: str, notes: int, tmp_path: Path) -> None:
+def test_one_note_says_that_the_embedded_spark_is_being_started(spark: str, notes: int, tmp_path: Path) -> None:
     said: list[str] = []
     places = Places(control="/c", spark=spark, spark_home=f"{tmp_path}/spark")
     engine = LazyEngine(places, Lines(said.append), lambda _places: MemoryEngine(MemoryLake()))

@@ -35,7 +35,7 @@ def test_a_lock_is_free_after_its_block_failed(tmp_path: Path) -> None:
         pass
 
 
-def test_many_share_a_lock_that_nobody_has_alone(tmp_path: Path) -> None:
+def test_a_lock_is_either_shared_or_exclusive(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     shared = [try_lock(path, shared=True), try_lock(path, shared=True)]
     assert None not in shared

@@ -14,7 +14,7 @@ from airflow_refresh_provider.spark.server.process import ServerProcess
 
 @dataclass
 class Stubborn:
-    """A process that ends after so many signals; `gone`: somebody else ends it before the next one."""
+    """A process that ends after so many signals; `gone`: it ends by itself before the next one."""
 
     ends_after: int
     gone: bool = False
@@ -62,7 +62,7 @@ def test_a_server_is_asked_to_go_and_then_killed(process: Stubborn, signals: lis
     assert process.signals == signals
 
 
-def test_a_server_that_even_a_kill_does_not_end_is_told_as_held() -> None:
+def test_a_server_that_survives_sigkill_is_reported_as_held() -> None:
     with pytest.raises(Refused, match="process 7") as caught:
         _server(Stubborn(3)).end()
     error = caught.value

@@ -1,4 +1,4 @@
-"""What a value contributes to the hash of its row, as text. Whether it tells values apart is shown on real Spark."""
+"""What a value contributes to the hash of its row, as text. Whether it distinguishes values is shown on real Spark."""
 
 from __future__ import annotations
 

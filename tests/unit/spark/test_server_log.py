@@ -29,7 +29,7 @@ def test_the_cause_of_a_failed_start_is_read_from_the_log(tmp_path: Path, line: 
     assert error.next
 
 
-def test_an_unknown_cause_is_told_by_its_first_line(tmp_path: Path) -> None:
+def test_an_unknown_cause_is_reported_by_its_first_line(tmp_path: Path) -> None:
     log = tmp_path / "log"
     log.write_text(
         "2026-01-02 03:04:05 WARN Utils: never mind\n"

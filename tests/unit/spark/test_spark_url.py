@@ -55,7 +55,7 @@ def test_a_url_that_sparks_client_takes_has_no_problem(url: str) -> None:
 
 
 @pytest.mark.parametrize(("url", "why"), WRONG.items())
-def test_a_url_that_sparks_client_does_not_take_as_it_is_meant_is_told_why(url: str, why: str) -> None:
+def test_a_url_that_sparks_client_would_misread_is_refused_with_the_reason(url: str, why: str) -> None:
     assert why in (problem(url) or "")
 
 
