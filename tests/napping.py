@@ -8,7 +8,7 @@ from airflow_refresh_provider.testing.memory_ports import MemoryClock
 
 
 class Nap(MemoryClock):
-    """Whenever somebody has slept by it, something has happened meanwhile."""
+    """Something happens during every sleep."""
 
     def __init__(self, meanwhile: Callable[[], object]) -> None:
         super().__init__()

@@ -104,7 +104,7 @@ class Cluster:
 
 
 def free_port() -> int:
-    """A port of loopback that nobody uses now."""
+    """A free port of loopback."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

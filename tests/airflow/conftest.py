@@ -88,7 +88,7 @@ class Airflow:
         return str(error)
 
     def run(self, dag: DAG, marked: str | None = None, **conf: Any) -> DagRunSeen:
-        """One DAG run from start to end. The task `marked` does not run: somebody marks it as successful."""
+        """One DAG run from start to end. The task `marked` does not run: it is marked as success."""
         return self._seen(dag.test(run_conf=conf or None, mark_success_pattern=marked))
 
     def clear(self, dag: DAG, run_id: str, *tasks: Task, downstream: bool) -> DagRunSeen:
@@ -179,7 +179,7 @@ def share(monkeypatch: pytest.MonkeyPatch, connection: Callable[..., None]) -> C
 
 @contextmanager
 def task_log() -> Iterator[list[str]]:
-    """What tasks in this process tell people."""
+    """The log lines of tasks in this process."""
     before = structlog.get_config()
     said: list[str] = []
     with structlog.testing.capture_logs() as logs:

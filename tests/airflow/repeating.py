@@ -1,6 +1,6 @@
 """What a person does to DAG runs: clear tasks of one that has ended and have Airflow go on, mark one that is at work.
 
-`dag.test` begins a DAG run anew each time; here its loop is handed the one whose tasks were cleared.
+`dag.test` starts a new DAG run each time; here its loop is handed the one whose tasks were cleared.
 """
 
 from __future__ import annotations

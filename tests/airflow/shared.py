@@ -27,7 +27,7 @@ class Shared:
         self.definition = definition(**options).model_dump(mode="json", exclude_unset=True)
         self.ports: list[Ports] = []
         self.look: Callable[[], None] = lambda: None
-        """Called whenever somebody looks who does no task's work, as triggers do; by default nobody listens."""
+        """Called whenever the state is read outside of a task, as triggers do; by default it does nothing."""
 
     def refreshes(
         self,

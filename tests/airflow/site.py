@@ -114,7 +114,7 @@ class Site:
 
     @contextmanager
     def struck(self, at: Point, blow: Callable[[], object]) -> Iterator[None]:
-        """During the block, whoever comes to the point is stopped there until the blow has been struck."""
+        """During the block, what reaches the point is stopped there until the kill."""
         holds.clear(self.holds)
         hold = Hold(self.holds, "blow")
         hold.arm(at)
@@ -132,8 +132,8 @@ class Site:
 
     def ended(self, seen: DagRunSeen | Ended) -> None:
         """Remember the end of a refresh, and check everything."""
-        told = json.dumps(seen.returned["refresh"]) if isinstance(seen, DagRunSeen) else seen.out.splitlines()[-1]
-        self.last = Ended(0, told, "")
+        reported = json.dumps(seen.returned["refresh"]) if isinstance(seen, DagRunSeen) else seen.out.splitlines()[-1]
+        self.last = Ended(0, reported, "")
         wanted = read(self.lake.input, _QUERY, self.lake.version())
         published = self.refreshes().show(NAME).published_version
         assert [read(self.lake.target, _QUERY, version) == wanted for version in (published, None)] == [True, True]

@@ -15,18 +15,18 @@ PROGRAM = f"""#!{sys.executable}
 import json, sys, time
 from pathlib import Path
 
-told = json.loads(Path({{told!r}}).read_text())
+reported = json.loads(Path({{reported!r}}).read_text())
 with Path({{words!r}}).open("a") as words:
     words.write(json.dumps(sys.argv[1:]) + "\\n")
 given = dict(zip(sys.argv, sys.argv[1:]))
-if told["result"]:
+if reported["result"]:
     name = sys.argv[sys.argv.index("--control") - 1]
-    place = Path(told["control"], "application_results", name, given["--result-id"] + ".json")
+    place = Path(reported["control"], "application_results", name, given["--result-id"] + ".json")
     place.parent.mkdir(parents=True, exist_ok=True)
-    place.write_text(told["result"])
-print("LoggingPodStatusWatcherImpl: exit code:", told["code"], flush=True)
-time.sleep(told["seconds"])
-sys.exit(told["code"])
+    place.write_text(reported["result"])
+print("LoggingPodStatusWatcherImpl: exit code:", reported["code"], flush=True)
+time.sleep(reported["seconds"])
+sys.exit(reported["code"])
 """
 
 
@@ -35,18 +35,18 @@ class StandIn:
 
     def __init__(self, folder: Path, control: Path) -> None:
         self._words = folder / "words.json"
-        self._told = folder / "told.json"
+        self._reported = folder / "report.json"
         self._control = control
         program = folder / "spark-submit"
-        program.write_text(PROGRAM.format(told=str(self._told), words=str(self._words)))
+        program.write_text(PROGRAM.format(reported=str(self._reported), words=str(self._words)))
         program.chmod(0o755)
         self.path = f"{folder}{os.pathsep}{os.environ['PATH']}"
         self.ends()
 
     def ends(self, result: str | None = None, code: int = 0, seconds: int = 0) -> None:
         """How it ends when it is started."""
-        told: dict[str, Any] = {"result": result, "code": code, "seconds": seconds, "control": str(self._control)}
-        self._told.write_text(json.dumps(told))
+        reported: dict[str, Any] = {"result": result, "code": code, "seconds": seconds, "control": str(self._control)}
+        self._reported.write_text(json.dumps(reported))
 
     @property
     def starts(self) -> int:

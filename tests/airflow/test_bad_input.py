@@ -1,4 +1,4 @@
-"""What a task says whose surroundings are wrong, and how often it is tried: only where that helps. Needs no Spark."""
+"""What a task logs when its environment is wrong, and when it is retried: only where that helps. Needs no Spark."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from airflow_refresh_provider import RefreshOperator
 with DAG("bad_input_by_name", schedule=None, start_date=datetime(2024, 1, 1)):
     RefreshOperator(task_id="refresh", definition="ordesr", retries=1, retry_delay=timedelta(0))
 """
-NOBODY = "sc://127.0.0.1:9"
+UNREACHABLE = "sc://127.0.0.1:9"
 
 
 @pytest.fixture
@@ -47,12 +47,12 @@ def phased(tmp_path: Path) -> str:
 def fails(airflow: Airflow, capfd: pytest.CaptureFixture[str]) -> Callable[..., None]:
     """Runs a DAG of which one task fails after so many tries, each with this in its log."""
 
-    def check(body: str, task: str, told: str, *, tries: int) -> None:
+    def check(body: str, task: str, reported: str, *, tries: int) -> None:
         seen = airflow.run(airflow.dag(body))
         broken = [name for name, state in seen.tasks.items() if state == "failed" and name != "release"]
         assert (seen.state, broken, seen.tries[task]) == ("failed", [task], tries)
         log = "".join(capfd.readouterr())
-        for part in (told, "How the data was left: ", "What to do: "):
+        for part in (reported, "How the data was left: ", "What to do: "):
             assert log.count(part) >= tries, part
 
     return check
@@ -74,10 +74,10 @@ def test_a_broken_connection_is_named_and_not_tried_again(
     fails(phased, "start", said, tries=1)
 
 
-def test_a_name_that_nobody_has_registered_is_told_with_its_control_root_and_not_tried_again(
+def test_an_unknown_name_is_reported_with_its_control_root_and_not_retried(
     fails: Callable[..., None], connection: Callable[..., None], tmp_path: Path
 ) -> None:
-    connection(control=str(tmp_path / "control"), spark=NOBODY)
+    connection(control=str(tmp_path / "control"), spark=UNREACHABLE)
     said = f"no definition named 'ordesr' is registered in {tmp_path}/control, where no control tables are"
     fails(BY_NAME, "refresh", said, tries=1)
     assert not (tmp_path / "control").exists()
@@ -90,14 +90,14 @@ def test_control_tables_that_cannot_be_reached_are_tried_again(
     for name, value in (variables | {"ACCESS_KEY_ID": "a", "SECRET_ACCESS_KEY": "b"}).items():
         monkeypatch.setenv(f"AWS_{name}", value)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    connection(control="s3://lake/control", spark=NOBODY)
+    connection(control="s3://lake/control", spark=UNREACHABLE)
     fails(phased, "start", "failed at s3://lake/control", tries=2)
 
 
 def test_a_spark_that_does_not_answer_is_named_and_tried_again_and_the_run_is_kept(
     fails: Callable[..., None], connection: Callable[..., None], phased: str, tmp_path: Path
 ) -> None:
-    connection(control=str(tmp_path / "control"), spark=NOBODY)
+    connection(control=str(tmp_path / "control"), spark=UNREACHABLE)
     fails(phased, "load", "no Spark Connect server answers at sc://127.0.0.1:9", tries=2)
     assert RefreshHook().refreshes().show("orders").run is not None
     assert not (tmp_path / "gold").exists()

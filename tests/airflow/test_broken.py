@@ -12,7 +12,7 @@ from tests.airflow.conftest import DAGS, Airflow
 
 SOUND = "name: sound\ntarget: /lake/t\nkeys: [k]\ninputs: {x: {path: /lake/x}}\nquery: SELECT k FROM x\n"
 BROKEN = SOUND.replace("sound", "orders").replace("SELECT", "SELEC")
-TOLD = "orders.yaml: query, line 1, column 1"
+REPORTED = "orders.yaml: query, line 1, column 1"
 DAGS_OF = """
 from airflow_refresh_provider import load_definitions, refresh_dag
 for definition in load_definitions({folder!r}):
@@ -74,16 +74,16 @@ def test_the_broken_one_is_a_dag_that_nothing_begins_and_that_says_what_is_wrong
     dag = bag.dags["broken.refreshes.orders.yaml"]
     assert (dag.tags, dag.timetable.can_be_scheduled, dag.task_ids) == ({"mine", "broken"}, False, ["broken"])
     for place in (dag.description, dag.doc_md):
-        assert TOLD in place
+        assert REPORTED in place
         assert "Keep one SELECT" in place
 
 
 def test_its_task_fails_with_what_is_wrong(airflow: Airflow, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     dag = parsed(DAGS_OF.format(folder=str(folder))).dags["broken.refreshes.orders.yaml"]
     assert airflow.run(dag).tasks == {"broken": "failed"}
-    told = "".join(capfd.readouterr())
-    for part in (TOLD, "How the data was left: Nothing was changed.", "What to do: Keep one SELECT"):
-        assert part in told
+    reported = "".join(capfd.readouterr())
+    for part in (REPORTED, "How the data was left: Nothing was changed.", "What to do: Keep one SELECT"):
+        assert part in reported
     assert not (folder.parent / "control").exists()
 
 
@@ -95,4 +95,4 @@ def test_where_each_table_is_a_task_the_broken_one_is_a_task_that_fails(airflow:
 
 def test_a_cascade_with_a_broken_definition_is_an_import_error(airflow: Airflow, folder: Path) -> None:
     body = "from airflow_refresh_provider import cascade_dag, load_definitions\n"
-    assert TOLD in airflow.import_error(body + f"cascade_dag('c', load_definitions({str(folder)!r}))")
+    assert REPORTED in airflow.import_error(body + f"cascade_dag('c', load_definitions({str(folder)!r}))")

@@ -99,7 +99,7 @@ def test_one_that_fails_stops_those_it_feeds_and_no_other(diamond: tuple[Shared,
 
 
 @pytest.mark.slow
-def test_parents_that_had_nothing_to_do_do_not_stop_anybody(diamond: tuple[Shared, Callable[..., Any]]) -> None:
+def test_parents_that_had_nothing_to_do_do_not_stop_their_children(diamond: tuple[Shared, Callable[..., Any]]) -> None:
     _shared, run = diamond
     run()
     seen = run()

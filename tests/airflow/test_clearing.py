@@ -76,7 +76,7 @@ def test_a_load_that_comes_again_may_return_other_units(
     after: range,
     states: list[str],
 ) -> None:
-    """Somebody else has finished its run and the input has changed since, so that it begins another."""
+    """Another caller has finished its run and the input has changed since, so that it starts another."""
     shared = share(**BY_VNODE)
     shared.world.run()
     changed(shared, before, "b")
@@ -116,7 +116,7 @@ def test_what_is_cleared_with_what_follows_goes_on_with_its_own_run(
     assert (again.tries["start"], again.tries["release"]) == (2, 2)
     repeated = [again.returned[name] for i, name in enumerate(UNITS) if i != unit and again.tries[name] == 2]
     assert len(repeated) == (0 if cleared == "failed unit" else 3)
-    assert all(told["skipped"] == told["chunks"] for told in repeated)
+    assert all(reported["skipped"] == reported["chunks"] for reported in repeated)
     assert shared.world.fresh()
 
 
@@ -153,7 +153,7 @@ def test_units_are_tried_again_as_often_as_they_may_and_after_a_clear_as_often_o
     assert (first.state, {first.tries[unit] for unit in UNITS}) == ("failed", {2})
     assert {first.tasks[unit] for unit in UNITS} == {"failed"}
 
-    with no_session(shared, range(1, 2)):  # start has the first, to shut out who was there before
+    with no_session(shared, range(1, 2)):  # start has the first, to fence the owner before
         again = airflow.clear(dag, first.run_id, "merge", downstream=True)
     assert (again.state, sorted(again.tries[unit] for unit in UNITS)) == ("success", [3, 3, 3, 4])
     assert again.returned["start"]["run_id"] == first.returned["start"]["run_id"]

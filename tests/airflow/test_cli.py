@@ -58,7 +58,7 @@ def test_commands_work_on_the_root_of_the_connection(in_database: Path, tmp_path
     registered = _airflow("register", str(tmp_path / "orders.yaml"), "--output", "json")
     assert (registered.returncode, in_database.is_dir()) == (0, True), registered.stdout
     assert json.loads(registered.stdout)[0]["name"] == "orders"
-    unknown = _airflow("show", "nobody", "--output", "json")
+    unknown = _airflow("show", "unknown", "--output", "json")
     assert (unknown.returncode, json.loads(unknown.stdout)["error"]["code"]) == (2, "unknown_name")
 
 
@@ -68,7 +68,7 @@ def test_an_option_outranks_the_connection(in_database: Path, tmp_path: Path) ->
     assert not in_database.exists()
 
 
-def test_a_database_that_was_not_migrated_is_told_in_three_lines(tmp_path: Path) -> None:
+def test_a_database_that_was_not_migrated_is_reported_in_three_lines(tmp_path: Path) -> None:
     ended = _airflow("list", AIRFLOW_HOME=str(tmp_path))
     assert (ended.returncode, ended.stdout) == (1, "")
     failed, left, following = ended.stderr.splitlines()[-3:]

@@ -56,7 +56,7 @@ def test_single_tasks_can_be_given_arguments() -> None:
         refresh_dag(definition("b"), task_args={"merg": {}})
 
 
-def test_whoever_is_told_of_failures_is_told_once() -> None:
+def test_a_failure_runs_its_callback_once() -> None:
     dag = refresh_dag(definition(), default_args={"on_failure_callback": print})
     assert {task.task_id for task in dag.tasks if task.has_on_failure_callback} == {"start", "load", "merge", "finish"}
 
@@ -92,7 +92,7 @@ def test_a_target_in_the_checkout_of_a_bundle_is_refused(tmp_path: Path, monkeyp
     monkeypatch.setenv("AIRFLOW__DAG_PROCESSOR__DAG_BUNDLE_STORAGE_PATH", str(tmp_path / "bundles"))
     broken, sound = (refresh_dag(one) for one in found)
     assert (broken.dag_id, sound.dag_id) == ("broken.a", "refresh.b")
-    assert broken.doc_md and "Airflow keeps checkouts of DAG bundles" in broken.doc_md
+    assert broken.doc_md and "is inside the folder of a DAG bundle" in broken.doc_md
     assert RefreshOperator(task_id="a", definition=found[0]).definition_name == "broken.a"
 
 

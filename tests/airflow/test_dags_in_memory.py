@@ -64,15 +64,15 @@ def test_a_comparison_writes_nothing(airflow: Airflow, share: Callable[..., Shar
 
 
 @pytest.mark.parametrize(("shape", "first"), [(PHASED, "start"), (SINGLE, "refresh")])
-def test_a_field_that_nobody_reads_fails_the_first_task(
+def test_an_unknown_field_fails_the_first_task(
     airflow: Airflow, share: Callable[..., Shared], capfd: pytest.CaptureFixture[str], shape: str, first: str
 ) -> None:
     shared = share()
     dag = airflow.dag(shape.format(definition=shared.definition, name="asked"))
     assert airflow.run(dag, modes="full").tasks[first] == "failed"
-    told = "".join(capfd.readouterr())
-    assert "modes: unknown in the configuration of a DAG run. Did you mean mode?" in told
-    assert "none but compare_only, force, mode, on_interrupted" in told
+    reported = "".join(capfd.readouterr())
+    assert "modes: unknown in the configuration of a DAG run. Did you mean mode?" in reported
+    assert "none but compare_only, force, mode, on_interrupted" in reported
     assert TARGET not in shared.world.lake.tables
     assert airflow.run(dag, mode="full").tasks[first] == "success"
 
@@ -192,8 +192,8 @@ from datetime import datetime
 from airflow.sdk import DAG, Asset
 from airflow_refresh_provider.operators.refresh_operators import RefreshOperator
 with DAG("by_name_{outlets}", schedule=None, start_date=datetime(2024, 1, 1)):
-    told = [Asset(name="orders", uri="file:///gold/orders")] * {outlets}
-    RefreshOperator(task_id="refresh", definition="orders", outlets=told)
+    reported = [Asset(name="orders", uri="file:///gold/orders")] * {outlets}
+    RefreshOperator(task_id="refresh", definition="orders", outlets=reported)
 """
 
 
@@ -244,10 +244,10 @@ from airflow_refresh_provider.operators.refresh_operators import RefreshOperator
 
 class Dying(RefreshOperator):
     def perform(self, context, ports):
-        told = super().perform(context, ports)
+        reported = super().perform(context, ports)
         if context["ti"].try_number == 1:
             raise ConnectionError("the process is no more")
-        return told
+        return reported
 
 with DAG("dying", schedule=None, start_date=datetime(2024, 1, 1)):
     Dying(task_id="refresh", definition={definition!r}, retries=1, retry_delay=0)
@@ -257,7 +257,7 @@ with DAG("dying", schedule=None, start_date=datetime(2024, 1, 1)):
 def test_what_a_dag_run_has_published_is_announced_by_a_task_that_comes_again(
     airflow: Airflow, share: Callable[..., Shared]
 ) -> None:
-    """The process that published died before Airflow heard of it: its next try has nothing to do, and tells it all."""
+    """The process that published died before Airflow heard of it: its retry has nothing to do, and reports it all."""
     shared = share()
     seen = airflow.run(airflow.dag(DYING.format(definition=shared.definition)))
     assert seen.tasks == {"refresh": "success"}

@@ -49,14 +49,14 @@ def test_a_scheduled_task_of_a_suspended_definition_skips_with_the_reason() -> N
         check(world, "scheduled")
 
 
-def test_force_is_heeded_whoever_has_triggered_the_dag() -> None:
+def test_force_applies_to_manual_and_scheduled_runs() -> None:
     world = refreshed(interval="1 h")
     with pytest.raises(AirflowSkipException):
         check(world, "operator_triggered", force=False)
     check(world, "operator_triggered", force=True)
 
 
-def test_an_input_that_is_gone_is_left_to_the_refresh_to_tell_and_to_count() -> None:
+def test_an_input_that_is_gone_is_reported_and_counted_by_the_refresh() -> None:
     world = refreshed(interval="1 h", suspend_after=1)
     world.lake.remove(INPUT)
     check(world, "scheduled")

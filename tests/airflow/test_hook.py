@@ -56,7 +56,7 @@ def test_the_test_button_says_where_no_control_root_is_yet(connection: Callable[
     connection(control=str(tmp_path / "typo"))
     fine, message = RefreshHook().test_connection()
     assert fine
-    assert f"no control root is at {tmp_path}/typo yet" in message
+    assert f"there is no control root at {tmp_path}/typo yet" in message
     assert not (tmp_path / "typo").exists()
 
 
@@ -93,7 +93,7 @@ def test_what_is_published_is_looked_up_where_the_connection_says(
         RefreshHook("other").published("orders")
 
 
-def test_a_consumer_is_told_the_newest_whole_version_and_how_to_read_it(share: Callable[..., Shared]) -> None:
+def test_a_consumer_gets_the_newest_whole_version_and_how_to_read_it(share: Callable[..., Shared]) -> None:
     world = share().world
     with pytest.raises(Failed, match="orders has not been refreshed yet"):
         RefreshHook().published(NAME)

@@ -22,7 +22,7 @@ TABLES = 100
 MEGABYTES = 700
 """What one worker may take: Airflow has 160 before its first task, and five hundred are enough for all tables."""
 
-NOBODY = "sc://127.0.0.1:9"
+UNREACHABLE = "sc://127.0.0.1:9"
 DAG_FILE = """
 from datetime import datetime
 from airflow.sdk import DAG
@@ -62,7 +62,7 @@ def test_a_hundred_small_tables_are_loaded_and_then_left_alone(
     for n in range(TABLES):
         found = read(tmp_path / "gold" / f"t{n}", "SELECT id, doubled FROM found")
         assert found == Seen([(1, 2 * n), (2, 2 * n + 2), (3, 2 * n + 4)])
-    second = _run(dag_file, tmp_path, NOBODY)
+    second = _run(dag_file, tmp_path, UNREACHABLE)
     assert (second["state"], set(second["tasks"].values())) == ("success", {"skipped"})
     assert max(first["megabytes"]) < MEGABYTES
     assert max(second["megabytes"]) < MEGABYTES
@@ -80,5 +80,5 @@ def _run(dag_file: Path, folder: Path, spark: str) -> dict[str, Any]:
         timeout=3000,
     )
     assert ended.returncode == 0, ended.stderr
-    told: dict[str, Any] = json.loads(ended.stdout.splitlines()[-1])
-    return told
+    reported: dict[str, Any] = json.loads(ended.stdout.splitlines()[-1])
+    return reported

@@ -29,7 +29,7 @@ def shared(share: Callable[..., Shared]) -> Shared:
 
 
 @pytest.mark.parametrize(
-    ("marked", "stopped", "told"),
+    ("marked", "stopped", "reported"),
     [
         ("start", {"load": "failed", "finish": "upstream_failed"}, "nothing is left to do here"),
         ("load", {"merge": "upstream_failed", "finish": "upstream_failed"}, "is unfinished"),
@@ -43,7 +43,7 @@ def test_a_task_that_is_marked_as_successful_instead_of_done_publishes_nothing(
     capfd: pytest.CaptureFixture[str],
     marked: str,
     stopped: dict[str, str],
-    told: str,
+    reported: str,
 ) -> None:
     published = shared.world.record.published
     dag = airflow.dag(PHASED.format(definition=shared.definition))
@@ -52,7 +52,7 @@ def test_a_task_that_is_marked_as_successful_instead_of_done_publishes_nothing(
 
     assert (seen.state, seen.tasks["release"]) == ("failed", "failed")
     assert {name: seen.tasks[name] for name in stopped} == stopped
-    assert told in "".join(capfd.readouterr())
+    assert reported in "".join(capfd.readouterr())
     assert shared.world.record.published == published
     assert airflow.asset_events(NAME, seen) == []
     again = airflow.run(dag)
@@ -62,7 +62,7 @@ def test_a_task_that_is_marked_as_successful_instead_of_done_publishes_nothing(
 
 @pytest.mark.usefixtures("_own_signals")
 @pytest.mark.parametrize("state", ["success", "failed"])
-def test_a_dag_run_that_is_marked_while_it_works_fails_and_lets_go(
+def test_a_dag_run_that_is_marked_while_it_works_fails_and_releases(
     airflow: Airflow, shared: Shared, state: str
 ) -> None:
     """Airflow skips what waits, ends what works, runs the teardown, and judges the DAG run by that alone."""

@@ -37,7 +37,7 @@ def shared(share: Callable[..., Shared]) -> Shared:
 
 
 def cursor(shared: Shared) -> tuple[Any, ...]:
-    """What was published from which versions of the input: as it is shown, as it is stored, as the log tells it."""
+    """What was published from which versions of the input: as it is shown, as it is stored, as the log has it."""
     shown = Refreshes(shared.world.process()).show(NAME)
     return shown.published_version, shown.input_versions, shared.world.record.published, windows(shared)
 

@@ -86,7 +86,7 @@ def _tags(text: str) -> dict[str, str]:
     return dict(tag.split("=", 1) for tag in text.split(","))
 
 
-def test_a_suspended_definition_is_counted_as_such_and_its_lag_goes_on_being_told() -> None:
+def test_a_suspended_definition_is_counted_as_such_and_its_lag_is_still_reported() -> None:
     world = World(row(1), refresh={"interval": "1 h", "target_lag": "90 min"})
     world.run()
     world.lake.append(INPUT, [row(2)])
@@ -98,8 +98,8 @@ def test_a_suspended_definition_is_counted_as_such_and_its_lag_goes_on_being_tol
     assert [(m["name"], _tags(m["tags"]).get("outcome")) for m in found if m["kind"] == "c"] == [
         ("refresh.ended", "skipped")
     ]
-    told = {m["name"]: float(m["value"]) for m in found if m["kind"] == "g"}
-    assert told["refresh.lag"] >= 7200 and told["refresh.late"] == 1
+    reported = {m["name"]: float(m["value"]) for m in found if m["kind"] == "g"}
+    assert reported["refresh.lag"] >= 7200 and reported["refresh.late"] == 1
 
 
 def test_every_documented_metric_arrives_with_its_tags(airflow: Airflow, share: Callable[..., Shared]) -> None:
@@ -140,17 +140,17 @@ def test_a_mapped_task_says_in_which_stage_it_is(airflow: Airflow, share: Callab
     assert stages == {"merge"}
 
 
-def test_what_was_in_before_a_resume_is_neither_counted_nor_told_again(
+def test_what_was_applied_before_a_resume_is_neither_counted_nor_logged_again(
     airflow: Airflow, share: Callable[..., Shared]
 ) -> None:
     shared = share(**BY_VNODE)
     dag = airflow.dag(PHASED.format(definition=shared.definition))
-    told: list[list[tuple[str, ...]]] = []
+    reported: list[list[tuple[str, ...]]] = []
     with _listening() as found:
         for fault in (5, 99):
             with task_log() as said, at(shared.world.lake, "begin /gold", disconnected, nth=fault):
                 seen = airflow.run(dag)
-            told.append([chunk.groups() for line in said if (chunk := CHUNK.fullmatch(line))])
+            reported.append([chunk.groups() for line in said if (chunk := CHUNK.fullmatch(line))])
     result = seen.returned["finish"]
     assert (result["resumed"], result["rows"]["inserted"]) == (True, 9)
 
@@ -158,7 +158,7 @@ def test_what_was_in_before_a_resume_is_neither_counted_nor_told_again(
     for m in (m for m in found if m["name"] in sums):
         sums[m["name"]] += int(m["value"])
     assert sums == {"refresh.chunks": result["chunks"]["done"], "refresh.rows": 9}
-    first, second = told
+    first, second = reported
     assert len(set(first + second)) == len(first) + len(second) == result["chunks"]["done"]
     assert {(run, way) for run, _unit, _chunk, way in first + second} == {(result["run_id"], "append")}
     before = [int(found_in[1]) for line in said if (found_in := BEFORE.fullmatch(line))]

@@ -97,7 +97,7 @@ refresh_dag(Definition.model_validate({_definition().model_dump(mode="json", exc
 
 
 @pytest.mark.parametrize("found", ["2.11.0", "3.2.9"])
-def test_an_airflow_that_is_too_old_is_told_so_in_one_line(found: str) -> None:
+def test_an_airflow_that_is_too_old_is_reported_in_one_line(found: str) -> None:
     body = (
         f"import importlib.metadata as m; m.version = lambda _name: {found!r}\n"
         "from airflow_refresh_provider import Definition, load_definitions\n"

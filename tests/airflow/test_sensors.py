@@ -35,7 +35,7 @@ from airflow.sdk import DAG
 from airflow_refresh_provider.sensors.refresh_sensors import RefreshPublishedSensor, RefreshStateSensor
 with DAG("waits_{name}", schedule=None, start_date=datetime(2024, 1, 1)):
     common = dict(definition="orders", poke_interval=1, timeout=3, deferrable={deferrable})
-    RefreshStateSensor(task_id="rests", **common)
+    RefreshStateSensor(task_id="idle", **common)
     RefreshPublishedSensor(task_id="published", published_after="2000-01-01T00:00:00+00:00", **common)
 """
 PLACES = Places(control="/memory", spark="local", spark_home="/memory/.spark")
@@ -46,18 +46,18 @@ def test_what_is_so_already_is_seen_at_once(airflow: Airflow, share: Callable[..
     shared = share()
     published = shared.world.run().published_version
     seen = airflow.run(airflow.dag(DAG.format(name=f"at_once_{deferrable}", deferrable=deferrable)))
-    assert seen.tasks == {"rests": "success", "published": "success"}
+    assert seen.tasks == {"idle": "success", "published": "success"}
     assert seen.returned["published"]["published_version"] == published
-    assert seen.returned["rests"]["state"] == "IDLE"
+    assert seen.returned["idle"]["state"] == "IDLE"
 
 
 def test_waiting_ends(airflow: Airflow, share: Callable[..., Shared]) -> None:
     share()
     seen = airflow.run(airflow.dag(DAG.format(name="ends", deferrable=False)))
-    assert seen.tasks == {"rests": "success", "published": "failed"}
+    assert seen.tasks == {"idle": "success", "published": "failed"}
 
 
-def test_a_trigger_fires_when_the_wish_is_granted_and_survives_serialisation(share: Callable[..., Shared]) -> None:
+def test_a_trigger_fires_when_the_condition_is_met_and_survives_serialisation(share: Callable[..., Shared]) -> None:
     shared = share()
     with at(shared.world.lake, "commit /gold"), pytest.raises(Killed):
         shared.world.run()
@@ -77,7 +77,7 @@ def test_a_trigger_fires_when_the_wish_is_granted_and_survives_serialisation(sha
     assert asyncio.run(waited()).payload["published_version"] == shared.world.refreshes.show(NAME).published_version
 
 
-def test_a_wish_for_a_publication_looks_at_its_time(share: Callable[..., Shared]) -> None:
+def test_a_condition_on_a_publication_compares_its_time(share: Callable[..., Shared]) -> None:
     shared = share()
     never = shared.world.refreshes.show(NAME)
     assert not Condition(published_after="2000-01-01T00:00:00+00:00").is_met(never)
@@ -91,9 +91,9 @@ def test_a_wish_for_a_publication_looks_at_its_time(share: Callable[..., Shared]
 
 
 @pytest.mark.parametrize(
-    ("sensor", "given", "told"),
+    ("sensor", "given", "reported"),
     [
-        (RefreshStateSensor, {"states": ["RESTING"]}, "some of IDLE, REFRESHING, FINISHING, RESETTING"),
+        (RefreshStateSensor, {"states": ["SLEEPING"]}, "some of IDLE, REFRESHING, FINISHING, RESETTING"),
         (RefreshStateSensor, {"states": []}, "some of IDLE, REFRESHING, FINISHING, RESETTING"),
         (RefreshPublishedSensor, {"published_after": "yesterday"}, "such as 2024-01-31T06:00:00"),
         (RefreshPublishedSensor, {"published_after": "2024-01-01T00:00:00"}, "with its time zone"),
@@ -102,8 +102,10 @@ def test_a_wish_for_a_publication_looks_at_its_time(share: Callable[..., Shared]
         (RefreshFreshnessSensor, {"max_lag": float("nan")}, "text such as 15 minutes"),
     ],
 )
-def test_a_wrong_argument_is_refused_where_the_dag_is_written(sensor: Any, given: dict[str, Any], told: str) -> None:
-    with pytest.raises(Invalid, match=told) as refused:
+def test_a_wrong_argument_is_refused_where_the_dag_is_written(
+    sensor: Any, given: dict[str, Any], reported: str
+) -> None:
+    with pytest.raises(Invalid, match=reported) as refused:
         sensor(task_id="t", definition="d", **given)
     assert repr(next(iter(given.values()))) in refused.value.message
 
@@ -163,7 +165,7 @@ def test_a_look_that_fails_for_a_while_is_one_in_vain(airflow: Airflow, share: C
 
     shared.look = look
     seen = airflow.run(airflow.dag(DAG.format(name="in_vain", deferrable=False)))
-    assert seen.tasks == {"rests": "success", "published": "success"}
+    assert seen.tasks == {"idle": "success", "published": "success"}
     assert next(failures, None) is None
 
 

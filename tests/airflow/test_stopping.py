@@ -126,7 +126,7 @@ def test_a_task_that_takes_too_long_does_not_wait_for_its_units(airflow: Airflow
             released.set()
         if what.startswith("commit /gold"):
             at_work.set()
-            assert released.wait(60), "nobody ended the statements of the units"
+            assert released.wait(60), "the statements of the units were not ended"
 
     shared.world.lake.step = step
     assert airflow.run(dag).tasks == {"refresh": "failed"}

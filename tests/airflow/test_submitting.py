@@ -103,9 +103,9 @@ def shown(which: int, words: list[str], **places: str) -> list[str]:
     """A command line of the page, with the places of this test and what is random taken from the words."""
     command = SHOWN.findall(PAGE.read_text())[which].replace("\\\n", " ")
     random = {"$RESULT_ID": words[words.index("--result-id") + 1], "$ORIGIN": words[words.index("--origin") + 1]}
-    told = {"open_orders": NAME, "$PROGRAM": str(PROGRAM), "$PYTHON": sys.executable, **random, **places}
+    reported = {"open_orders": NAME, "$PROGRAM": str(PROGRAM), "$PYTHON": sys.executable, **random, **places}
     found = shlex.split(command)[1:]
-    for name, value in told.items():
+    for name, value in reported.items():
         found = [word.replace(name, value) for word in found]
     return found
 
@@ -202,7 +202,7 @@ def test_an_application_that_could_not_end_in_order_after_its_refresh_did_its_wo
 
 
 @pytest.mark.parametrize("kind", [Refused, Invalid, Failed])
-def test_what_the_application_could_not_mend_fails_the_task_without_retries(site: Site, kind: Any) -> None:
+def test_an_error_that_a_retry_cannot_fix_fails_the_task_without_retries(site: Site, kind: Any) -> None:
     error = kind("code", "it would harm someone", left="as it was", next="decide")
     site.program.ends(result(error), code=error.exit_code)
     assert site.run(**AGAIN).tasks == {"refresh": "failed"}
@@ -284,7 +284,7 @@ def test_where_no_spark_submit_is_on_the_path_the_installed_one_is_used(
 
 
 @pytest.mark.parametrize("scheduled", [True, False])
-def test_an_application_is_told_whether_its_failures_count(scheduled: bool) -> None:
+def test_an_application_knows_whether_its_failures_count(scheduled: bool) -> None:
     words = arguments(NAME, "/c", Request(scheduled=scheduled), "result")
     assert ("--scheduled" in words) is scheduled
 

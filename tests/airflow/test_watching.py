@@ -95,7 +95,7 @@ def test_each_change_of_rows_is_one_event_of_its_input(lake: Path) -> None:
     assert InputTrigger.watched == {}
 
 
-def test_an_input_that_comes_later_or_is_made_anew_is_seen(lake: Path) -> None:
+def test_an_input_that_comes_later_or_is_replaced_is_seen(lake: Path) -> None:
     place = str(lake / "late")
 
     def script() -> Any:
@@ -195,20 +195,20 @@ def test_the_schedule_of_a_dag_file_is_for_definitions_that_have_none(refresh: A
     assert given or schedule == refresh_dag(build(refresh=refresh)).schedule
 
 
-def test_inputs_that_begin_refreshes_are_watched_and_all_are_told_as_inlets() -> None:
+def test_inputs_that_begin_refreshes_are_watched_and_all_are_inlets() -> None:
     dag = refresh_dag(build(refresh={"on_change": True}))
     assets = dag.get_task("start").inlets
     assert [(a.name, a.uri, len(a.watchers)) for a in assets] == [
         ("changes of /x", "file:///x?asset=changes", 1),
         ("/y", "file:///y?asset=input", 0),
     ]
-    assert begun_by(dag) == assets[:1]
+    assert started_by(dag) == assets[:1]
 
 
 def test_the_target_of_another_dag_is_watched_by_its_own_asset() -> None:
     parent = Asset(name="parent", uri="file:///x")
     dag = refresh_dag(build(refresh={"on_change": True}), upstream={"x": parent})
-    assert begun_by(dag) == [parent]
+    assert started_by(dag) == [parent]
 
 
 def test_a_name_that_is_no_input_is_refused_as_upstream() -> None:
@@ -216,7 +216,7 @@ def test_a_name_that_is_no_input_is_refused_as_upstream() -> None:
         refresh_dag(build(), upstream={"xx": Asset(name="parent", uri="file:///x")})
 
 
-def begun_by(dag: Any) -> list[Asset]:
+def started_by(dag: Any) -> list[Asset]:
     """The assets whose events begin a DAG, which looks by itself once an hour, too."""
     assert isinstance(dag.schedule, AssetOrTimeSchedule)
     hourly, commits = dag.schedule.timetable, dag.schedule.asset_condition

@@ -12,20 +12,20 @@ from airflow.dag_processing.dagbag import DagBag
 
 def main(file: Path) -> None:
     [dag] = DagBag(file, bundle_name="dags-folder").dags.values()
-    before, begun = _peak_megabytes(), time.monotonic()
+    before, started = _peak_megabytes(), time.monotonic()
     ended = dag.test()
-    told = {
+    reported = {
         "state": str(ended.state),
         "tasks": {task.task_id: str(task.state) for task in ended.get_task_instances()},
         "megabytes": (before, _peak_megabytes()),
-        "seconds": round(time.monotonic() - begun, 1),
+        "seconds": round(time.monotonic() - started, 1),
         "cpu_seconds": round(time.process_time(), 1),
     }
-    sys.stdout.write(f"\n{json.dumps(told)}\n")
+    sys.stdout.write(f"\n{json.dumps(reported)}\n")
 
 
 def _peak_megabytes() -> int:
-    """Of this program alone: what `getrusage` tells would begin with the peak of the process that has started it."""
+    """Of this program alone: `getrusage` would start with the peak of its parent process."""
     [peak] = (line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM:"))
     return int(peak.split()[1]) // 1024
 

@@ -19,7 +19,7 @@ def tree(module: Path) -> ast.Module:
 
 
 def files(folder: Path = ROOT) -> Iterator[Path]:
-    """The files somebody wrote: all but what version control, set-up and tools keep in the checkout."""
+    """The files of the project: all but what version control, set-up and tools keep in the checkout."""
     for entry in sorted(folder.iterdir()):
         if entry.is_file():
             yield entry

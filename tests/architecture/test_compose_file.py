@@ -105,15 +105,15 @@ def test_no_two_services_want_the_same_port() -> None:
     assert sorted(set(ports)) == sorted(ports) == ["15002", "8080", "9000"]
 
 
-def test_whoever_is_waited_for_can_be() -> None:
-    """One that stays tells whether it is well; one that ends has nothing to tell."""
+def test_every_service_that_is_waited_for_reports_its_health() -> None:
+    """A service that keeps running has a health check; one that ends has none."""
     waited = [(name, how["condition"]) for s in SERVICES.values() for name, how in s.get("depends_on", {}).items()]
     ending = {name for name, condition in waited if condition == "service_completed_successfully"}
     assert ending == {name for name, service in SERVICES.items() if "healthcheck" not in service} == {"airflow-init"}
     assert {name for name, _ in waited} <= SERVICES.keys()
 
 
-def test_nobody_waits_for_himself() -> None:
+def test_no_service_waits_for_itself() -> None:
     order = TopologicalSorter({name: service.get("depends_on", {}).keys() for name, service in SERVICES.items()})
     assert set(order.static_order()) == SERVICES.keys()
 

@@ -88,10 +88,10 @@ def test_a_normal_install_is_found_exactly_once_too(tmp_path: Path) -> None:
     uv = Path(sys.executable).with_name("uv")
     _run(uv, "pip", "install", "--no-deps", "--python", place / "bin" / "python", build(tmp_path), folder=tmp_path)
 
-    told = json.loads(_run(place / "bin" / "python", "-c", INSTALLED, folder=tmp_path).splitlines()[-1])
+    reported = json.loads(_run(place / "bin" / "python", "-c", INSTALLED, folder=tmp_path).splitlines()[-1])
 
     [site] = place.glob("lib/python*/site-packages")
-    assert told == {
+    assert reported == {
         "places": [str(site)],
         "points": ["apache_airflow_provider", "console_scripts"],
         "providers": [NAME],
@@ -117,10 +117,10 @@ def _environment(place: Path) -> Path:
 
 def _run(*words: Any, folder: Path) -> str:
     """What a program prints that knows nothing of this checkout."""
-    surroundings = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    surroundings |= {"AIRFLOW_HOME": str(folder / "airflow"), "HOME": str(folder)}
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    environment |= {"AIRFLOW_HOME": str(folder / "airflow"), "HOME": str(folder)}
     ended = subprocess.run(
-        [*map(str, words)], cwd=folder, env=surroundings, capture_output=True, text=True, check=False, timeout=300
+        [*map(str, words)], cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=300
     )
     assert ended.returncode == 0, ended.stderr
     return ended.stdout

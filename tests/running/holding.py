@@ -13,8 +13,8 @@ from airflow_refresh_provider.runner.hold import leases
 from airflow_refresh_provider.runner.hold.tenure import Tenure
 from airflow_refresh_provider.task_context.task_log import TaskLog
 
-BEGUN, PREPARE, CHUNK, PUBLISH = "begun", "prepare", "chunk", "publish"
-"""A run begun or loaded, and not parked yet; the beginning of a load; after a chunk; the beginning of the end."""
+STARTED, PREPARE, CHUNK, PUBLISH = "started", "prepare", "chunk", "publish"
+"""A run started or loaded, and not parked yet; the start of a load; after a chunk; the start of `finish`."""
 FAIL = "fail"
 _LIMIT_SECONDS = 180
 _STOPPED = threading.Event()
@@ -28,7 +28,7 @@ def obey(folder: str) -> None:
     def obedient_committed(self: TaskLog, chunk: Committed) -> None:
         committed(self, chunk)
         if (Path(folder) / FAIL).exists():
-            raise RuntimeError("told to fail")
+            raise RuntimeError("asked to fail")
         _wait(Path(folder), CHUNK)
 
     def obedient_stage(self: TaskLog, name: str, rows: int | None = None, chunks: int | None = None) -> None:
@@ -36,7 +36,7 @@ def obey(folder: str) -> None:
         _wait(Path(folder), name)
 
     def obedient_park(tenure: Tenure) -> None:
-        _wait(Path(folder), BEGUN)
+        _wait(Path(folder), STARTED)
         park(tenure)
 
     def obedient_on_kill(self: RefreshOperator) -> None:

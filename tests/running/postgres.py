@@ -16,7 +16,7 @@ from examples.local_airflow import free_port
 PROGRAMS = Path(__file__).parents[2] / "tools" / "postgres_bin.sh"
 _LIMIT_SECONDS = 120
 _IDLE_SECONDS = 20
-"""So long a transaction may wait for its client: that may be dead, and those that it has begun hold its connection."""
+"""How long a transaction may be idle: its client may be dead, and child processes hold its connection."""
 
 
 @contextmanager

@@ -100,8 +100,8 @@ class Table:
     def fresh(self) -> bool:
         """Whether the target has what the query says, and a reader of whole refreshes is shown it."""
         rows = read(self.folder / "gold", "SELECT id, doubled FROM found")
-        resting = self.refreshes.show(self.name).run is None
-        return resting and rows == Seen((i, 2 * amount) for i, amount in zip(_IDS, self._amounts(), strict=True))
+        idle = self.refreshes.show(self.name).run is None
+        return idle and rows == Seen((i, 2 * amount) for i, amount in zip(_IDS, self._amounts(), strict=True))
 
     def healed(self) -> bool:
         """Whether the next refresh, in this process, finishes what is left and makes the target fresh."""

@@ -25,8 +25,8 @@ def test_a_killed_task_is_tried_again_and_skips_what_is_in(table: Table) -> None
     assert table.ended(run_id) == "success"
     task = table.tasks(run_id)[f"merge[{index}]"]
     assert task.tries == 2
-    told = table.airflow.rest.returned(table.dag_id, run_id, "merge", index)
-    assert (told["chunks"], told["skipped"]) == (3, 1)
+    reported = table.airflow.rest.returned(table.dag_id, run_id, "merge", index)
+    assert (reported["chunks"], reported["skipped"]) == (3, 1)
     assert table.fresh()
 
 
@@ -41,10 +41,10 @@ def test_a_single_task_that_is_killed_half_way_goes_on_after_its_last_commits(ta
 
     assert table.ended(run_id) == "success"
     assert table.tasks(run_id)["refresh"].tries == 2
-    told = table.airflow.rest.returned(table.dag_id, run_id, "refresh")
-    assert told["resumed"]
-    assert 1 <= told["chunks"]["skipped"] < told["chunks"]["done"] == 8
-    assert told["published_version"] == table.published
+    reported = table.airflow.rest.returned(table.dag_id, run_id, "refresh")
+    assert reported["resumed"]
+    assert 1 <= reported["chunks"]["skipped"] < reported["chunks"]["done"] == 8
+    assert reported["published_version"] == table.published
     assert table.fresh()
 
 
@@ -107,16 +107,16 @@ def test_two_dags_for_one_definition_do_not_get_in_each_others_way(table: Table)
 @pytest.mark.slow
 def test_a_commit_to_an_input_begins_a_refresh_within_seconds(table: Table) -> None:
     table.deploy(refresh={"on_change": True})
-    until(lambda: len(begun(table)) == 1, "the first look")
-    assert table.ended(begun(table)[0]) == "success"
+    until(lambda: len(started(table)) == 1, "the first check")
+    assert table.ended(started(table)[0]) == "success"
     until(lambda: len(by_the_clock(table)) == 1, "the first run by the clock")
     assert table.ended(by_the_clock(table)[0]) == "success"
     assert table.fresh()
 
     table.change()
     committed = DeltaTable(str(table.folder / "silver")).history(1)[0]["timestamp"] / 1000
-    until(lambda: len(begun(table)) == 2, "a run that follows a commit")
-    second = begun(table)[1]
+    until(lambda: len(started(table)) == 2, "a run that follows a commit")
+    second = started(table)[1]
     assert table.ended(second) == "success"
     assert table.fresh()
     assert table.acts.due_at(table.dag_id, second).timestamp() - committed < SOON
@@ -124,12 +124,12 @@ def test_a_commit_to_an_input_begins_a_refresh_within_seconds(table: Table) -> N
     DeltaTable(str(table.folder / "silver")).optimize.compact()
     DeltaTable(str(table.folder / "silver")).alter.set_table_properties({"delta.appendOnly": "false"})
     table.change()
-    until(lambda: len(begun(table)) == 3, "a run that follows a commit, and none that follows tidying up")
-    assert table.ended(begun(table)[2]) == "success"
+    until(lambda: len(started(table)) == 3, "a run that follows a commit, and none that follows maintenance")
+    assert table.ended(started(table)[2]) == "success"
     assert table.fresh()
 
 
-def begun(table: Table) -> list[str]:
+def started(table: Table) -> list[str]:
     """The runs that began because of an input, in order."""
     return sorted(run_id for run_id in table.acts.runs(table.dag_id) if run_id.startswith("asset_triggered"))
 

@@ -35,7 +35,7 @@ def test_a_task_whose_supervisor_was_killed_works_on_beside_its_successor_and_ch
     assert table.fresh()
 
 
-def test_a_scheduler_that_is_killed_and_started_anew_brings_the_run_to_its_end(table: Table, site: Site) -> None:
+def test_a_scheduler_that_is_killed_and_restarted_brings_the_run_to_its_end(table: Table, site: Site) -> None:
     table.deploy()
     table.hold()
     run_id = table.trigger()
@@ -49,7 +49,7 @@ def test_a_scheduler_that_is_killed_and_started_anew_brings_the_run_to_its_end(t
 
 
 @pytest.mark.parametrize("ends", ["before", "after"])
-def test_a_pause_that_ends_before_or_after_a_killed_triggerer_is_started_anew_is_gone_on_after(
+def test_a_pause_that_ends_before_or_after_a_killed_triggerer_is_restarted_is_resumed_after(
     table: Table, site: Site, ends: str
 ) -> None:
     table.deploy()

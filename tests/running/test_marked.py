@@ -5,7 +5,7 @@ from __future__ import annotations
 import psutil
 import pytest
 
-from tests.running.holding import BEGUN, CHUNK, PREPARE, PUBLISH
+from tests.running.holding import CHUNK, PREPARE, PUBLISH, STARTED
 from tests.running.site import until
 from tests.running.table import ONE_TASK, Table
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 @pytest.mark.parametrize(
     ("task", "point", "state", "ends"),
     [
-        ("start", BEGUN, "failed", ("failed", "upstream_failed", "upstream_failed")),
+        ("start", STARTED, "failed", ("failed", "upstream_failed", "upstream_failed")),
         ("load", PREPARE, "success", ("failed", "upstream_failed", "failed")),
         ("load", PREPARE, "failed", ("failed", "upstream_failed", "failed")),
         ("merge", CHUNK, "success", ("failed", "failed", "failed")),
@@ -34,7 +34,7 @@ def test_a_task_that_is_marked_at_work_publishes_nothing_and_fails_its_run(
     published = table.published
     run_id, victim = _at_work(table, point)
     table.acts.mark_task(table.dag_id, run_id, task, table.index_of(run_id, victim), state)
-    ended = _until_at_rest(table, run_id, victim)
+    ended = _until_released(table, run_id, victim)
 
     states = table.states(run_id)
     assert (ended, states["finish"], states["release"]) == ends
@@ -43,12 +43,12 @@ def test_a_task_that_is_marked_at_work_publishes_nothing_and_fails_its_run(
 
 
 def test_a_start_that_is_marked_as_successful_at_work_has_its_run_ended_by_those_that_follow(table: Table) -> None:
-    """It had begun its run and only not let go of it."""
+    """It had started its run and not yet parked it."""
     table.deploy(NO_RETRIES)
-    run_id, victim = _at_work(table, BEGUN)
+    run_id, victim = _at_work(table, STARTED)
     table.acts.mark_task(table.dag_id, run_id, "start", -1, "success")
 
-    assert _until_at_rest(table, run_id, victim) == "success"
+    assert _until_released(table, run_id, victim) == "success"
     assert set(table.states(run_id).values()) == {"success"}
     assert table.fresh()
 
@@ -61,7 +61,7 @@ def test_a_dag_run_that_is_marked_at_work_publishes_nothing_and_fails(table: Tab
     run_id, victim = _at_work(table, point)
     table.acts.mark_run(table.dag_id, run_id, state)
 
-    assert _until_at_rest(table, run_id, victim) == "failed"
+    assert _until_released(table, run_id, victim) == "failed"
     assert table.states(run_id)["release"] == "failed"
     assert table.published == published
     assert table.healed()
@@ -77,14 +77,14 @@ def test_a_dag_run_of_a_single_task_that_is_marked_at_work_leaves_its_run_to_the
     [victim] = table.held()
     table.acts.mark_run(table.dag_id, run_id, state)
 
-    assert _until_at_rest(table, run_id, victim) == state
+    assert _until_released(table, run_id, victim) == state
     assert table.published == published
     left = table.refreshes.show(table.name).run
     assert left is not None and left.owner is None
     again = table.trigger()
     assert table.ended(again) == "success"
-    told = table.airflow.rest.returned(table.dag_id, again, "refresh")
-    assert (told["resumed"], told["chunks"]["skipped"] >= 1) == (True, True)
+    reported = table.airflow.rest.returned(table.dag_id, again, "refresh")
+    assert (reported["resumed"], reported["chunks"]["skipped"] >= 1) == (True, True)
     assert table.fresh()
 
 
@@ -134,10 +134,10 @@ def test_a_whole_run_that_failed_and_is_cleared_skips_what_is_in_and_ends(table:
     table.acts.clear_run(table.dag_id, run_id)
     assert table.ended(run_id) == "success"
     rest = table.airflow.rest
-    begun = rest.returned(table.dag_id, run_id, "start")
-    assert (begun["run_id"], begun["resumed"]) == (unfinished.run_id, True)
+    started = rest.returned(table.dag_id, run_id, "start")
+    assert (started["run_id"], started["resumed"]) == (unfinished.run_id, True)
     merged = [rest.returned(table.dag_id, run_id, "merge", index) for index in range(4)]
-    assert sorted((told["chunks"], told["skipped"]) for told in merged) == [(1, 1), (1, 1), (3, 1), (3, 1)]
+    assert sorted((reported["chunks"], reported["skipped"]) for reported in merged) == [(1, 1), (1, 1), (3, 1), (3, 1)]
     assert table.fresh()
 
 
@@ -177,7 +177,7 @@ def _at_work(table: Table, point: str) -> tuple[str, psutil.Process]:
     return run_id, table.held_half_way(run_id) if point == CHUNK else victim
 
 
-def _until_at_rest(table: Table, run_id: str, victim: psutil.Process) -> str:
+def _until_released(table: Table, run_id: str, victim: psutil.Process) -> str:
     """The state of a DAG run when a task of it has been stopped, and it and everything in it has ended."""
     until(lambda: not victim.is_running() or victim.status() == "zombie", "the end of the task that was marked")
     table.release()

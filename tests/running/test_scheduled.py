@@ -88,7 +88,7 @@ def test_runs_that_meet_one_of_a_backfill_at_work_skip(table: Table) -> None:
     assert table.ended(holder) == "success"
 
 
-def test_a_consumer_is_told_which_version_it_gets(table: Table, site: Site) -> None:
+def test_a_consumer_knows_which_version_it_gets(table: Table, site: Site) -> None:
     consumer = f"reads_{table.name}"
     body = CONSUMER.format(dag_id=consumer, name=table.name, target=table.folder / "gold")
     (site.dags / f"{consumer}.py").write_text(body)
