@@ -32,7 +32,7 @@ print(EmbeddedServer(Path(sys.argv[1]), ServerOptions(memory="1g")).ensure().url
 _START_AND_DIE = """
 import os, signal, sys
 from pathlib import Path
-from airflow_refresh_provider.spark import process
+from airflow_refresh_provider.spark.server import process
 from airflow_refresh_provider.spark.server.embedded import EmbeddedServer, ServerOptions
 save = process.save
 def save_and_die(*arguments):
