@@ -47,7 +47,7 @@ def test_circles_and_equal_names_are_refused(definitions: list[Definition], word
 
 
 @given(st.permutations(range(6)), st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=12))
-def test_any_order_of_a_graph_without_circles_is_put_right(order: list[int], edges: list[tuple[int, int]]) -> None:
+def test_an_acyclic_graph_in_any_order_is_sorted(order: list[int], edges: list[tuple[int, int]]) -> None:
     reads = {i: {f"n{low}" for low, high in edges if low < high == i} | {"base"} for i in range(6)}
     links = ordered(made(f"n{i}", *sorted(reads[i])) for i in order)
     place = {link.definition.name: i for i, link in enumerate(links)}
