@@ -93,7 +93,9 @@ def _keyed_replace(spark: SparkSession, task: ApplyTask) -> None:
 def _replace_on(spark: SparkSession, task: ApplyTask) -> None:
     keys = sql.key_columns(task.target.columns, task.source.keys)
     writer = _overwrite(_upserts(spark, task).alias("s"), task)
-    writer = writer.option("replaceOn", _same_keys(task, keys)).option("targetAlias", "t")
+    # A MERGE joins twice with its condition, and the second join does not broadcast: there it would not pay.
+    few = task.chunk.counts.total <= BROADCAST_MAX_ROWS
+    writer = writer.option("replaceOn", _same_keys(task, keys, broadcast=few)).option("targetAlias", "t")
     # Only the changes are shuffled, and the file and position of each row that they replace.
     partitions = max(_FEWEST_PARTITIONS, task.chunk.counts.total // _PARTITION_ROWS)
     confs = {"spark.sql.shuffle.partitions": str(partitions), _MATERIALIZE_SOURCE: "none"}
@@ -135,11 +137,9 @@ def _of_chunk(task: ApplyTask, prefix: str) -> str:
     return sql.within(f"{prefix}.{VNODE}", task.chunk.vnodes, task.chunk.keys, keys, prefix)
 
 
-def _same_keys(task: ApplyTask, keys: Columns) -> str:
+def _same_keys(task: ApplyTask, keys: Columns, *, broadcast: bool = False) -> str:
     """The join of target t and changes s on the key. Delta skips files by literals only, so the range is added."""
-    # A MERGE joins twice with the same condition, and the second join does not broadcast.
-    few = task.chunk.way is Way.REPLACE_ON and task.chunk.counts.total <= BROADCAST_MAX_ROWS
-    same = (sql.same_keys_by_hash if few else sql.same_keys)(keys, "t", "s")
+    same = (sql.same_keys_by_hash if broadcast else sql.same_keys)(keys, "t", "s")
     if task.span is None:
         return same
     low, high = (sql.literal(str(value), keys[0].type) for value in task.span)
