@@ -26,14 +26,14 @@ _TALKATIVE = ServerOptions(memory="1g", extra_conf={"spark.log.level": "INFO"})
 _ENSURE = """
 import sys
 from pathlib import Path
-from airflow_refresh_provider.spark.server import EmbeddedServer, ServerOptions
+from airflow_refresh_provider.spark.server.embedded import EmbeddedServer, ServerOptions
 print(EmbeddedServer(Path(sys.argv[1]), ServerOptions(memory="1g")).ensure().url)
 """
 _START_AND_DIE = """
 import os, signal, sys
 from pathlib import Path
-from airflow_refresh_provider.spark import process
-from airflow_refresh_provider.spark.server import EmbeddedServer, ServerOptions
+from airflow_refresh_provider.spark.server import process
+from airflow_refresh_provider.spark.server.embedded import EmbeddedServer, ServerOptions
 save = process.save
 def save_and_die(*arguments):
     save(*arguments)
