@@ -133,7 +133,7 @@ def cascade_dag(
                 start, finish = refresh_tasks(
                     given[link.definition.name], refresh_conn_id, pins=pinned.output, task_args=task_args
                 )
-            [finished[parent] for parent in link.parents] >> start
+            [finished[name] for name in link.upstream] >> start
             finished[link.definition.name] = finish
     return dag
 

@@ -1,8 +1,8 @@
-"""The engine: every act on data, done by Spark in sessions whose ids the caller chooses and records beforehand.
+"""The engine: every operation on data, run by Spark in sessions whose ids the caller chooses and stores beforehand.
 
-A session runs one statement at a time. An act either is known to have ended or raises; an error never says whether a
-commit landed, so callers read the marker. Acts are repeatable: a write whose marker the table has already seen does
-nothing.
+A session runs one statement at a time. An operation returns when it has ended, or raises; an error does not say whether
+a commit was made, so callers read the marker. Operations are repeatable: a write whose marker the table already has
+does nothing.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from airflow_refresh_provider.core.text.stored import Stored
 
 
 class Source(Stored):
-    """The desired content of a target: a query over pinned inputs, clock functions already bound.
+    """The desired content of a target: a query over pinned inputs, clock functions already replaced by literals.
 
     `reads` are the inputs by name. `keys` identify a row; `latest_by` keeps only the newest row of a key.
-    `written` is the query as the user wrote it, before the clock functions at `clock_spans` were bound to `moment`:
-    errors name positions in it.
+    `written` is the query as the user wrote it, before the clock functions at `clock_spans` were replaced by
+    `moment`: positions in errors refer to it.
     """
 
     query: str
@@ -38,7 +38,7 @@ class Source(Stored):
 
 
 class TargetSpec(Stored):
-    """How a target is to look: created when absent, otherwise only added to. Properties are table properties."""
+    """The columns, layout and table properties of a target. It is created when absent, otherwise only extended."""
 
     location: str
     columns: Columns
@@ -48,7 +48,7 @@ class TargetSpec(Stored):
 
 
 class Stamp(Stored):
-    """What makes a commit ours: appId, marker and note."""
+    """What a commit of a run carries: transaction identifier (appId), marker and note."""
 
     app_id: str
     marker: Marker
@@ -68,9 +68,9 @@ class KeyReport(Stored):
 class Comparison(Stored):
     """A change set: where it is staged, its counts by vnode, and the rows on both sides.
 
-    Nothing is staged when nothing differs, or when so much does that the table is to be rewritten (`rewrite`).
-    `keys` reports on the source; when it names NULL or duplicate keys the change set must not be used. `exact`: found
-    by reading the target, not only from the inputs.
+    Nothing is staged when nothing differs, or when so many rows do that the table is to be overwritten (`rewrite`).
+    `keys` reports on the source; with NULL or duplicate keys the change set must not be used. `exact`: compared with
+    the target, not taken from the changes of the inputs.
     """
 
     changes: StagedTable
@@ -91,14 +91,14 @@ class CompareTask(Stored):
     """Compare desired content with the target at `base` and stage the differences at `location`.
 
     The content is the source's, or `rows` when it was staged in splits. `vnodes` restricts both sides, None = all.
-    `one_chunk`: so many changes are applied in one chunk; a change set of more is laid out by vnode, for its chunks to
-    be found. None = never.
-    `stored_hashes`: in layout vnode the target's own row hashes may be used, because no other writer has written it.
-    `row_wise`: reading the content twice costs little, as each of its rows comes from one row that is stored.
+    `one_chunk`: up to this many changes are applied in one chunk; a larger change set is partitioned by vnode, so that
+    each chunk reads its own files. None = never partitioned.
+    `stored_hashes`: with layout vnode the row hashes in the target can be used, as no other writer has written it.
+    `row_wise`: the content can be read twice at little cost, as each of its rows comes from one input row.
     `target_rows`: the rows of the target when its keys are known to be unique and in their vnodes, as no other writer
     has written it; None = both sides are counted and the target's keys are checked, which takes longer.
     `expected_rows`: about how many rows the larger side has.
-    `rewrite_from`: from so many differences on nothing is staged; only heeded for content that is `row_wise`.
+    `rewrite_from`: from this many differences on nothing is staged; only for content that is `row_wise`.
 
     Raises Failed `duplicate_target_key` when the target itself has a key more than once.
     """
@@ -120,11 +120,11 @@ class CompareTask(Stored):
 
 
 class WindowTask(Stored):
-    """Stage at `location` what the changes of the inputs change in the result of a row-wise query.
+    """Stage at `location` how the changes of the inputs change the result of a row-wise query.
 
-    `deletes` is that of a comparison, `partitioned` lays the change set out by vnode. A key without a value, or of
-    which the windows leave more than one row, is staged as DOUBTFUL; then only a comparison finds what is right.
-    `bytes` are about what is read.
+    `deletes` is that of a comparison; `partitioned`: the change set is partitioned by vnode. A key that is NULL, or
+    that has more than one row after the changes, is staged as DOUBTFUL; then a comparison is needed. `bytes`: about how
+    much is read.
     """
 
     source: Source
@@ -138,11 +138,11 @@ class WindowTask(Stored):
 
 
 class ApplyTask(Stored):
-    """Bring one chunk into the target in one commit.
+    """Apply one chunk to the target in one commit.
 
-    `span` is between which values the first key of all changes lies, where that is known: files and parts of files
-    outside of it need not be read. `files` are those that hold the changes, where they can be read as they are: a
-    log costs an engine more than a small change set.
+    `span` is the range of the first key of all changes, where it is known: files and row groups outside of it are
+    skipped. `files` are those of the change set, where they can be read directly: reading the log costs more than
+    reading a small change set.
     """
 
     target: Target
@@ -156,12 +156,12 @@ class ApplyTask(Stored):
 
     @property
     def reads_inputs(self) -> bool:
-        """Whether the query is run, instead of staged changes being taken."""
+        """Whether the query is run, instead of reading staged changes."""
         return self.changes is None or self.chunk.way.reads_inputs
 
 
 class Sample(Stored):
-    """A few differing rows, for people: op (I, U, D), and the row as the query and as the target have it."""
+    """A row that differs: op (I, U, D), and the row in the query's result and in the target."""
 
     op: str
     desired: dict[str, Any] | None
@@ -169,7 +169,7 @@ class Sample(Stored):
 
 
 class EngineSession(Protocol):
-    """Acts in one Spark session. Raises errors.* ; Retry when the outcome of a write is unknown."""
+    """Operations in one Spark session. Raise errors.*; Retry when it is not known whether a write was committed."""
 
     def describe(self, source: Source) -> Columns:
         """Columns of the query's result. Raises Invalid with the position of an error in the query."""
@@ -184,7 +184,7 @@ class EngineSession(Protocol):
         ...
 
     def add_columns(self, location: str, columns: tuple[Column, ...]) -> None:
-        """Add columns at the end, those already there left alone."""
+        """Add those columns at the end that the target does not have."""
         ...
 
     def mark(self, location: str, stamp: Stamp) -> None:
@@ -192,11 +192,11 @@ class EngineSession(Protocol):
         ...
 
     def check_keys(self, source: Source, target: Target) -> KeyReport:
-        """Count rows and find NULL and duplicate keys, reading no more than the key columns."""
+        """Count rows and find NULL and duplicate keys, reading only the key columns."""
         ...
 
     def stage_rows(self, source: Source, target: Target, split: Split, location: str, stamp: Stamp) -> None:
-        """Append one split of the query's rows to staged rows, once."""
+        """Append the rows of one split to the staged rows, once."""
         ...
 
     def compare(self, task: CompareTask) -> Comparison: ...
@@ -206,13 +206,13 @@ class EngineSession(Protocol):
         ...
 
     def apply(self, task: ApplyTask) -> None:
-        """Bring a chunk into the target. Whether the target is still the same table is for the caller to see to."""
+        """Apply a chunk to the target. The caller checks that the target is still the same table."""
         ...
 
     def samples(
         self, changes: StagedTable, target: Target, keys: tuple[str, ...], base: int, limit: int
     ) -> tuple[Sample, ...]:
-        """Some of a staged change set beside what the target has."""
+        """Some staged changes, each with the row that the target has."""
         ...
 
     def show_version(self, view: str, location: str, version: int, columns: Columns) -> None:
@@ -225,12 +225,12 @@ class EngineSession(Protocol):
 
 
 class Engine(Protocol):
-    """Where sessions come from."""
+    """Opens and ends sessions."""
 
     def open(self, session_id: str) -> EngineSession:
-        """Open a session under an id that the caller has recorded. Raises Retry when Spark cannot be reached."""
+        """Open a session under an id that the caller has stored. Raises Retry when Spark cannot be reached."""
         ...
 
     def release(self, session_id: str) -> None:
-        """Release a session, interrupting its statement. Saves work, proves nothing."""
+        """End the session of any owner and interrupt its statement. It is no fence: the owner may still commit."""
         ...

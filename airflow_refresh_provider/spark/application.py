@@ -1,6 +1,6 @@
-"""A Spark application of our own: what spark-submit started becomes one that knows Delta, and ends in good order.
+"""A Spark application with Delta, in the process that spark-submit has started.
 
-What the submission says outranks what is set here, but Delta's extension is always among the extensions.
+Confs of the submission have precedence over those set here, but Delta's extension is always added.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from airflow_refresh_provider.errors import Failed, Refused
 from airflow_refresh_provider.spark.connect.faults import SPARK_ERRORS, translated
 from airflow_refresh_provider.spark.server.jars import PACKAGE
 from airflow_refresh_provider.spark.server.launch import DELTA_CONFS, Home
-from airflow_refresh_provider.spark.server.os_lock import try_lock
+from airflow_refresh_provider.spark.server.process import try_lock
 
 _CONFS = {**DELTA_CONFS, "spark.log.level": "WARN"}
 _EXTENSIONS = "spark.sql.extensions"
@@ -28,8 +28,8 @@ _CONNECT_VARIABLES = ("SPARK_CONNECT_MODE_ENABLED", "SPARK_REMOTE")
 
 @contextmanager
 def application() -> Iterator[SparkSession]:
-    """The application of this process while the block lasts."""
-    # With these, pyspark would look for a Spark Connect server; the submitting process may have them set.
+    """The application of this process, stopped at the end of the block."""
+    # With these variables, possibly of the submitting environment, pyspark would look for a Spark Connect server.
     for variable in _CONNECT_VARIABLES:
         os.environ.pop(variable, None)
     with translated(left="Nothing was changed."):
@@ -42,16 +42,16 @@ def application() -> Iterator[SparkSession]:
         _check_delta(spark)
         yield spark
     finally:
-        with suppress(*SPARK_ERRORS):  # its Java may be gone, and then there is nothing to stop
+        with suppress(*SPARK_ERRORS):  # the JVM may have ended already
             spark.stop()
 
 
 @contextmanager
 def sole_kind_of_writer(home: Path) -> Iterator[None]:
-    """While the block lasts no embedded server of the folder can be started. Raises Refused when there is one.
+    """Inside the block no embedded server of the folder can be started. Raises Refused when one runs.
 
-    Commits of two JVMs on one disk can overwrite each other. Applications do not shut each other out: each refreshes
-    another target, or waits for the lease of its own.
+    Commits of two JVMs on one disk can overwrite each other. Several applications are allowed: each holds the lease of
+    the target that it writes.
     """
     home.mkdir(parents=True, exist_ok=True)
     lock = try_lock(Home(home).lock, shared=True)
@@ -68,7 +68,7 @@ def sole_kind_of_writer(home: Path) -> Iterator[None]:
 
 
 def confs(given: Mapping[str, str | None]) -> dict[str, str]:
-    """The confs of an application that was submitted with some of them."""
+    """The confs of an application, `given` those of its submission."""
     wanted = {key: given.get(key) or ours for key, ours in _CONFS.items()}
     if _DELTA not in wanted[_EXTENSIONS].split(","):
         wanted[_EXTENSIONS] += f",{_DELTA}"

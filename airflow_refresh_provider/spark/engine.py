@@ -1,4 +1,4 @@
-"""The engine on Spark: sessions whose acts are translated errors and nothing else."""
+"""The engine on Spark. A session calls `acts` and translates Spark's errors."""
 
 from __future__ import annotations
 
@@ -39,30 +39,30 @@ class SparkEngine:
         return SparkEngineSession(sessions.connect(self._endpoint, session_id))
 
     def release(self, session_id: str) -> None:
-        """Release a session."""
+        """End the session of any owner."""
         sessions.release(self._endpoint, session_id)
 
 
 class ClassicEngine:
-    """Sessions within a running Spark application, such as one that spark-submit started; ids are known only here."""
+    """Sessions of the Spark application of this process, such as one started by spark-submit; ids are local to it."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
         self._opened: dict[str, SparkSession] = {}
 
     def open(self, session_id: str) -> SparkEngineSession:
-        """Open a session beside the application's own."""
+        """Open a session besides the application's own."""
         self._opened[session_id] = sessions.open_classic(self._spark)
         return SparkEngineSession(self._opened[session_id])
 
     def release(self, session_id: str) -> None:
-        """End the statements of a session of this application; those of another's end with it."""
+        """Interrupt the statements of a session of this application; those of another application end with it."""
         if session := self._opened.pop(session_id, None):
             sessions.interrupt_classic(session)
 
 
 class SparkEngineSession:
-    """One session; after a statement whose end is not known it refuses every further act."""
+    """One session; after a statement that is not known to have ended it refuses every further operation."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
@@ -77,7 +77,7 @@ class SparkEngineSession:
             return ddl.columns_of(self._spark.read.format("delta").load(location).schema)
 
     def prepare(self, spec: TargetSpec) -> None:
-        with self._act("The target was not made; one that was there has its old properties."):
+        with self._act("The target was not created; an existing one has its old properties."):
             ddl.prepare(self._spark, spec)
 
     def add_columns(self, location: str, columns: tuple[Column, ...]) -> None:
@@ -116,7 +116,7 @@ class SparkEngineSession:
                 raise
             raise Failed(
                 "target_changed",
-                f"the columns of the target {task.target.location} are not those that its changes were made for: "
+                f"the columns of the target {task.target.location} have changed since its changes were staged: "
                 f"{error.message}",
                 left=left,
                 next="Run again: this run is abandoned, and a new one compares everything.",
@@ -143,16 +143,16 @@ class SparkEngineSession:
         *,
         discarded: bool = False,
     ) -> Iterator[None]:
-        """One act; `source` is what it reads, to say which input an error is about.
+        """One operation; `source` is what it reads, so that an error can name the input.
 
-        `discarded`: what the act was to write is not used after an error, so that it does not matter how it ended.
+        `discarded`: after an error its output is not used, so the session stays usable.
         """
         if self._lost:
             raise Retry(
                 "session_lost",
-                "the Spark session cannot be used any more: how its last statement ended is not known",
+                "the Spark session cannot be used any more: its last statement is not known to have ended",
                 left=left,
-                next="Run again: the refresh goes on from its last commit.",
+                next="Run again: the refresh resumes from its last commit.",
             )
         known = False
         try:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from airflow_refresh_provider.spark.server.installation import find
-from airflow_refresh_provider.spark.server.os_lock import try_lock
+from airflow_refresh_provider.spark.server.process import try_lock
 from tests.airflow.cluster import Cluster
 from tests.airflow.conftest import Airflow, DagRunSeen
 from tests.airflow.site import Site, driver_of, jar_of, kill_the_driver

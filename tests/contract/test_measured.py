@@ -9,7 +9,7 @@ from benchmarks.measured import timed
 HUNDRED_MB = 100 * 1024 * 1024
 
 
-def test_the_peak_is_that_of_the_command_and_not_of_who_measures_it() -> None:
+def test_the_peak_is_that_of_the_command_alone() -> None:
     mine = bytearray(b"x") * (3 * HUNDRED_MB)
     _, small = timed([sys.executable, "-c", ""])
     _, large = timed([sys.executable, "-c", f"bytearray(b'x') * {HUNDRED_MB}"])

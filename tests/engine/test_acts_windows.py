@@ -174,9 +174,7 @@ PAIRS = [(what, (at + nth) % 2 == 0, by) for at, what in enumerate(DONE) for nth
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("what", "vectors", "by"), PAIRS)
-def test_whatever_is_done_to_the_input_the_target_follows(
-    lake: Lake, what: str, vectors: bool, by: ChangeSource
-) -> None:
+def test_the_target_follows_any_change_of_the_input(lake: Lake, what: str, vectors: bool, by: ChangeSource) -> None:
     given = Input(lake, vectors=vectors, by=by)
     target = refreshed(given)
     given.do(*DONE[what])

@@ -19,7 +19,7 @@ from airflow_refresh_provider.errors import Failed, Refused
 from airflow_refresh_provider.spark.connect.sessions import close, connect, release
 from airflow_refresh_provider.spark.server import embedded as server_module
 from airflow_refresh_provider.spark.server.embedded import EmbeddedServer, ServerOptions
-from airflow_refresh_provider.spark.server.os_lock import try_lock
+from airflow_refresh_provider.spark.server.process import try_lock
 
 _OPTIONS = ServerOptions(memory="1g")
 _TALKATIVE = ServerOptions(memory="1g", extra_conf={"spark.log.level": "INFO"})

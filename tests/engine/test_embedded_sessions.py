@@ -68,7 +68,7 @@ def test_any_session_ends_a_statement_of_another_session(
     assert open_session().sql("SELECT count(*) FROM range(0, 100, 1, 2)").first() == (100,), "its cores are not free"
 
 
-def test_a_released_session_is_lost_to_its_owner_and_to_everybody(open_session: Open, spark_server: Endpoint) -> None:
+def test_a_released_session_is_lost_to_all_clients(open_session: Open, spark_server: Endpoint) -> None:
     session = open_session()
     release(spark_server, session.session_id)
     release(spark_server, session.session_id)

@@ -21,7 +21,7 @@ def test_changes_that_no_longer_fit_their_target_say_so_and_change_nothing(lake:
     lake.spark.sql(f"ALTER TABLE {sql.table(target.location)} DROP COLUMN v").collect()
     newest = lake.log.newest(target.location)
 
-    with pytest.raises(Failed, match="are not those that its changes were made for") as caught:
+    with pytest.raises(Failed, match="have changed since its changes were staged") as caught:
         lake.apply(target, then, compared, way)
 
     assert caught.value.code == "target_changed"

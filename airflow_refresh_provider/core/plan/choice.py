@@ -1,8 +1,9 @@
 """Picking the cheapest way to apply a chunk.
 
-Measured on 6 M rows: replaceOn costs less than half of a MERGE, naming up to a thousand keys as literals a little less
-than that and more with every key, and past some ten percent of changed rows rewriting the whole table beats all. A
-way that locks out other writers (replaceOn, whole table) is only taken where commits follow each other anyway.
+Measured on 6 M rows: replaceOn costs less than half of a MERGE. Naming up to a thousand keys as literals costs a little
+less than replaceOn, and more with every further key. When more than about ten percent of the rows change, overwriting
+the whole table is cheapest. A way that conflicts with every other commit (replaceOn, whole table) is only chosen where
+chunks are applied one after the other anyway.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ _SCALAR_BYTES = 24
 
 
 class ChunkFacts(Stored):
-    """What the choice depends on. `rows` are the target's rows within the chunk's vnodes at the base version."""
+    """The inputs of the choice. `rows`: the target's rows in the vnodes of the chunk, at the base version."""
 
     counts: ChangeCounts
     empty: bool  # the whole target was empty when compared
     rows: int
     alone: bool  # layout plain: the only chunk of its round
-    keeps_others: bool  # rows that are not in the result stay, also those of other writers
+    keeps_others: bool  # deletes are ignored: rows that other writers add stay
     vnode_layout: bool
     whole_vnodes: bool  # not a hash range of one
     deletion_vectors: bool
@@ -44,7 +45,7 @@ def choose(facts: ChunkFacts) -> Way:
     counts = facts.counts
     if facts.empty:
         return Way.APPEND
-    if way := _rewrite(facts):
+    if way := _overwrite(facts):
         return way
     if not facts.deletion_vectors:
         return Way.MERGE
@@ -56,22 +57,22 @@ def choose(facts: ChunkFacts) -> Way:
     return Way.KEYED_REPLACE if named else Way.MERGE
 
 
-def _rewrite(facts: ChunkFacts) -> Way | None:
-    """Writing whole vnodes, or the whole table, where so much of it changes that this costs less.
+def _overwrite(facts: ChunkFacts) -> Way | None:
+    """Overwriting whole vnodes, or the whole table, where so many rows change that this costs less.
 
-    It would take rows that others have added since the comparison, so it is for targets that have no such rows.
+    It would remove rows that other writers have added since the comparison, so it is not used where these are kept.
     """
     total = facts.counts.total
     if facts.keeps_others:
         return None
     if facts.vnode_layout:
         return Way.REPLACE_VNODES if facts.whole_vnodes and total >= REWRITE_VNODES_SHARE * facts.rows else None
-    much = total >= REWRITE_TABLE_SHARE * facts.rows and total > LITERAL_KEYS
-    return Way.REPLACE_TABLE if facts.alone and much else None
+    large = total >= REWRITE_TABLE_SHARE * facts.rows and total > LITERAL_KEYS
+    return Way.REPLACE_TABLE if facts.alone and large else None
 
 
 def fits_literals(key_types: tuple[str, ...], keys: int) -> bool:
-    """Whether all keys can stand in a commit's predicate: types that print exactly, and not too much text."""
+    """Whether all keys fit into a predicate as literals: types with an exact text form, and not too much text."""
     if keys > LITERAL_KEYS or not all(t in _LITERAL_SAFE for t in key_types):
         return False
     width = sum(_STRING_BYTES if t == "string" else _SCALAR_BYTES for t in key_types)

@@ -20,7 +20,7 @@ _OVERSIZE = 2  # a vnode this many times larger than a chunk is cut
 
 
 class Limits(Stored):
-    """Rows a single commit may change, rows of a chunk beyond that, and how many units may run side by side."""
+    """Rows of a change set that is one commit, rows per chunk of a larger one, and units that may run in parallel."""
 
     one_commit: int
     chunk_rows: int
@@ -28,7 +28,7 @@ class Limits(Stored):
 
 
 class Piece(Stored):
-    """A chunk to be: it has neither number nor way yet."""
+    """A chunk that has neither number nor way yet."""
 
     by_vnode: dict[int, ChangeCounts]
     keys: HashRange | None = None
@@ -74,8 +74,8 @@ def cut(counts: Mapping[int, ChangeCounts], limits: Limits) -> tuple[Piece, ...]
 
 
 def number(pieces: Iterable[Piece], ways: Iterable[Way], limits: Limits, after: Mapping[int, int]) -> tuple[Unit, ...]:
-    """Deal pieces out to units, so that no vnode is in two units, and number chunks after `after[slot]`."""
-    dealt = _deal(tuple(zip(pieces, ways, strict=True)), min(limits.units, MAX_SLOTS))
+    """Distribute pieces over units, so that no vnode is in two units, and number chunks after `after[slot]`."""
+    shares = _distribute(tuple(zip(pieces, ways, strict=True)), min(limits.units, MAX_SLOTS))
     return tuple(
         Unit(
             slot=slot,
@@ -84,15 +84,15 @@ def number(pieces: Iterable[Piece], ways: Iterable[Way], limits: Limits, after: 
                 for i, (p, way) in enumerate(share, start=1)
             ),
         )
-        for slot, share in enumerate(dealt)
+        for slot, share in enumerate(shares)
     )
 
 
 def direct(splits: Sequence[Split | None]) -> tuple[Unit, ...]:
-    """The units of a first load that goes straight from the query into an empty target, whatever its layout.
+    """The units of a first load directly from the query into an empty target, in both layouts.
 
-    Appends do not conflict, so two units may load side by side, one at work while the other commits. A fence of each
-    unit is what more of them would cost.
+    Appends do not conflict, so two units load in parallel: one computes while the other commits. More units would only
+    add fences.
     """
     units = min(_DIRECT_UNITS, -(-len(splits) // 2))
     return tuple(
@@ -118,7 +118,7 @@ def split_files(files: Iterable[tuple[str, int]], parts: int) -> tuple[Split, ..
     return tuple(Split(number=i, files=tuple(g)) for i, g in enumerate(groups, start=1))
 
 
-def _deal(pieces: tuple[tuple[Piece, Way], ...], units: int) -> list[list[tuple[Piece, Way]]]:
+def _distribute(pieces: tuple[tuple[Piece, Way], ...], units: int) -> list[list[tuple[Piece, Way]]]:
     """Largest vnode groups first, each to the unit with the fewest rows so far."""
     groups: dict[tuple[int, ...], list[tuple[Piece, Way]]] = {}
     for piece, way in pieces:

@@ -1,8 +1,8 @@
-"""How a load goes about it: straight into an empty target, from rows staged in splits, or compared at once.
+"""How a load is done: directly into an empty target, from rows staged in splits, or in one comparison.
 
 A first load has nothing to compare with, so it may skip staging: the whole query as one commit when it is small
 enough, else one commit per split of the input's files. A comparison reads the query directly, unless the one input
-is so large that losing the job would hurt more than staging its rows first.
+is so large that repeating the job after a crash would cost more than staging its rows first.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ STAGE_ROWS_BEYOND = 20
 """Rows are staged in splits when an input has more than this many times the rows of one commit."""
 
 _DIRECT = 4
-"""A first load only adds rows: it brings about so many of them in while a merge brings in one."""
+"""A first load only appends: it writes about this many rows in the time in which a merge applies one."""
 
 Files = tuple[tuple[str, int], ...]
 
@@ -30,7 +30,7 @@ class Splittable(Stored):
 
 
 def limits(chunking: Chunking, visibility: Visibility, layout: Layout) -> Limits:
-    """What one commit may change, how large chunks are, and how many units may run side by side."""
+    """Rows per commit, rows per chunk, and units that may run in parallel."""
     whole = visibility is Visibility.WHOLE
     return Limits(
         one_commit=chunking.one_commit_up_to if whole else chunking.chunk_rows,
@@ -42,7 +42,7 @@ def limits(chunking: Chunking, visibility: Visibility, layout: Layout) -> Limits
 def direct_splits(
     rows: int, chunking: Chunking, visibility: Visibility, input: Splittable | None
 ) -> tuple[Split | None, ...] | None:
-    """The commits of a first load straight from the query: (None,) is the whole query in one, None is not possible."""
+    """The commits of a first load directly from the query: (None,) is the whole query in one; None: not possible."""
     if rows == 0:
         return ()
     whole = visibility is Visibility.WHOLE
@@ -54,9 +54,9 @@ def direct_splits(
 
 
 def rewritten_from(rows: int | None, allowed: Limits) -> int | None:
-    """How many rows have to differ for a table of `rows` to be rewritten from its query; None = it never is.
+    """From how many changed rows on a table of `rows` rows is overwritten with its query; None = never.
 
-    A large table is not: such a commit has no parts that survive a crash.
+    A large table is not: after a crash the whole commit would have to be repeated.
     """
     if not rows or rows > STAGE_ROWS_BEYOND * allowed.one_commit:
         return None
@@ -64,7 +64,7 @@ def rewritten_from(rows: int | None, allowed: Limits) -> int | None:
 
 
 def row_splits(allowed: Limits, input: Splittable | None) -> tuple[Split, ...]:
-    """The splits in which rows are staged before they are compared; none when they are compared at once."""
+    """The splits in which rows are staged before the comparison; none when the query is compared directly."""
     if input is None or len(input.files) < 2 or input.rows <= STAGE_ROWS_BEYOND * allowed.one_commit:
         return ()
     return split_files(input.files, -(-input.rows // allowed.one_commit))

@@ -1,8 +1,8 @@
 """Plans: everything a run fixes before the first side effect that needs it.
 
-A `Plan` is stored when a run starts, and completed once the target is known to exist. `Frozen` is stored when staging
-is complete; its rounds list every chunk. Nothing here is ever taken back inside a run: a round can be
-added, and a mass delete accepted.
+A `Plan` is stored when a run starts, and completed once the target exists. `Frozen` is stored when staging is complete;
+its rounds list every chunk. Inside a run nothing stored here is removed or replaced: a round can be added, and a mass
+delete accepted.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ MAX_SLOTS = 32
 
 
 class Target(Stored):
-    """The target as it is known after it was made ready: its identity never changes inside a run.
+    """The target after it was created or checked: its identity never changes inside a run.
 
     `columns` are all columns in table order, hidden ones included; `vnodes` is the granularity of this run (of the
-    table's life in layout vnode). `partition_by` are the columns that its folders stand for.
+    table's life in layout vnode). `partition_by` are its partition columns.
     """
 
     location: str
@@ -43,11 +43,11 @@ class Split(Stored):
 
 
 class Plan(Stored):
-    """What a run was started with. `query` has its clock functions bound to `moment`, `facts` are those of the query as
-    it was written.
+    """What a run was started with. In `query` clock functions are replaced by `moment`; `facts` are those of the query
+    as it was written.
 
     `force`: a mass delete is accepted, by the request that started the run or resumed it before it was frozen.
-    `windows` are what an incremental run reads of its inputs, none when it reads everything; `scope` says why.
+    `windows` are what an incremental run reads of its inputs, none when it reads everything; `scope` is the reason.
     """
 
     pins: VersionVector
@@ -135,8 +135,8 @@ class StagedTable(Stored):
 class Round(Stored):
     """One comparison with the target at version `base`, and the chunks that follow from it.
 
-    `changes` is the staged change set, None for a direct load of the query. `compared`: it was found by looking at the
-    target, so its counts are exact; a window has only what happened to the input.
+    `changes` is the staged change set, None for a direct load of the query. `compared`: it was compared with the
+    target, so its counts are exact; those of a window are counts of the input's changes.
     """
 
     base: int
@@ -151,9 +151,9 @@ class Round(Stored):
 
 
 class Frozen(Stored):
-    """What will be merged. `source_rows` are the rows of the query's result, `unchanged` those already right.
+    """What will be merged. `source_rows` are the rows of the query's result, `unchanged` those that the target has.
 
-    `fell_back`: why a run that was to read windows has compared everything instead.
+    `fell_back`: why an incremental run has compared everything instead.
     """
 
     rounds: tuple[Round, ...]
@@ -173,7 +173,7 @@ class Frozen(Stored):
 
     @property
     def slots(self) -> tuple[int, ...]:
-        """Every slot the run may have written with, in order."""
+        """Every slot that the run may have used, in order."""
         return tuple(sorted({u.slot for r in self.rounds for u in r.units}))
 
     def counts(self) -> ChangeCounts:

@@ -1,4 +1,4 @@
-"""Policies on the data of a refresh: keys that do not identify rows, and deletes beyond what was allowed."""
+"""Checks of the data of a refresh: keys that do not identify rows, and more deletes than allowed."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from airflow_refresh_provider.core.text.wording import counted
 from airflow_refresh_provider.errors import Failed, Refused
 
 KEY_ERRORS = frozenset({"null_key", "duplicate_key"})
-"""Codes of what is wrong with the keys of a result, whatever the target holds."""
+"""Errors in the keys of the query's result."""
 UNRESUMABLE_ERRORS = frozenset({"input_missing", "input_unreadable", "bad_value", "target_changed"})
-"""Codes of what cannot be read any more, not be computed, or no longer fits: a run will never come to its end."""
+"""Errors after which a frozen run can never be completed: its inputs or its target have changed."""
 ENVIRONMENT_ERRORS = frozenset({"disk_full", "storage_denied"})
-"""Codes of errors of the environment: the run can be resumed as it is once they are fixed."""
+"""Errors of the environment: once it is fixed, the run is resumed."""
 TARGET_ERRORS = frozenset({"duplicate_target_key", "null_target_key", "misplaced_target_rows"})
-"""Codes of what no refresh publishes."""
+"""Errors in the rows of the target, which no refresh has published."""
 
 
 def check_keys(
@@ -42,19 +42,19 @@ def check_keys(
 
 
 def with_foreign_writes(error: Failed, location: str, published: int, versions: Sequence[int]) -> Failed:
-    """An error about rows that no refresh has published, with who has, and the other way to be rid of them."""
+    """The error with the versions that other writers have committed, and with RESTORE as another fix."""
     return Failed(
         error.code,
         f"{error.message}; another writer has written the target since version {published} was published: "
         f"{version_range(versions)}",
         left=error.left,
-        next=f"{error.next} Or take back all that others have written: "
+        next=f"{error.next} Or undo all commits of other writers: "
         f"`RESTORE TABLE delta.`{location}` TO VERSION AS OF {published}` in Spark.",
     )
 
 
 def version_range(versions: Sequence[int]) -> str:
-    """Versions of a table for people, however many there are."""
+    """Versions of a table as text."""
     return f"version {versions[0]}" if len(versions) == 1 else f"versions {versions[0]} to {versions[-1]}"
 
 

@@ -1,12 +1,13 @@
-"""Cascades: definitions that feed each other, in the order in which they are refreshed.
+"""Cascades: definitions that read each other's targets, in the order in which they are refreshed.
 
-One feeds another when its target is an input of it. An input that is not a target of one of them is a base: all
-definitions read it at the same version, so that joins downstream are consistent.
+A definition is upstream of another when its target is an input of that one. Inputs that no definition of the cascade
+makes are bases: all definitions read them at the same version, so that results joined downstream agree.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
 
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.definition.inputs import Input
@@ -14,52 +15,55 @@ from airflow_refresh_provider.core.run.results import CascadeResult, CascadeStep
 from airflow_refresh_provider.core.text.stored import Stored
 from airflow_refresh_provider.errors import Invalid
 
-_BAD = frozenset({Outcome.FAILED, Outcome.REFUSED, Outcome.SKIPPED})
-_MATTERS = (
+_NOT_REFRESHED = frozenset({Outcome.FAILED, Outcome.REFUSED, Outcome.SKIPPED})
+_BY_WEIGHT = (
     Outcome.FAILED,
     Outcome.REFUSED,
     Outcome.SKIPPED,
     Outcome.SUCCEEDED,
     Outcome.NOTHING_TO_DO,
 )
-"""Which state of several says most about all."""
+"""The outcome of a cascade is the first of these that one of its steps has."""
 
 
 class Link(Stored):
-    """A definition, and the names of those that feed it, which come before it."""
+    """A definition and the names of those directly upstream, which come before it."""
 
     definition: Definition
-    parents: tuple[str, ...]
+    upstream: tuple[str, ...]
 
 
 def ordered(definitions: Iterable[Definition]) -> tuple[Link, ...]:
-    """Every definition after those that feed it, otherwise as given. Raises Invalid for a cycle or equal names."""
+    """Every definition after its upstream, else in the given order. Raises Invalid for a cycle or equal names."""
     given = list(definitions)
     if len({d.name for d in given}) < len(given) or len({d.target for d in given}) < len(given):
         raise Invalid(
             "cascade_ambiguous",
-            "two definitions of a cascade have one name, or one target",
+            "two definitions of a cascade have the same name or the same target",
             next="Give each definition a name and a target of its own.",
         )
     return upstream_first(given)
 
 
 def upstream_first(definitions: Collection[Definition]) -> tuple[Link, ...]:
-    """As `ordered`, for definitions of different names that are not located yet. Raises Invalid for a cycle."""
+    """As `ordered`, for definitions whose names and targets are known to be unique. Raises Invalid for a cycle."""
     makers = {definition.target: definition.name for definition in definitions}
-    waiting = {d.name: Link(definition=d, parents=_parents(d, makers)) for d in definitions}
-    done: dict[str, Link] = {}
-    while waiting:
-        ready = [name for name, link in waiting.items() if done.keys() >= set(link.parents)]
-        if not ready:
-            raise _cycle(waiting)
-        for name in ready:
-            done[name] = waiting.pop(name)
-    return tuple(done.values())
+    links = {d.name: Link(definition=d, upstream=_upstream(d, makers)) for d in definitions}
+    given = list(links)
+    sorter = TopologicalSorter({name: link.upstream for name, link in links.items()})
+    try:
+        sorter.prepare()
+    except CycleError as error:
+        raise _cycle(error.args[1]) from None
+    found: list[str] = []
+    while ready := sorter.get_ready():
+        found += sorted(ready, key=given.index)
+        sorter.done(*ready)
+    return tuple(links[name] for name in found)
 
 
 def located(definitions: Iterable[Definition], environment: Mapping[str, str]) -> list[Definition]:
-    """The definitions with their inputs at the places that variables stand for, as far as the environment has them."""
+    """The definitions with the variables in the paths of their inputs replaced, where the environment has them."""
     return [
         d.model_copy(update={"inputs": {name: _located(read, environment) for name, read in d.inputs.items()}})
         for d in definitions
@@ -67,7 +71,7 @@ def located(definitions: Iterable[Definition], environment: Mapping[str, str]) -
 
 
 def bases(links: Iterable[Link]) -> dict[str, Input]:
-    """What the definitions read and none of them makes, by place."""
+    """The inputs that no definition of the cascade makes, by path."""
     links = tuple(links)
     made = {link.definition.target for link in links}
     read = (given for link in links for given in link.definition.inputs.values())
@@ -75,7 +79,7 @@ def bases(links: Iterable[Link]) -> dict[str, Input]:
 
 
 def with_upstream(names: Collection[str], definitions: Sequence[Definition]) -> list[Definition]:
-    """The named ones of some definitions and those that feed them, whether directly or not."""
+    """The named definitions and all that are upstream of them, directly or not."""
     makers = {definition.target: definition for definition in definitions}
     waiting = [definition for definition in definitions if definition.name in names]
     found: dict[str, Definition] = {}
@@ -88,38 +92,36 @@ def with_upstream(names: Collection[str], definitions: Sequence[Definition]) -> 
 
 
 def failed_upstream(link: Link, before: Iterable[CascadeStep]) -> tuple[str, ...]:
-    """Those that feed a definition and were not refreshed: it has to wait for them."""
-    bad = {step.name for step in before if step.outcome in _BAD}
-    return tuple(parent for parent in link.parents if parent in bad)
+    """The direct upstream definitions that were not refreshed, for which this one is skipped."""
+    failed = {step.name for step in before if step.outcome in _NOT_REFRESHED}
+    return tuple(name for name in link.upstream if name in failed)
 
 
 def summary_of(steps: Iterable[CascadeStep]) -> CascadeResult:
-    """The steps with the state of the whole."""
+    """The steps and the outcome of the cascade."""
     done = tuple(steps)
-    states = {step.outcome for step in done}
-    return CascadeResult(outcome=next(state for state in _MATTERS if state in states), refreshes=done)
+    outcomes = {step.outcome for step in done}
+    return CascadeResult(outcome=next(outcome for outcome in _BY_WEIGHT if outcome in outcomes), refreshes=done)
 
 
 def _located(read: Input, environment: Mapping[str, str]) -> Input:
     try:
         return read.expanded(environment)
     except Invalid:
-        return read  # its refresh reports what is missing
+        return read  # the refresh that reads it reports the missing variable
 
 
-def _parents(definition: Definition, makers: Mapping[str, str]) -> tuple[str, ...]:
+def _upstream(definition: Definition, makers: Mapping[str, str]) -> tuple[str, ...]:
     found = (makers[read.path] for read in definition.inputs.values() if read.path in makers)
     return tuple(dict.fromkeys(found))
 
 
-def _cycle(waiting: Mapping[str, Link]) -> Invalid:
-    """The error that names one cycle, in order."""
-    path = [next(iter(waiting))]
-    while path[-1] not in path[:-1]:
-        path.append(next(parent for parent in waiting[path[-1]].parents if parent in waiting))
-    cycle = path[path.index(path[-1]) :]
+def _cycle(circle: Sequence[str]) -> Invalid:
+    """The error for a circle of names, in which each feeds the next and the first stands at the end again."""
+    names = list(reversed(circle[1:]))
+    first = names.index(min(names))
     return Invalid(
         "cascade_cycle",
-        f"definitions feed each other in a circle: {' reads '.join(cycle)}",
-        next="Let one of them read something else: a target cannot be kept equal to what is made of it.",
+        f"definitions read each other in a circle: {' reads '.join((*names[first:], *names[: first + 1]))}",
+        next="Remove one of these inputs: a target cannot be kept equal to a query over itself.",
     )

@@ -1,7 +1,7 @@
 """Whether a refresh is due, and how far behind its inputs a target is.
 
-Both follow from the same facts: for each input, the commits that changed rows since the version that was applied. Time
-is that of commits, not of runs, so that one refresh applies everything, however long the pause was.
+Both follow from the same facts: for each input, the commits that changed rows since the version that was applied. Times
+are those of commits, not of runs, so that the result does not depend on when it is asked for.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Cause(StrEnum):
     FIRST = "first"  # it has never been refreshed
     REDEFINED = "redefined"
     OVERWRITTEN = "overwritten"  # another writer has written the target
-    INTERRUPTED = "interrupted"  # a run was left unfinished
+    INTERRUPTED = "interrupted"  # a run can be resumed
     INTERVAL = "interval"
     CRON = "cron"
     CHANGED = "changed"
@@ -37,7 +37,7 @@ class Cause(StrEnum):
 
     @property
     def due(self) -> bool:
-        """Whether a refresh is to begin now."""
+        """Whether a refresh is to start now."""
         return self in _DUE
 
 
@@ -47,7 +47,7 @@ _DUE = {Cause.FIRST, Cause.REDEFINED, Cause.OVERWRITTEN, Cause.INTERRUPTED, Caus
 class Behind(Stored):
     """An input with changes that have not been applied: since when, and when the newest was made.
 
-    `applied_at` is when the applied version was committed. `triggers`: these changes may begin a refresh.
+    `applied_at` is when the applied version was committed. `triggers`: these changes may start a refresh.
     """
 
     name: str
@@ -59,7 +59,7 @@ class Behind(Stored):
 
 @dataclass(frozen=True)
 class DueFacts:
-    """The facts of the decision. `blocked`: why no refresh may start; `ready`: why one should without a change."""
+    """The facts. `blocked`: why no refresh may start; `ready`: why one is due even if no input has changed."""
 
     now: datetime
     schedule: Schedule
@@ -71,14 +71,14 @@ class DueFacts:
 
 @dataclass(frozen=True)
 class DueDecision:
-    """Why a refresh is due or not, and when it will be if nothing else happens (None = not by itself)."""
+    """Why a refresh is due or not, and when it will be if no input changes (None = never)."""
 
     cause: Cause
     next_at: datetime | None = None
 
 
 def due(facts: DueFacts) -> DueDecision:
-    """Decide it."""
+    """Decide whether a refresh is due."""
     if facts.blocked:
         return DueDecision(facts.blocked)
     if facts.schedule.by_hand:
@@ -93,23 +93,23 @@ def due(facts: DueFacts) -> DueDecision:
 
 
 def lag(now: datetime, behind: Iterable[Behind]) -> timedelta:
-    """How far a target is behind: the age of the oldest change that was not applied, zero only if none waits.
+    """How far a target is behind: the age of the oldest change that was not applied; zero if there is none.
 
-    A change that a clock ahead of this one has dated counts as made just now.
+    A change with a time in the future, from a clock ahead of this one, counts as made now.
     """
     return max((max(now - b.oldest, _JUST_NOW) for b in behind), default=timedelta(0))
 
 
 def is_late(schedule: Schedule, seconds: float | None) -> bool:
-    """Whether a target so far behind is further behind than it may be; one that was never refreshed is (None)."""
+    """Whether a target exceeds its target lag; one that was never refreshed (None) does."""
     allowed = schedule.target_lag
     return allowed is not None and (seconds is None or seconds > allowed.total_seconds())
 
 
 def describe(cause: Cause, behind: Iterable[Behind], suspended: str | None = None, ready: Cause | None = None) -> str:
-    """The cause in words, with the changes that wait, or why it is suspended.
+    """The cause as a sentence, with the changes that wait, or with the reason of a suspension.
 
-    `ready` is what would make it due if it were not refreshed by hand only.
+    `ready` is why it would be due if it were not refreshed by hand only.
     """
     waiting = ", ".join(f"{b.name} since {b.oldest:%Y-%m-%d %H:%M:%S} UTC" for b in behind)
     match cause:
@@ -120,7 +120,7 @@ def describe(cause: Cause, behind: Iterable[Behind], suspended: str | None = Non
         case Cause.OVERWRITTEN:
             return "the target is gone, or another writer has written it since the last refresh"
         case Cause.INTERRUPTED:
-            return "a refresh was left unfinished"
+            return "an interrupted run can be resumed"
         case Cause.NOTHING_NEW:
             return "no input has changed a row since the last refresh"
         case Cause.MANUAL:
@@ -137,7 +137,7 @@ def describe(cause: Cause, behind: Iterable[Behind], suspended: str | None = Non
 
 
 def _moment(facts: DueFacts, refreshed_at: datetime, waiting: list[Behind]) -> tuple[Cause, datetime]:
-    """When the changes that wait are to be applied."""
+    """When the waiting changes are to be applied."""
     schedule = facts.schedule
     if schedule.cron:
         return Cause.CRON, next_tick(schedule.cron, refreshed_at)

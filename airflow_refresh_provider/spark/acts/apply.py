@@ -1,4 +1,4 @@
-"""The ways of bringing a chunk into the target, each in one commit that carries the chunk's stamp."""
+"""The ways to apply a chunk to the target, each in one commit that carries the chunk's stamp."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from airflow_refresh_provider.spark.acts import content, sql, stamped_writes
 _PARTITION_ROWS = 250_000
 _FEWEST_PARTITIONS = 2
 BROADCAST_MAX_ROWS = 250_000
-"""So many changes Spark sends to every task that looks for the rows which they replace."""
-_KEEPS_SOURCE = "spark.databricks.delta.insertReplaceOnOrUsing.materializeSource"
-"""Delta keeps a copy of a source of which it does not know that it stays the same; staged files do."""
+"""Broadcast the change set up to this many rows in the join of replaceOn."""
+_MATERIALIZE_SOURCE = "spark.databricks.delta.insertReplaceOnOrUsing.materializeSource"
+"""Delta materializes a source that may be nondeterministic; staged files are not."""
 
 
 def apply(spark: SparkSession, task: ApplyTask) -> None:
-    """Apply one chunk in its way. Without changes it is its stamp alone."""
+    """Apply one chunk in its way. A chunk without changes only commits its stamp."""
     if task.changes is not None and not task.chunk.by_vnode:
         stamped_writes.mark(spark, task.target.location, task.stamp)
         return
-    with stamped_writes.vectors(spark, task.target.columns):
+    with stamped_writes.no_clash_with_vectors(spark, task.target.columns):
         match task.chunk.way:
             case Way.APPEND:
                 _append(spark, task)
@@ -37,7 +37,7 @@ def apply(spark: SparkSession, task: ApplyTask) -> None:
             case Way.REPLACE_VNODES:
                 _replace_vnodes(spark, task)
             case Way.REPLACE_TABLE:
-                _overwrite(_whole(spark, task), task).save(task.target.location)
+                _overwrite(_kept_and_changed(spark, task), task).save(task.target.location)
             case Way.REWRITE:
                 _overwrite(content.desired(spark, task.source, task.target), task).save(task.target.location)
             case _:
@@ -72,7 +72,7 @@ def _merge(spark: SparkSession, task: ApplyTask) -> None:
 
 
 def _keyed_replace(spark: SparkSession, task: ApplyTask) -> None:
-    """Names every changed key. The hash is the quick filter; the exact keys make equal hashes harmless."""
+    """A predicate with every changed key. Key hashes make it fast; the exact keys exclude rows with equal hashes."""
     keys = sql.key_columns(task.target.columns, task.source.keys)
     plain = len(keys) == 1 and keys[0].type in sql.LITERALS
     exact = sql.name(keys[0].name) if plain else sql.joined_keys(keys)
@@ -93,21 +93,23 @@ def _keyed_replace(spark: SparkSession, task: ApplyTask) -> None:
 def _replace_on(spark: SparkSession, task: ApplyTask) -> None:
     keys = sql.key_columns(task.target.columns, task.source.keys)
     writer = _overwrite(_upserts(spark, task).alias("s"), task)
-    writer = writer.option("replaceOn", _same_keys(task, keys)).option("targetAlias", "t")
-    # What is shuffled are the changes and the places of the rows that they replace.
+    # A MERGE joins twice with its condition, and the second join does not broadcast: there it would not pay.
+    few = task.chunk.counts.total <= BROADCAST_MAX_ROWS
+    writer = writer.option("replaceOn", _same_keys(task, keys, broadcast=few)).option("targetAlias", "t")
+    # Only the changes are shuffled, and the file and position of each row that they replace.
     partitions = max(_FEWEST_PARTITIONS, task.chunk.counts.total // _PARTITION_ROWS)
-    confs = {"spark.sql.shuffle.partitions": str(partitions), _KEEPS_SOURCE: "none"}
+    confs = {"spark.sql.shuffle.partitions": str(partitions), _MATERIALIZE_SOURCE: "none"}
     with stamped_writes.setting(spark, confs):
         writer.save(task.target.location)
 
 
 def _replace_vnodes(spark: SparkSession, task: ApplyTask) -> None:
-    rows = _whole(spark, task).repartition(VNODE)
+    rows = _kept_and_changed(spark, task).repartition(VNODE)
     _overwrite(rows, task).option("replaceWhere", f"{VNODE} IN ({_vnodes(task)})").save(task.target.location)
 
 
-def _whole(spark: SparkSession, task: ApplyTask) -> DataFrame:
-    """All rows of the chunk's vnodes as they are to be: those that do not change, and those that do."""
+def _kept_and_changed(spark: SparkSession, task: ApplyTask) -> DataFrame:
+    """The desired rows of the chunk's vnodes: unchanged ones from the target, and upserts."""
     before = content.at_version(spark, task.target.location, task.base)
     if _by_vnode(task):
         before = before.where(f"{VNODE} IN ({_vnodes(task)})")
@@ -135,11 +137,9 @@ def _of_chunk(task: ApplyTask, prefix: str) -> str:
     return sql.within(f"{prefix}.{VNODE}", task.chunk.vnodes, task.chunk.keys, keys, prefix)
 
 
-def _same_keys(task: ApplyTask, keys: Columns) -> str:
-    """The join of target t and changes s on the key. Delta passes over files by literals, not by what a join finds."""
-    # Delta joins a second time by what a MERGE is given, and there few rows are not sent anywhere.
-    few = task.chunk.way is Way.REPLACE_ON and task.chunk.counts.total <= BROADCAST_MAX_ROWS
-    same = (sql.same_keys_by_hash if few else sql.same_keys)(keys, "t", "s")
+def _same_keys(task: ApplyTask, keys: Columns, *, broadcast: bool = False) -> str:
+    """The join of target t and changes s on the key. Delta skips files by literals only, so the range is added."""
+    same = (sql.same_keys_by_hash if broadcast else sql.same_keys)(keys, "t", "s")
     if task.span is None:
         return same
     low, high = (sql.literal(str(value), keys[0].type) for value in task.span)

@@ -1,6 +1,6 @@
 """The comparison: finds every difference between desired content and target, stages it and counts it.
 
-Repeated keys show without another look at the data: each row of either side that has a partner must have exactly one.
+Duplicate keys are found from the counts of the join alone: a row that matches must match exactly one row.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from airflow_refresh_provider.spark.connect.faults import SPARK_ERRORS, fault_of
 _PARTITION_ROWS = 750_000
 _FEWEST_PARTITIONS = 4
 BROADCAST_MAX_KEYS = 1_000_000
-"""So many keys that differ are sent to every task that looks their rows up."""
-_NO_ROW_OBSERVED = "assertion failed"
+"""Broadcast the keys that differ up to this many rows, to look up their rows."""
+_NOTHING_OBSERVED = "assertion failed"
+"""Spark's message when a classic session has no values for an observation."""
 
 
 def compare(spark: SparkSession, task: CompareTask) -> Comparison:
@@ -28,11 +29,11 @@ def compare(spark: SparkSession, task: CompareTask) -> Comparison:
     counted = differences.Counted(sides=task.target_rows is None)
     partitions = max(_FEWEST_PARTITIONS, -(-task.expected_rows // _PARTITION_ROWS))
     with stamped_writes.setting(spark, {"spark.sql.shuffle.partitions": str(partitions)}):
-        return (_by_keys if task.row_wise else _at_once)(spark, task, counted)
+        return (_by_keys if task.row_wise else _in_one_query)(spark, task, counted)
 
 
-def _at_once(spark: SparkSession, task: CompareTask, counted: differences.Counted) -> Comparison:
-    # How many rows will differ is not known before they are staged.
+def _in_one_query(spark: SparkSession, task: CompareTask, counted: differences.Counted) -> Comparison:
+    # The number of differences is only known once they are staged.
     changes = stamped_writes.stage(
         differences.whole(spark, task, counted), task, by_vnode=_chunked(task, task.expected_rows)
     )
@@ -56,7 +57,7 @@ def _by_keys(spark: SparkSession, task: CompareTask, counted: differences.Counte
 
 
 def _chunked(task: CompareTask, at_most: int) -> bool:
-    """Whether so many differences may be applied in several chunks."""
+    """Whether so many differences may need more than one chunk."""
     return task.one_chunk is not None and at_most > task.one_chunk
 
 
@@ -65,9 +66,9 @@ def _changes(task: CompareTask) -> StagedTable:
 
 
 def _checked(spark: SparkSession, task: CompareTask, counted: differences.Counted, found: DataFrame) -> Comparison:
-    """Counts of what was found, and whether the keys of both sides are sound."""
+    """Counts of the differences, and whether the keys of both sides are valid."""
     counts, keys = _summary(task, found)
-    joined = _seen(counted.joined)
+    joined = _observed(counted.joined)
     pairs, new, gone = joined.get("pairs", 0), joined.get("new", 0), joined.get("gone", 0)
     source_rows, target_rows = pairs + new, task.target_rows
     if target_rows is None:
@@ -84,21 +85,21 @@ def _checked(spark: SparkSession, task: CompareTask, counted: differences.Counte
 
 
 def _rows(side: Observation) -> int:
-    return _seen(side).get("rows", 0)
+    return _observed(side).get("rows", 0)
 
 
-def _seen(observed: Observation) -> dict[str, int]:
-    """What was counted: nothing where Spark knew that no row would pass, which a classic session does not report."""
+def _observed(observation: Observation) -> dict[str, int]:
+    """The observed values; none when Spark has optimized the query away, which is an error in a classic session."""
     try:
-        return observed.get
+        return observation.get
     except SPARK_ERRORS as error:
-        if fault_of(error).first_line != _NO_ROW_OBSERVED:
+        if fault_of(error).first_line != _NOTHING_OBSERVED:
             raise
         return {}
 
 
 def _check_target(spark: SparkSession, task: CompareTask) -> None:
-    """Refuse a target with keys that repeat or are NULL: no chunk could name the rows to keep or to remove."""
+    """Refuse a target with duplicate or NULL keys: they do not identify the rows to keep or to remove."""
     report = key_check.check(content.at_version(spark, task.target.location, task.base), task.source.keys)
     if report.duplicate_keys:
         raise _bad_target(
@@ -119,14 +120,14 @@ def _bad_target(code: str, message: str) -> Failed:
         code,
         message,
         left="The target was not changed by the comparison.",
-        next="Remove these rows from the target, which no refresh has published: another writer has written them, or a "
+        next="Remove these rows from the target. No refresh has published them: another writer has written them, or a "
         "load that was abandoned. Then run again.",
     )
 
 
 def _check_places(task: CompareTask, target: Observation) -> None:
-    """Refuse rows that lie in another vnode than their key's: no chunk would find them there."""
-    if misplaced := _seen(target).get("misplaced", 0):
+    """Refuse rows whose vnode is not that of their key: no chunk would find them."""
+    if misplaced := _observed(target).get("misplaced", 0):
         table = sql.table(task.target.location)
         raise Failed(
             "misplaced_target_rows",
@@ -138,7 +139,7 @@ def _check_places(task: CompareTask, target: Observation) -> None:
 
 
 def _summary(task: CompareTask, found: DataFrame) -> tuple[dict[int, ChangeCounts], KeyReport]:
-    """Counts by vnode, and whether keys that differ are NULL or repeat."""
+    """Counts by vnode, and how many of the keys are NULL or duplicate."""
     no_key = " OR ".join(f"{sql.name(k)} IS NULL" for k in task.source.keys)
     of_key = F.expr(
         f"struct(count_if({OP} = 'I') AS i, count_if({OP} = 'U') AS u, count_if({OP} = 'D') AS d, "
@@ -155,7 +156,7 @@ def _summary(task: CompareTask, found: DataFrame) -> tuple[dict[int, ChangeCount
 def samples(
     spark: SparkSession, changes: StagedTable, target: Target, keys: tuple[str, ...], base: int, limit: int
 ) -> tuple[Sample, ...]:
-    """Some staged differences beside the rows that the target has for their keys."""
+    """Some staged differences, each with the row that the target has for its key."""
     shown = [c.name for c in visible(target.columns)]
     same = sql.same_keys(sql.key_columns(target.columns, keys), "s", "t")
     differing = content.staged(spark, changes).limit(limit).alias("s")

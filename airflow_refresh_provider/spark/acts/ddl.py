@@ -1,4 +1,4 @@
-"""Targets: created, extended, described. Every statement is additive and repeatable."""
+"""Targets are created, extended and described. Every statement is additive and repeatable."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from airflow_refresh_provider.errors import Invalid
 from airflow_refresh_provider.ports.engine import TargetSpec
 from airflow_refresh_provider.spark.acts import sql
 
-_AWKWARD = re.compile(r"[ ,;{}()\n\t=]")
+_NEEDS_MAPPING = re.compile(r"[ ,;{}()\n\t=]")
 _NESTED_NAME = re.compile(r"`((?:[^`]|``)*)`")
 
 
@@ -41,7 +41,7 @@ def _untyped(kind: DataType) -> bool:
 
 
 def type_text(kind: DataType) -> str:
-    """A type as SQL reads it, names of nested fields quoted."""
+    """A type as SQL text, names of nested fields quoted."""
     match kind:
         case StructType():
             return f"struct<{','.join(f'{sql.name(f.name)}:{type_text(f.dataType)}' for f in kind.fields)}>"
@@ -67,7 +67,7 @@ def prepare(spark: SparkSession, spec: TargetSpec) -> None:
 
 
 def add_columns(spark: SparkSession, location: str, columns: tuple[Column, ...]) -> None:
-    """Add those columns that are not there yet."""
+    """Add those columns that the target does not have."""
     present = {f.name.lower() for f in spark.read.format("delta").load(location).schema.fields}
     if missing := [c for c in columns if c.name.lower() not in present]:
         listed = ", ".join(f"{sql.name(c.name)} {c.type}" for c in missing)
@@ -76,13 +76,13 @@ def add_columns(spark: SparkSession, location: str, columns: tuple[Column, ...])
 
 
 def naming(columns: Columns) -> dict[str, str]:
-    """The table properties that these columns need: Delta stores some names only under others of its own."""
+    """The table properties that these columns need: column mapping for names that parquet cannot have."""
     names = (name for c in columns for name in (c.name, *_NESTED_NAME.findall(c.type)))
-    return {"delta.columnMapping.mode": "name"} if any(_AWKWARD.search(name) for name in names) else {}
+    return {"delta.columnMapping.mode": "name"} if any(_NEEDS_MAPPING.search(name) for name in names) else {}
 
 
 def show_version(spark: SparkSession, view: str, location: str, version: int, columns: Columns) -> None:
-    """Point a catalog view at one version."""
+    """Create or replace a catalog view on one version."""
     shown = sql.names(c.name for c in columns if c.name not in HIDDEN)
     name = ".".join(sql.name(part) for part in view.split("."))
     spark.sql(

@@ -1,10 +1,10 @@
 """Differences between desired content and target, as DataFrames: nothing is run here.
 
-A full outer join on the key, the target's side narrowed to key and hash. A row hash is never NULL, so one that is
-says that its side has no row. The rows of both sides are counted while they pass.
+A full outer join on the key, with only key and hash of the target. A row hash is never NULL, so a NULL in the result
+means that this side has no row. The rows of both sides are counted with observations.
 
-Content that costs little to read twice is compared by key and hash alone, which spares the wide rows the shuffle; the
-few that differ are then looked up. Any other query runs once, its rows taken along.
+Content that can be read twice at little cost is compared by key and hash alone, so that whole rows are not shuffled;
+the rows that differ are then looked up. Any other query is run once, with all columns in the join.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from airflow_refresh_provider.core.definition.columns import OP, ROW_HASH, VNODE
 from airflow_refresh_provider.ports.engine import CompareTask
 from airflow_refresh_provider.spark.acts import content, sql
 
-_IN_PLACE = OP  # a reserved name, so that no column of a target can have it
+_IN_PLACE = OP  # a reserved name, which no column of a target can have
 
 
 @dataclass(frozen=True)
 class Counted:
-    """What is counted while rows pass: pairs and singles always, the rows of each side only when `sides` asks for it.
+    """Observations: matching and single rows always, the rows of each side only with `sides`.
 
-    Counting makes Spark leave its compiled path, which costs a tenth of the comparison for each side.
+    An observation ends whole-stage code generation, which costs a tenth of the comparison for each side.
     """
 
     sides: bool
@@ -35,8 +35,8 @@ class Counted:
 
 
 def whole(spark: SparkSession, task: CompareTask, counted: Counted) -> DataFrame:
-    """The rows that differ: visible columns, hash, op, vnode. Those to be deleted have their key only."""
-    # The target's keys make the smaller table to look rows up in; sorting the wide side would cost more.
+    """The rows that differ: visible columns, hash, op, vnode. Rows to delete have their key only."""
+    # The hash table is built from the target's keys; a sort-merge join would sort the whole rows.
     return _joined(spark, task, counted, visible(task.target.columns), "shuffle_hash")
 
 
@@ -46,7 +46,7 @@ def of_keys(spark: SparkSession, task: CompareTask, counted: Counted) -> DataFra
 
 
 def widened(spark: SparkSession, task: CompareTask, differing: DataFrame, *, few: bool) -> DataFrame:
-    """The rows behind keys that differ, as `whole` would give them; `few` keys are sent to where the rows are."""
+    """The rows of the keys that differ, as `whole` returns them; `few` keys are broadcast."""
     keys = {k.name.lower() for k in _keys(task)}
     columns = visible(task.target.columns)
     extra = (ROW_HASH, OP, VNODE)
@@ -106,9 +106,9 @@ def _found(spark: SparkSession, task: CompareTask, counted: Counted) -> DataFram
     if task.vnodes is not None:
         literals = ", ".join(map(str, task.vnodes))
         rows = rows.where(f"{VNODE} IN ({literals})" if by_vnode else _in_vnodes(task))
-    believed = by_vnode and task.stored_hashes
-    hashed = f"coalesce({ROW_HASH}, 0L)" if believed else sql.row_hash(task.target.columns)
-    in_place = f"{VNODE} <=> {vnode_of(task)}" if by_vnode and not believed else "true"
+    stored = by_vnode and task.stored_hashes
+    hashed = f"coalesce({ROW_HASH}, 0L)" if stored else sql.row_hash(task.target.columns)
+    in_place = f"{VNODE} <=> {vnode_of(task)}" if by_vnode and not stored else "true"
     rows = rows.selectExpr(*map(sql.name, task.source.keys), f"{hashed} AS {ROW_HASH}", f"{in_place} AS {_IN_PLACE}")
     if not counted.sides:
         return rows.drop(_IN_PLACE)

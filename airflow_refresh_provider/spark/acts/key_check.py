@@ -1,7 +1,7 @@
-"""Checking keys: how many rows, how many of them without a key, and which keys repeat.
+"""Checking keys: the number of rows, of rows with NULL in the key, and of duplicate keys.
 
-Rows are numbered within their key: sorting them is cheaper than counting distinct keys, of which nearly every row has
-one of its own. A key that repeats is counted by its second row.
+Rows are numbered within their key: sorting is cheaper than an aggregation with nearly as many groups as rows. A
+duplicate key is counted by its second row.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from airflow_refresh_provider.ports.engine import KeyReport
 from airflow_refresh_provider.spark.acts import sql, value_text
 
 _EXAMPLES = 3
-_NO_KEY, _NUMBER = OP, VNODE  # reserved names: no column of a query can have them
+_NO_KEY, _NUMBER = OP, VNODE  # reserved names, which no column of a query can have
 
 
 def check(rows: DataFrame, keys: tuple[str, ...]) -> KeyReport:
@@ -39,7 +39,7 @@ def check(rows: DataFrame, keys: tuple[str, ...]) -> KeyReport:
 
 
 def _examples(rows: DataFrame, keys: tuple[str, ...]) -> tuple[str, ...]:
-    """Some keys as a person would write them."""
+    """Some keys as text."""
     chosen = rows.selectExpr(*(sql.name(k) for k in keys)).limit(_EXAMPLES)
     kinds = [field.dataType for field in chosen.schema]
     shown = (f"{value_text.text(sql.name(k), kind)} AS {sql.name(k)}" for k, kind in zip(keys, kinds, strict=True))

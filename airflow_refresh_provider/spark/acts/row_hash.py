@@ -1,8 +1,8 @@
 """The hash of a row, as SQL text.
 
-Spark's hash passes over NULLs and refuses maps and variants. Here values with parts are taken apart until only plain
-ones are left, and the sizes of collections and a mask of what is NULL are hashed beside them, so that equal values
-always hash alike and nothing can vanish or change places: -0.0 is 0.0, NaN is NaN, entries of a map have no order.
+Spark's hash skips NULLs and does not accept maps and variants. Here nested values are split into plain ones, and the
+sizes of collections and a bit mask of NULLs are hashed as well. Equal values have equal hashes (-0.0 and 0.0, NaN and
+NaN, maps whatever the order of their entries), and values that moved to another place or became NULL have others.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ _MASK_BITS = 62
 def hashed(values: Iterable[tuple[str, str]], depth: int = 0) -> str:
     """The 64-bit hash of some values, each an SQL expression and its Spark type.
 
-    `depth` counts the collections around them, whose elements need names of their own.
+    `depth`: how many collections they are nested in, each with its own lambda variable.
     """
-    plain, tested = _taken_apart(values, depth)
+    plain, tested = _flattened(values, depth)
     masks = (_mask(tested[i : i + _MASK_BITS]) for i in range(0, len(tested), _MASK_BITS))
     return f"xxhash64({', '.join((*plain, *masks))})" if tested else "0L"
 
 
 def split(text: str, separator: str) -> list[str]:
-    """The parts of a type's text between separators that stand neither in brackets nor in a quoted name."""
+    """The parts of a type's text between separators, those inside brackets and quoted names left out."""
     parts, depth, quoted = [""], 0, False
     for char in text:
         if char == "`":
@@ -37,8 +37,8 @@ def split(text: str, separator: str) -> list[str]:
     return parts
 
 
-def _taken_apart(values: Iterable[tuple[str, str]], depth: int) -> tuple[list[str], list[str]]:
-    """What is hashed, and what may be NULL: the values themselves and those that they consist of."""
+def _flattened(values: Iterable[tuple[str, str]], depth: int) -> tuple[list[str], list[str]]:
+    """The expressions to hash, and those that may be NULL: the values and their fields."""
     plain: list[str] = []
     tested: list[str] = []
     for value, type_name in values:
@@ -48,7 +48,7 @@ def _taken_apart(values: Iterable[tuple[str, str]], depth: int) -> tuple[list[st
         match kind:
             case "struct":
                 fields = (split(field, ":") for field in split(inner, ","))
-                parts = _taken_apart([(f"{value}.{_quoted(name)}", part) for name, part in fields], depth)
+                parts = _flattened([(f"{value}.{_quoted(name)}", part) for name, part in fields], depth)
                 plain += parts[0]
                 tested += parts[1]
             case "array":
@@ -67,7 +67,7 @@ def _taken_apart(values: Iterable[tuple[str, str]], depth: int) -> tuple[list[st
 
 
 def _mask(values: list[str]) -> str:
-    """A bit for each value that is NULL. Mostly none is, which is found out first."""
+    """A bit for each value that is NULL. Mostly none is, which is tested first."""
     tests = [f"{value} IS NULL" for value in values]
     bits = " | ".join(f"IF({test}, {1 << i}L, 0L)" for i, test in enumerate(tests))
     return f"IF({' OR '.join(tests)}, {bits}, 0L)"

@@ -1,6 +1,6 @@
 """Spark SQL as text: names, literals and hashes, quoted in one place.
 
-Nothing here runs anything. Columns are named as a target has them; `prefix` is the alias of the table they belong to.
+Nothing is run here. Columns are named as in the target; `prefix` is the alias of their table.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from airflow_refresh_provider.core.plan.plan import HashRange
 from airflow_refresh_provider.spark.acts.row_hash import hashed
 
 LITERALS = frozenset({"tinyint", "smallint", "int", "bigint", "boolean", "string"})
-"""Types by whose values in a predicate Delta finds the right files: by dates of October 1582 it does not."""
+"""Types for which Delta skips files correctly by literals; for dates of October 1582 it does not."""
 _BYTES = {"tinyint": 1, "smallint": 2, "int": 4, "bigint": 8}
-"""Types of which Spark itself makes one long, as many as fit into it."""
+"""Key types that Spark packs into one long for a hash join, as many as fit."""
 _LONG_BYTES = 8
 
 
 def name(text: str, prefix: str | None = None) -> str:
-    """An identifier between backticks, after the alias of its table if it is given."""
+    """An identifier in backticks, after the alias of its table if given."""
     quoted = f"`{text.replace('`', '``')}`"
     return f"{prefix}.{quoted}" if prefix else quoted
 
@@ -30,12 +30,12 @@ def names(texts: Iterable[str], prefix: str | None = None) -> str:
 
 
 def table(location: str) -> str:
-    """A Delta table by its place."""
+    """A Delta table by its path."""
     return f"delta.{name(location)}"
 
 
 def text(value: str) -> str:
-    """A string literal that means exactly `value`."""
+    """A string literal for exactly `value`."""
     escaped = value.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n").replace("\r", "\\r")
     return f"'{escaped}'"
 
@@ -61,10 +61,11 @@ def same_keys(keys: Columns, left: str, right: str) -> str:
 
 
 def same_keys_by_hash(keys: Columns, left: str, right: str) -> str:
-    """The join on the key for a side so small that it is sent to all of the other.
+    """The join on the key for a broadcast side.
 
-    Spark looks a long up sooner than several columns or a text. The keys themselves decide, in words that Spark does
-    not take for more columns to look up by. Equal keys have equal hashes: Delta has no type for which that is not so.
+    A hash join on one long is faster than on several columns or a string, so keys are joined on their hash. The keys
+    are compared as well, with BETWEEN, which Spark does not take for an equi-join key. Equal keys have equal hashes for
+    every type that Delta has.
     """
     if sum(_BYTES.get(k.type, _LONG_BYTES + 1) for k in keys) <= _LONG_BYTES:
         return same_keys(keys, left, right)
@@ -88,7 +89,7 @@ def key_columns(columns: Columns, keys: tuple[str, ...]) -> Columns:
 
 
 def joined_keys(keys: Columns, prefix: str | None = None) -> str:
-    """The key columns as one text, for a filter that stands beside one on their hash."""
+    """The key columns as one string, for a filter in addition to one on their hash."""
     return f"concat_ws('\u0001', {', '.join(f'CAST({name(k.name, prefix)} AS STRING)' for k in keys)})"
 
 

@@ -1,7 +1,7 @@
-"""Commits of ours: the marker and the note, as writer options or as settings of the session.
+"""Commits with a stamp: marker and note, as writer options or as settings of the session.
 
-Delta reads the settings both at the start of a transaction and at its commit, so they are only cleared once the end of
-the statement is known; a session in which that is not known is not used any more.
+Delta reads the settings both at the start of a transaction and at its commit, so they are only reset once the statement
+is known to have ended; otherwise the session is not used again.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _NOTE = "spark.databricks.delta.commitInfo.userMetadata"
 _MERGE_VECTORS = "spark.databricks.delta.merge.deletionVectors.persistent"
 _DELETE_VECTORS = "spark.databricks.delta.delete.deletionVectors.persistent"
 _CLASHING = frozenset({"filepath", "dvfilepath", "rowindexcol"})
-"""Names of Delta's own columns while it makes deletion vectors; a table that has one of them rewrites files instead."""
+"""Names that Delta uses itself when it writes deletion vectors. A table with such a column has its files rewritten."""
 
 _ENDED = frozenset({FaultKind.PARSE, FaultKind.ANALYSIS, FaultKind.CONCURRENCY})
-"""Errors after which the statement is known to do nothing any more."""
+"""Errors after which the statement is known to have ended."""
 
 
 def stamped(writer: DataFrameWriter, stamp: Stamp) -> DataFrameWriter:
@@ -41,7 +41,7 @@ def stamped(writer: DataFrameWriter, stamp: Stamp) -> DataFrameWriter:
 
 
 def stage(rows: DataFrame, task: CompareTask | WindowTask, *, by_vnode: bool) -> StagedTable:
-    """Stage a change set in one commit, which replaces the table; `by_vnode`: laid out for chunks to find theirs."""
+    """Stage a change set in one commit that overwrites the table; `by_vnode`: partitioned by vnode."""
     rows = rows.repartition(VNODE) if by_vnode else rows
     writer = stamped(rows.write, task.stamp).mode("overwrite").options(**ddl.naming(task.target.columns))
     (writer.partitionBy(VNODE) if by_vnode else writer).save(task.location)
@@ -49,7 +49,7 @@ def stage(rows: DataFrame, task: CompareTask | WindowTask, *, by_vnode: bool) ->
 
 
 def mark(spark: SparkSession, location: str, stamp: Stamp) -> None:
-    """Commit the stamp and nothing else. By SQL, which does not create a dropped table again."""
+    """Commit the stamp and nothing else. By SQL, which does not create the table again if it was dropped."""
     schema = spark.read.format("delta").load(location).schema
     nulls = ", ".join(f"CAST(NULL AS {ddl.type_text(f.dataType)}) AS {sql.name(f.name)}" for f in schema.fields)
     with stamping(spark, stamp):
@@ -58,14 +58,14 @@ def mark(spark: SparkSession, location: str, stamp: Stamp) -> None:
 
 @contextmanager
 def stamping(spark: SparkSession, stamp: Stamp) -> Iterator[None]:
-    """Inside, the one statement that is run commits with the stamp."""
+    """The one statement inside the block commits with the stamp."""
     with setting(spark, {_APP_ID: stamp.app_id, _VERSION: str(stamp.marker.version), _NOTE: stamp.note.text()}):
         yield
 
 
 @contextmanager
-def vectors(spark: SparkSession, columns: Columns) -> Iterator[None]:
-    """Inside, deletion vectors are not made for a table whose column names would confuse the making of them."""
+def no_clash_with_vectors(spark: SparkSession, columns: Columns) -> Iterator[None]:
+    """Inside the block no deletion vectors are written for a table with one of the clashing column names."""
     clash = any(c.name.lower() in _CLASHING for c in columns)
     with setting(spark, {_MERGE_VECTORS: "false", _DELETE_VECTORS: "false"} if clash else {}):
         yield
@@ -73,7 +73,7 @@ def vectors(spark: SparkSession, columns: Columns) -> Iterator[None]:
 
 @contextmanager
 def setting(spark: SparkSession, values: dict[str, str]) -> Iterator[None]:
-    """Settings for one statement, put back when its end is known: it succeeded, lost a race, was refused."""
+    """Settings for one statement, reset when it is known to have ended: it succeeded, conflicted or was refused."""
     if not values:
         yield
         return
@@ -89,10 +89,10 @@ def setting(spark: SparkSession, values: dict[str, str]) -> Iterator[None]:
     finally:
         if ended:
             for key, old in before.items():
-                _put_back(spark, key, old)
+                _reset(spark, key, old)
 
 
-def _put_back(spark: SparkSession, key: str, value: str | None) -> None:
+def _reset(spark: SparkSession, key: str, value: str | None) -> None:
     if value is None:
         spark.conf.unset(key)
     else:

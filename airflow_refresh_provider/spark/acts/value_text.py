@@ -1,7 +1,7 @@
-"""Values as Spark writes them, where what pyspark makes of them depends on the client or does not exist there.
+"""Values as text in Spark's own format, where pyspark's conversion depends on the client or fails.
 
-pyspark turns a moment into the client's own zone, and knows neither the year 10000 nor, in some zones, the last day
-before it. So values are made text in the session, whose zone is UTC, before they are collected.
+pyspark converts timestamps to the time zone of the client, and supports neither the year 10000 nor, in some zones, the
+day before it. So values are cast to text in the session, whose time zone is UTC, before they are collected.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from pyspark.sql.types import (
 from airflow_refresh_provider.spark.acts import sql
 
 _Leaf = Callable[[str, DataType], str]
-"""An expression for a value that has no others in it, by its expression and type."""
+"""Rewrites the expression of a value that is not nested, by its type."""
 
 
 def value(expression: str, kind: DataType) -> str:
-    """The value with moments and dates as text in ISO 8601, wherever they are in it; variants are JSON."""
+    """The value with timestamps and dates as ISO 8601 text at any depth; variants are JSON."""
     return _rewritten(expression, kind, _timeless)
 
 
 def text(expression: str, kind: DataType) -> str:
-    """The value as one text, bytes in it as hexadecimal digits."""
+    """The value as one string, binary values in hexadecimal digits."""
     return f"CAST({_rewritten(expression, kind, _without_bytes)} AS STRING)"
 
 

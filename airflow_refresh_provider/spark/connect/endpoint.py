@@ -1,4 +1,4 @@
-"""Endpoints: where a Spark Connect server is said to be, and whether one answers there."""
+"""Endpoints: the address of a Spark Connect server, and whether one answers there."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pyspark.sql.connect.client import DefaultChannelBuilder
 
 ANSWER_SECONDS = 5.0
-_UNKNOWN = "/spark.connect.SparkConnectService/IsAnybodyThere"
+_UNKNOWN = "/spark.connect.SparkConnectService/Ping"
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Endpoint:
 
     @property
     def shown(self) -> str:
-        """The URL without what may be a secret."""
+        """The URL without secrets."""
         return shown(self.url)
 
 
@@ -35,10 +35,10 @@ def channel_builder(endpoint: Endpoint) -> DefaultChannelBuilder:
 
 
 def answers(endpoint: Endpoint, seconds: float = ANSWER_SECONDS) -> bool:
-    """Whether a living gRPC server answers there: a stopped process accepts connections, yet says nothing.
+    """Whether a gRPC server answers there: a stopped process accepts connections, but does not answer.
 
-    It is asked for something that no server has. To watch the channel instead takes five times as long: its states are
-    looked at five times a second.
+    The method that is called does not exist: an error from the server is an answer. Watching the state of the channel
+    takes five times as long, because grpc polls it five times a second.
     """
     import grpc
 
@@ -59,10 +59,10 @@ def must_answer(endpoint: Endpoint) -> None:
 
 
 def unreachable(endpoint: Endpoint) -> Retry:
-    """The one error for a server that does not answer."""
+    """The error for a server that does not answer."""
     return Retry(
         "spark_unreachable",
         f"no Spark Connect server answers at {endpoint.shown}",
-        left="No data was changed; a refresh that is in progress stands where its last commit left it.",
+        left="No data was changed; a refresh in progress is as its last commit left it.",
         next="Check the address and that the server runs, then run again.",
     )

@@ -1,4 +1,4 @@
-"""The kinds of things that go wrong in Spark, and for each the error that a user gets."""
+"""The kinds of errors in Spark, and for each the error that a user gets."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from airflow_refresh_provider.errors import Conflict, Failed, Invalid, RefreshEr
 
 
 class FaultKind(StrEnum):
-    """What went wrong in Spark, as far as it matters to the caller."""
+    """The kinds of errors in Spark that users and callers have to distinguish."""
 
     PARSE = "parse"
     ANALYSIS = "analysis"
@@ -25,7 +25,7 @@ class FaultKind(StrEnum):
     OTHER = "other"
 
 
-_GO_ON = "Run again; the refresh goes on from its last commit."
+_RESUME = "Run again; the refresh resumes from its last commit."
 
 
 def of(kind: FaultKind, reason: str, left: str) -> RefreshError:
@@ -37,34 +37,34 @@ def of(kind: FaultKind, reason: str, left: str) -> RefreshError:
             return _of_data(kind, reason, left)
         case FaultKind.CONCURRENCY:
             return Conflict(
-                "concurrent_commit", f"another writer's commit came first: {reason}", left=left, next=_GO_ON
+                "concurrent_commit", f"another writer's commit came first: {reason}", left=left, next=_RESUME
             )
         case FaultKind.UNREACHABLE:
-            return Retry("spark_unreachable", "Spark does not answer any more", left=left, next=_GO_ON)
+            return Retry("spark_unreachable", "Spark does not answer any more", left=left, next=_RESUME)
         case FaultKind.SESSION_GONE:
-            return Retry("session_lost", "the Spark session was ended from elsewhere", left=left, next=_GO_ON)
+            return Retry("session_lost", "the Spark session was ended by another process", left=left, next=_RESUME)
         case FaultKind.CANCELLED:
-            return Retry("statement_cancelled", "the statement was cancelled in Spark", left=left, next=_GO_ON)
+            return Retry("statement_cancelled", "the statement was cancelled in Spark", left=left, next=_RESUME)
         case FaultKind.OUT_OF_DISK:
             return Failed(
                 "disk_full",
                 f"Spark ran out of disk space: {reason}",
                 left=left,
-                next="Free disk space, then run again; the refresh goes on from its last commit.",
+                next="Free disk space, then run again; the refresh resumes from its last commit.",
             )
         case FaultKind.NO_MESSAGE:
             return Retry(
                 "spark_no_message",
-                "Spark ended a call without saying why",
+                "a call to Spark ended with an error that has no message",
                 left=left,
-                next=f"{_GO_ON} If that persists, restart Spark (the embedded one: `airflow-refresh spark stop`).",
+                next=f"{_RESUME} If it fails again, restart Spark (the embedded one: `airflow-refresh spark stop`).",
             )
         case FaultKind.OTHER:
             return Failed(
                 "spark_failed",
                 f"Spark failed: {reason}",
                 left=left,
-                next="The debug log has Spark's full account. Fix the cause, then run again.",
+                next="The debug log has Spark's full message. Fix the cause, then run again.",
             )
         case _:
             assert_never(kind)
@@ -75,14 +75,14 @@ def _of_data(kind: FaultKind, reason: str, left: str) -> RefreshError:
         case FaultKind.MISSING:
             return Failed(
                 "input_missing",
-                f"something the query reads is not there: {reason}",
+                f"an input of the query is missing: {reason}",
                 left=left,
                 next="Restore it or correct its location, then run again.",
             )
         case FaultKind.UNREADABLE:
             return Failed(
                 "input_unreadable",
-                f"something the query reads is damaged or has another format than declared: {reason}",
+                f"an input of the query is damaged or has another format than declared: {reason}",
                 left=left,
                 next="Restore the file or correct the format, then run again.",
             )

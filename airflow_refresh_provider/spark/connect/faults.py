@@ -1,8 +1,8 @@
-"""What Spark raises, turned into facts: kind, error class, first line, position. The full text goes to the log only.
+"""Spark's exceptions as facts: kind, error class, first line, position. The full text goes to the log only.
 
-Spark says the same thing in three voices: typed exceptions in a classic session, mostly generic ones through Connect,
-bare gRPC errors when the server is gone. Its error class is the most reliable of what they carry; texts decide only
-where there is none, or where the class names a wrapper of the real cause.
+The same error is a typed exception in a classic session, mostly a generic one through Connect, and a gRPC error when
+the server is gone. The error class is the most reliable part; texts are searched only where there is none, or where the
+class is that of a wrapper.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class SparkFault:
-    """What went wrong in Spark. `position` is one in the statement that was sent."""
+    """An error in Spark. `position` is one in the statement that was sent."""
 
     kind: FaultKind
     error_class: str
@@ -62,16 +62,16 @@ def fault_of(error: Exception) -> SparkFault:
 
 
 def as_refresh_error(fault: SparkFault, *, left: str) -> RefreshError:
-    """The error for a user; `left` says how the caller's work left the data."""
+    """The error for a user; `left` says in which state the data is."""
     where = f" (line {fault.position[0]}, column {fault.position[1]})" if fault.position else ""
     return fault_errors.of(fault.kind, f"{fault.first_line}{where}", left)
 
 
 @contextmanager
 def translated(*, left: str, written: Callable[[Position], Position] = lambda place: place) -> Iterator[None]:
-    """Let nothing of Spark's own leave the block: its errors become those of this package.
+    """Translate Spark's errors into those of this package.
 
-    `written` says where a position in what was sent is in what the user wrote.
+    `written` maps a position in the statement that was sent to one in the query that the user wrote.
     """
     try:
         yield
@@ -115,7 +115,7 @@ def _innermost_cause(trace: str) -> tuple[str, str] | None:
 
 def _first_line(text: str) -> str:
     lines = text.strip().splitlines()
-    return _clean(lines[0]) if lines else "no reason was given"
+    return _clean(lines[0]) if lines else "it gave no reason"
 
 
 _LEADING = re.compile(r"^(?:\([\w.$]+\) |(?:[\w$]+\.)+[\w$]+: )*(?:\[[A-Z][A-Z0-9_.]*\] ?)?")
@@ -123,7 +123,7 @@ _TRAILING = re.compile(r"\s*SQLSTATE: \w{5}.*$|\s*;? \(?line \d+,? pos(?:ition)?
 
 
 def _clean(line: str) -> str:
-    """A sentence for a person: without exception class, error class, state and position."""
+    """The sentence without exception class, error class, SQL state and position."""
     return _TRAILING.sub("", _LEADING.sub("", line)).strip() or line.strip()
 
 
@@ -140,7 +140,7 @@ def _position(text: str) -> Position | None:
 
 
 _BY_CLASS = (
-    # The illegal state is that of a session which was ended while a statement of it is past being interrupted.
+    # The illegal state: a session was released while one of its statements could not be interrupted any more.
     (
         FaultKind.SESSION_GONE,
         ("INVALID_HANDLE", "NO_ACTIVE_SESSION", "RESPONSE_ALREADY_RECEIVED", "SPARK_CONNECT_ILLEGAL_STATE"),
@@ -177,7 +177,7 @@ _UNREACHABLE = frozenset({grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_
 _OUT_OF_DISK = re.compile(r"No space left on device|Disk quota exceeded")
 _NO_FILE = re.compile(r"java\.io\.FileNotFoundException|java\.nio\.file\.NoSuchFileException")
 _BAD_VALUE_STATES = ("21", "22", "23")
-"""SQL states for a cardinality, a value, a constraint that does not hold: found in rows, not in the statement."""
+"""SQL states of a cardinality, a value or a constraint: errors in rows, not in the statement."""
 
 
 def _kind(error: Exception, error_class: str, sql_state: str, everything: str) -> FaultKind:
@@ -191,7 +191,7 @@ def _kind(error: Exception, error_class: str, sql_state: str, everything: str) -
     if not error_class and _NO_FILE.search(everything):
         return FaultKind.MISSING
     if not error_class and _status(error) == grpc.StatusCode.UNKNOWN:
-        # Spark Connect does not report errors that Java considers fatal.
+        # Spark Connect sends no message for errors that are fatal in Java.
         return FaultKind.NO_MESSAGE
     if isinstance(error, ParseException):
         return FaultKind.PARSE
@@ -201,14 +201,14 @@ def _kind(error: Exception, error_class: str, sql_state: str, everything: str) -
 
 
 def _kind_of_call(error: Exception) -> FaultKind | None:
-    """The kind when the call itself failed, not what Spark was to do."""
+    """The kind when the call failed, and not the statement."""
     status = _status(error)
     if status in _UNREACHABLE:
         return FaultKind.UNREACHABLE
     if status == grpc.StatusCode.CANCELLED:
         return FaultKind.CANCELLED
     if isinstance(error, PySparkAssertionError):
-        # The answer came from another session than the one that was asked: the server was restarted.
+        # The answer is of another session than the one called: the server was restarted.
         return FaultKind.SESSION_GONE
     if isinstance(error, Py4JError) and not isinstance(error, Py4JJavaError):
         return FaultKind.UNREACHABLE

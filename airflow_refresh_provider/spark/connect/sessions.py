@@ -1,7 +1,7 @@
-"""Spark sessions under ids that the caller chose: opened, released by any process, and closed within bounds.
+"""Spark sessions under ids that the caller chooses. Any process can release them.
 
 pyspark's own client retries a dead server for ten minutes and waits at exit for one that hangs. Sessions from here
-time out after seconds, and their small calls have deadlines; statements may take as long as they like.
+retry for seconds, and all calls but statements have deadlines.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ SESSION_CONFS = {
     "spark.databricks.delta.v2.enableMode": "NONE",
     "spark.databricks.delta.write.txnVersion.autoReset.enabled": "false",
 }
-"""What the engine relies on, on any server."""
+"""Confs that the engine needs on any server."""
 
 _CLASSIC_ONLY_CONFS = {"spark.sql.pyspark.jvmStacktrace.enabled": "false"}
 _CONNECT_ONLY_CONFS = {"spark.sql.connect.serverStacktrace.enabled": "false"}
@@ -75,8 +75,8 @@ _open: WeakSet[SparkSession] = WeakSet()
 def connect(endpoint: Endpoint, session_id: str) -> SparkSession:
     """A session with this id on the server. Raises Retry within seconds when there is none."""
     must_answer(endpoint)
-    _quieten()
-    # Functions such as `pyspark.sql.functions.col` look here for the kind of session that they work for.
+    _silence_pyspark()
+    # Functions such as `pyspark.sql.functions.col` read the kind of session from here.
     os.environ.setdefault("SPARK_CONNECT_MODE_ENABLED", "1")
     session = _session(endpoint, session_id)
     _close_at_exit(session)
@@ -88,8 +88,8 @@ def connect(endpoint: Endpoint, session_id: str) -> SparkSession:
 
 
 def open_classic(spark: SparkSession) -> SparkSession:
-    """A session of its own within a running Spark application, with the same confs as `connect` gives."""
-    _quieten()
+    """A new session of a running Spark application, with the same confs as from `connect`."""
+    _silence_pyspark()
     session = spark.newSession()
     configure(session, SESSION_CONFS | _CLASSIC_ONLY_CONFS)
     return session
@@ -106,34 +106,34 @@ def configure(session: SparkSession, confs: Mapping[str, str]) -> None:
 
 
 def close(session: SparkSession) -> None:
-    """End a session of ours. Never raises, never hangs; a classic session ends with its application."""
+    """End a session of this process. Never raises, never hangs; a classic session ends with its application."""
     if not _is_connect(session):
         return
     _open.discard(session)
-    # A server that is gone has no session to release: one try is enough.
+    # A server that is gone has no session to release: no retries.
     session.client.set_retry_policies([])
     session.stop()
 
 
 def interrupt_classic(session: SparkSession) -> None:
-    """Stop the statements of a session within this application, whose Java may be gone and they with it."""
+    """Interrupt the statements of a session of this application, if its JVM still exists."""
     with suppress(*SPARK_ERRORS):
         session.interruptAll()
 
 
 def release(endpoint: Endpoint, session_id: str) -> None:
-    """Release a session and its statements, so that its id can never be opened again on that server.
+    """End the session of any process and its statements; its id can never be opened again on that server.
 
-    To interrupt statements alone is not enough: Spark does so once, and a statement that misses it goes on. One whose
-    session has ended is ended by the server (ADR 23). A server that is gone has no session, one that ended stays ended.
+    Interrupting statements is not enough: Spark does so once, and a statement that misses it continues. The server ends
+    statements whose session was released (ADR 23). A session that has ended, or whose server is gone, needs nothing.
     """
     if not answers(endpoint):
         _log.info("session %s: no server at %s", session_id, endpoint.shown)
         return
-    _quieten()
+    _silence_pyspark()
     session = _session(endpoint, session_id)
     try:
-        # Only a session that the server has seen is remembered as ended, so it is called first.
+        # The server only remembers a released session that it knew, so a call comes first.
         session.conf.get("spark.sql.session.timeZone")
         session.interruptAll()
         session.client.release_session()
@@ -162,13 +162,13 @@ def _session(endpoint: Endpoint, session_id: str) -> SparkSession:
     return session
 
 
-# A statement's stream is silent while Spark works, so a dead network is found by pings only. Servers
-# allow one in five minutes unless configured otherwise, and disconnect on clients that ask more often.
+# The stream of a running statement is silent, so a dead network is found by keepalive pings only. By default, servers
+# allow one in five minutes and close connections with more.
 _CHANNEL_OPTIONS = {"grpc.keepalive_time_ms": 330_000, "grpc.keepalive_timeout_ms": 20_000}
 
 
 def _retries() -> DefaultPolicy:
-    """Some five seconds in all: enough for a hiccup of the network, not for a restart of a server."""
+    """About five seconds in all: enough for a short network failure, not for a restart of the server."""
     return DefaultPolicy(
         max_retries=6, initial_backoff=50, backoff_multiplier=3.0, max_backoff=2_000, max_server_retry_delay=2_000
     )
@@ -184,7 +184,7 @@ _DEADLINES = {
 
 
 class _Deadlines(grpc.UnaryUnaryClientInterceptor):  # type: ignore[misc]  # grpc is published without types
-    """Gives the calls that a living server answers at once a time limit; pyspark sets none."""
+    """Deadlines for calls that a server answers at once; pyspark sets none."""
 
     def intercept_unary_unary(self, continuation: Any, client_call_details: Any, request: Any) -> Any:
         method = client_call_details.method
@@ -194,15 +194,15 @@ class _Deadlines(grpc.UnaryUnaryClientInterceptor):  # type: ignore[misc]  # grp
         return continuation(client_call_details, request)
 
 
-def _quieten() -> None:
-    """Keep pyspark from printing errors with their stack traces; the debug log has them from `faults`."""
+def _silence_pyspark() -> None:
+    """Keep pyspark from logging errors with their stack traces; `faults` writes them to the debug log."""
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         PySparkLogger.getLogger(name).disabled = True
     warnings.filterwarnings("ignore", message=r"\[RETRIES_EXCEEDED\]")
 
 
 def _close_at_exit(session: SparkSession) -> None:
-    """Close it at exit, if that was not done, before pyspark's own hook for it asks a server that may hang."""
+    """Close the session at exit if it is still open, before pyspark's own exit hook calls a server that may hang."""
     _open.add(session)
     atexit.unregister(_close_all)
     atexit.register(_close_all)

@@ -1,10 +1,10 @@
-"""The driver of an embedded server: a session that stands for its Spark, which serves Connect beside it as a plugin.
+"""The driver program of an embedded server: a Spark session whose JVM serves Spark Connect as a plugin.
 
-The server program that comes with Spark insists on classes of its own for every session, and so compiles for each of
-them again what it has compiled for others before. Here the confs decide.
+The server program that comes with Spark forces a class loader for each session, so that generated code is compiled
+again for each of them. Here the confs decide.
 
-It is run by spark-submit, in a process beside the JVM that ends with it. It knows nothing of this package. Its argument
-is the file that it makes once Spark is complete.
+It is run by spark-submit, in a Python process that ends with the JVM, and does not import this package. Its argument is
+the file that it creates once Spark is ready.
 """
 
 from __future__ import annotations
@@ -24,28 +24,28 @@ from pyspark.sql import SparkSession
 
 _LOOK_EVERY = 1.0
 _OF_A_STATEMENT = "SparkConnect_OperationTag"
-"""How the tags begin that Connect gives to the jobs of a statement."""
+"""The prefix of the tags that Connect gives to the jobs of a statement."""
 
 
-def _end_leftovers(spark: SparkContext) -> None:
-    """End the jobs of statements that are no more, for ever.
+def _cancel_orphaned_jobs(spark: SparkContext) -> None:
+    """Cancel jobs whose statements have ended, in a loop.
 
-    A statement that is interrupted cancels the jobs that it has, once. What its other threads prepare at that moment, a
-    broadcast or an exchange, becomes a job a little later, which would keep its cores until it is done.
+    An interrupted statement cancels its jobs once. A broadcast or an exchange that its other threads prepare at that
+    moment becomes a job a little later, which would occupy its cores until it is done.
     """
     before: set[str] = set()
-    with suppress(Py4JNetworkError):  # the JVM is gone, and in a moment this process
+    with suppress(Py4JNetworkError):  # the JVM is gone, and this process will end
         while True:
             time.sleep(_LOOK_EVERY)
-            left = _left_over(spark)
-            # Seen twice: between a statement's end and that of its last job there may be a moment.
-            for tag in left & before:
+            orphaned = _orphaned_tags(spark)
+            # Only when seen twice: the last job of a statement may end a little later than the statement.
+            for tag in orphaned & before:
                 spark.cancelJobsWithTag(tag)
-            before = left
+            before = orphaned
 
 
-def _left_over(spark: SparkContext) -> set[str]:
-    """Tags of jobs at work whose statements are not there; jobs first, as a statement is there before its jobs."""
+def _orphaned_tags(spark: SparkContext) -> set[str]:
+    """Tags of running jobs without a statement; jobs are listed first, as a statement exists before its jobs."""
     java: Any = spark._jvm
     running = java.java.util.List.of(java.org.apache.spark.JobExecutionStatus.RUNNING)
     jobs = _each(spark._jsc.sc().statusStore().jobsList(running))
@@ -57,7 +57,7 @@ def _left_over(spark: SparkContext) -> set[str]:
 
 
 def _each(collection: Any) -> Iterator[Any]:
-    """What a collection of Scala's holds."""
+    """The elements of a Scala collection."""
     iterator = collection.iterator()
     while iterator.hasNext():
         yield iterator.next()
@@ -65,7 +65,7 @@ def _each(collection: Any) -> Iterator[Any]:
 
 if __name__ == "__main__":
     session = SparkSession.builder.getOrCreate()
-    threading.Thread(target=_end_leftovers, args=[session.sparkContext], daemon=True).start()
+    threading.Thread(target=_cancel_orphaned_jobs, args=[session.sparkContext], daemon=True).start()
     Path(sys.argv[1]).touch()
-    sys.stdin.read()  # nothing is ever written to it: it ends with the JVM, which holds its other end
+    sys.stdin.read()  # blocks until the JVM ends, which holds the other end
     os._exit(0)

@@ -1,7 +1,7 @@
 """The embedded Spark server: one JVM for one folder, started when needed, found again by every later process.
 
-Safety is the lock: a JVM inherits the descriptor of `writer.lock`, so the lock is held for exactly as long as the
-JVM exists, whatever became of the process that started it. The record in `server.json` only helps to find it.
+The JVM inherits the descriptor of `writer.lock`, so the lock is held exactly as long as the JVM exists, even if the
+process that started it has died. The record in `server.json` only helps to find it.
 """
 
 from __future__ import annotations
@@ -24,24 +24,23 @@ from airflow_refresh_provider.spark.server import process as processes
 from airflow_refresh_provider.spark.server.installation import Installation, find
 from airflow_refresh_provider.spark.server.jars import delta_jars
 from airflow_refresh_provider.spark.server.launch import Home, ServerOptions, command, write_log4j2
-from airflow_refresh_provider.spark.server.os_lock import try_lock
-from airflow_refresh_provider.spark.server.process import ServerProcess
+from airflow_refresh_provider.spark.server.process import ServerProcess, try_lock
 from airflow_refresh_provider.spark.server.startup_log import PORT_TAKEN, failure
 
 __all__ = ["EmbeddedServer", "ServerOptions", "ServerStatus"]
 
 _START_SECONDS = 120.0
 _SILENT_SECONDS = 8.0
-"""How long a server that once answered may be silent before a caller times out."""
+"""How long a caller waits for a server that has answered before."""
 
 _LOOK_EVERY = 0.1
 _PORTS = 3
-"""On so many ports it is tried: a port is free when it is chosen, and taken some seconds later."""
+"""How many ports are tried: a port that is free when chosen may be taken seconds later."""
 
 
 @dataclass(frozen=True)
 class ServerStatus:
-    """Whether the server's JVM exists, and where it is."""
+    """Whether the server's JVM exists, and its address."""
 
     running: bool
     url: str | None
@@ -58,15 +57,15 @@ class EmbeddedServer:
         self._options = options or ServerOptions()
 
     def ensure(self) -> Endpoint:
-        """The server that runs, else a new one. Raises Refused when one holds the folder and does not answer."""
+        """The running server, else a new one. Raises Refused when the lock is held and no server answers."""
         try:
             self._home.root.mkdir(parents=True, exist_ok=True)
             return self._found_or_started()
         except OSError as error:
-            raise _unusable(self._home, error) from error
+            raise _home_unusable(self._home, error) from error
 
     def stop(self) -> bool:
-        """Stop the server. Returns whether there was one. Raises Refused when it belongs to another user."""
+        """End the server. Returns whether there was one. Raises Refused when it belongs to another user."""
         server = self._recorded()
         if server is None:
             return False
@@ -78,7 +77,7 @@ class EmbeddedServer:
         return True
 
     def status(self) -> ServerStatus:
-        """What is known without asking the server."""
+        """The status without a call to the server."""
         server = self._recorded()
         return ServerStatus(
             running=server is not None,
@@ -95,7 +94,7 @@ class EmbeddedServer:
         return processes.search(self._home.log4j2.as_uri())
 
     def _found_or_started(self) -> Endpoint:
-        started_at = time.monotonic()
+        started = time.monotonic()
         while True:
             lock = try_lock(self._home.lock)
             if lock is not None:
@@ -105,14 +104,14 @@ class EmbeddedServer:
                     os.close(lock)
             server = self._recorded()
             if server and self._serves(server, seconds=_SILENT_SECONDS if server.ready else _LOOK_EVERY * 10):
-                return self._announced(server)
+                return self._made_ready(server)
             patience = _SILENT_SECONDS if server and server.ready else _START_SECONDS
-            if time.monotonic() - started_at > patience:
-                raise _held(self._home, server)
+            if time.monotonic() - started > patience:
+                raise _locked(self._home, server)
             time.sleep(_LOOK_EVERY)
 
     def _start(self, lock: int) -> Endpoint:
-        """Start the JVM, and again where another program was quicker to take its port. The caller holds the lock."""
+        """Start the JVM, and again when another program has taken its port. The caller holds the lock."""
         installation = find(os.environ)
         jars = delta_jars(installation, os.environ)
         for _ in range(_PORTS - 1):
@@ -146,7 +145,7 @@ class EmbeddedServer:
         return self._await(server)
 
     def _prepare(self) -> None:
-        """Fresh scratch folders: what a killed server left there is of no use."""
+        """Empty the scratch folder of an earlier server and write its files."""
         shutil.rmtree(self._home.scratch, ignore_errors=True)
         self._home.scratch.mkdir()
         self._home.conf.mkdir(exist_ok=True)
@@ -160,7 +159,7 @@ class EmbeddedServer:
             if not server.alive():
                 raise failure(self._home.log)
             if self._serves(server):
-                return self._announced(server)
+                return self._made_ready(server)
             time.sleep(_LOOK_EVERY)
         server.end()
         raise Retry(
@@ -171,11 +170,11 @@ class EmbeddedServer:
         )
 
     def _serves(self, server: ServerProcess, seconds: float = ANSWER_SECONDS) -> bool:
-        """Whether it answers and its Spark is complete."""
+        """Whether it answers and its Spark is ready."""
         return self._home.serving.exists() and answers(Endpoint(server.url), seconds)
 
-    def _announced(self, server: ServerProcess) -> Endpoint:
-        """The first process that finds it serving makes it ready: its starter or, where that one died, another."""
+    def _made_ready(self, server: ServerProcess) -> Endpoint:
+        """The first process that finds the server answering runs its first job, even if another has started it."""
         endpoint = Endpoint(server.url)
         if not server.ready:
             _warm(endpoint)
@@ -184,10 +183,10 @@ class EmbeddedServer:
 
 
 def _warm(endpoint: Endpoint) -> None:
-    """Run the first job while it cannot be interrupted.
+    """Run the first job while no other process can interrupt it.
 
-    What Java makes once, such as a codec, is broken for as long as it runs if its making is cut short, and the owner of
-    a statement may be replaced at any moment. The next statement is faster by as much as this one takes.
+    A Java class whose initialization is interrupted, such as a codec, stays unusable for the life of the JVM, and the
+    session of a refresh can be released at any moment. The next statement is faster by as much as this one takes.
     """
     from airflow_refresh_provider.spark.connect import sessions
     from airflow_refresh_provider.spark.connect.faults import translated
@@ -206,12 +205,12 @@ def _free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def _held(home: Home, server: ServerProcess | None) -> Refused:
+def _locked(home: Home, server: ServerProcess | None) -> Refused:
     if server is None:
         return Refused(
             "spark_locked",
-            f"another process works at {home.root}: a Spark application, or an embedded server that left no record",
-            next=f"Wait for it or end it, then run again. While it exists no other server may write. See {home.log}.",
+            f"the lock of {home.root} is held by a Spark application, or by an embedded server without a record",
+            next=f"Wait for it or end it, then run again. Until then no other server may write. See {home.log}.",
         )
     return Refused(
         "spark_locked",
@@ -225,12 +224,12 @@ def _of_another_user(server: ServerProcess) -> Refused:
     return Refused(
         "spark_locked",
         f"the embedded Spark server (process {server.pid}) belongs to another user",
-        left="It goes on running.",
-        next="Let its owner stop it.",
+        left="It keeps running.",
+        next="Stop it as that user.",
     )
 
 
-def _unusable(home: Home, error: OSError) -> Failed:
+def _home_unusable(home: Home, error: OSError) -> Failed:
     return Failed(
         "spark_home",
         f"the folder of the embedded Spark server {home.root} cannot be used: {error.strerror or error}",

@@ -1,7 +1,7 @@
-"""Where Spark and a Java it runs on are installed, and the environment in which they are started.
+"""Where Spark and Java are installed, and the environment in which they are started.
 
-What a user has set up for other Sparks (`SPARK_HOME`, `SPARK_CONF_DIR`, ...) does not reach the processes started
-here: an embedded server behaves alike everywhere.
+Variables for other installations of Spark (`SPARK_HOME`, `SPARK_CONF_DIR`, ...) are not passed to the processes started
+here, so that an embedded server is the same everywhere.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ class Installation:
 
     @property
     def submit(self) -> str:
-        """The program that starts everything; it replaces itself by the JVM, whose process id is therefore its own."""
+        """The program spark-submit. It replaces itself with the JVM, so both have the same process id."""
         return str(self.spark_home / "bin" / "spark-submit")
 
     def environment(self, outer: Mapping[str, str], conf_dir: Path) -> dict[str, str]:
-        """The environment for `submit`: the caller's, without settings for other Sparks."""
+        """The environment for `submit`: the caller's, without variables for other installations of Spark."""
         kept = {name: value for name, value in outer.items() if not name.startswith(("SPARK_", "PYSPARK_"))}
         return kept | {
             "JAVA_HOME": str(self.java_home),
@@ -45,7 +45,7 @@ class Installation:
 
 
 def find(environment: Mapping[str, str], usual_places: Path = _USUAL_PLACES) -> Installation:
-    """The installed Spark with the first Java that fits: named, on the path, or in a folder of the usual places.
+    """The installed Spark with the first supported Java: of JAVA_HOME, on the path, or in the usual folders.
 
     Raises Failed when either is missing.
     """

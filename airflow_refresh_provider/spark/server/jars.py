@@ -1,7 +1,7 @@
-"""The jars that Delta needs beside Spark's own: fetched once by Spark's resolver into the user's cache.
+"""The jars of Delta, fetched once by Spark's resolver into the user's cache.
 
-A folder in the cache is complete or absent: it is filled under another name and renamed. Any number of processes may
-ask at once; one fetches, the others wait for it.
+A folder in the cache is complete or absent: it is filled under another name and renamed. Of several processes one
+fetches, and the others wait for it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import platformdirs
 
 from airflow_refresh_provider.errors import Failed, Retry
 from airflow_refresh_provider.spark.server.installation import Installation
-from airflow_refresh_provider.spark.server.os_lock import locked
+from airflow_refresh_provider.spark.server.process import locked
 
 DELTA = "4.4.0"
 _SPARK_MINOR = "4.2"
@@ -32,7 +32,7 @@ JARS = (
     f"io.unitycatalog_unitycatalog-hadoop-{_UNITY}.jar",
 )
 
-# All else that Delta declares is in Spark's own jars, where it is newer; two versions of one class would mix.
+# Delta's other dependencies are among Spark's jars, in newer versions; two versions of a class must not be loaded.
 _EXCLUDED = ("com.fasterxml.*", "com.github.*", "com.google.*", "commons-*", "io.airlift", "javax.*", "org.*")
 EXCLUDED = ",".join(f"{group}:*" for group in _EXCLUDED)
 
@@ -41,7 +41,7 @@ _WAIT_SECONDS = _FETCH_SECONDS + 30
 
 
 def delta_jars(installation: Installation, environment: Mapping[str, str], cache: Path | None = None) -> list[Path]:
-    """The paths of all jars, fetched first if the cache lacks one. Raises Retry when they cannot be had."""
+    """The paths of all jars, fetched first if one is not in the cache. Raises Retry when they cannot be fetched."""
     root = cache or platformdirs.user_cache_path("airflow-refresh-provider")
     folder = root / f"delta-{DELTA}-spark-{_SPARK_MINOR}"
     if not _complete(folder):
@@ -76,7 +76,7 @@ def _fetch(installation: Installation, environment: Mapping[str, str], root: Pat
 
 
 def _resolve(installation: Installation, environment: Mapping[str, str], work: Path, log: Path) -> None:
-    """Let Spark's resolver fetch the package; the class it then runs only prints Hadoop's version."""
+    """Fetch the package with Spark's resolver; the class that it runs afterwards only prints Hadoop's version."""
     command = [
         installation.submit,
         "--packages",

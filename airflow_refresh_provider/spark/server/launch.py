@@ -13,9 +13,9 @@ from airflow_refresh_provider.errors import Invalid
 
 MEMORY_VARIABLE = "AIRFLOW_REFRESH_SPARK_MEMORY"
 COLLECTOR = "-XX:+UseParallelGC -XX:NewRatio=1"
-"""Throughput counts here, pauses do not: a fifth faster than the JVM's own choice. Two collectors are an error.
+"""Throughput matters here, pauses do not: a fifth faster than the JVM's default. Two collectors are an error.
 
-What a statement shuffles and sorts dies with it, so half of the heap is for young objects.
+Shuffle and sort buffers live as long as their statement, so half of the heap is for the young generation.
 """
 
 DELTA_CONFS = {
@@ -25,27 +25,27 @@ DELTA_CONFS = {
     "spark.databricks.delta.snapshotPartitions": "2",
     "spark.databricks.delta.v2.enableMode": "NONE",
 }
-"""What makes a Spark one that knows Delta as the engine needs it, whether a server or an application."""
+"""Confs for Delta that the engine needs, in a server and in an application."""
 
-_SHARED_CODE = {
-    # Sessions with classes of their own share none of the code that Spark compiles, and a refresh is a session.
+_SHARED_CODEGEN = {
+    # Sessions with isolated class loaders cannot share generated code, and each refresh has a session.
     "spark.sql.artifact.isolation.enabled": "false",
     "spark.sql.artifact.isolation.alwaysApplyClassloader": "false",
-    # A refresh is some eighty pieces of code; Spark keeps a hundred, the last used.
+    # A refresh needs some eighty generated classes; Spark's cache holds a hundred by default.
     "spark.sql.codegen.cache.maxEntries": "2000",
 }
 
-_SHORT_MEMORY = {
-    # Spark remembers a thousand jobs, stages and statements, for a web page that is disabled here.
+_RETAINED = {
+    # Spark retains a thousand jobs, stages and statements, for a UI that is not served here.
     "spark.ui.enabled": "false",
     "spark.ui.retainedJobs": "50",
     "spark.ui.retainedStages": "50",
     "spark.ui.retainedTasks": "1000",
     "spark.sql.ui.retainedExecutions": "20",
-    # Delta keeps the log of each table for an hour, a megabyte or two; each run has a staging table of its own.
+    # Delta caches the log of each table for an hour, one or two megabytes; each run has its own staging table.
     "spark.databricks.delta.delta.log.cacheSize": "100",
 }
-"""A server lives for months; what it keeps of refreshes that are over has a limit."""
+"""A server runs for months; what it retains of finished refreshes is limited."""
 
 DRIVER = Path(__file__).parents[1] / "driver" / "serve.py"
 _JAVA_VARIABLES = ("JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS")
@@ -59,7 +59,7 @@ appender.stderr.name = stderr
 appender.stderr.target = SYSTEM_ERR
 appender.stderr.layout.type = PatternLayout
 appender.stderr.layout.pattern = %d{yyyy-MM-dd HH:mm:ss} %p %c{1}: %m%n
-# Each failed statement reaches its client; here it would only repeat it with a stack trace.
+# The client gets the error of a failed statement; here it would only be repeated with a stack trace.
 logger.connect.name = org.apache.spark.sql.connect
 logger.connect.level = error
 """
@@ -67,7 +67,7 @@ logger.connect.level = error
 
 @dataclass(frozen=True)
 class ServerOptions:
-    """Heap and options of the JVM, and what is wanted beyond: confs, which win, and jars, which come first."""
+    """Heap and options of the JVM, extra confs, which have precedence, and extra jars, which come first."""
 
     memory: str = "4g"
     java_options: str = COLLECTOR
@@ -76,7 +76,7 @@ class ServerOptions:
 
     @classmethod
     def of(cls, environment: Mapping[str, str]) -> ServerOptions:
-        """The options that the environment asks for. Raises Invalid."""
+        """The options from environment variables. Raises Invalid."""
         memory = environment.get(MEMORY_VARIABLE) or cls.memory
         if not _MEMORY.fullmatch(memory):
             raise Invalid(
@@ -84,14 +84,14 @@ class ServerOptions:
                 f"{MEMORY_VARIABLE} is {memory!r}, which is not an amount of memory",
                 next=f"Set {MEMORY_VARIABLE} to a number with m or g, such as 2g, or leave it out.",
             )
-        theirs = any("GC" in environment.get(variable, "") for variable in _JAVA_VARIABLES)
-        # The whole heap from the beginning: growing it step by step costs a full collection each time.
-        return cls(memory=memory, java_options=f"-Xms{memory}" if theirs else f"{COLLECTOR} -Xms{memory}")
+        user_collector = any("GC" in environment.get(variable, "") for variable in _JAVA_VARIABLES)
+        # The whole heap from the start: each step of growing it costs a full collection.
+        return cls(memory=memory, java_options=f"-Xms{memory}" if user_collector else f"{COLLECTOR} -Xms{memory}")
 
 
 @dataclass(frozen=True)
 class Home:
-    """The folder of one server. `scratch` is emptied at each start, all else survives."""
+    """The folder of one server. Only `scratch` is emptied at each start."""
 
     root: Path
 
@@ -125,7 +125,7 @@ class Home:
 
     @property
     def serving(self) -> Path:
-        """The driver makes this file when its Spark is complete; Connect answers a moment before."""
+        """The driver creates this file when Spark is ready; Connect answers a little earlier."""
         return self.scratch / "serving"
 
 
@@ -154,7 +154,7 @@ def _confs(home: Home, port: int, jars: list[Path], options: ServerOptions) -> d
         "spark.app.name": "airflow-refresh",
         "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
         "spark.pyspark.driver.python": sys.executable,
-        # On the JVM's own class path, not as --jars: those would be copied and loaded apart at each start.
+        # On the class path of the JVM, not as --jars, which would be copied at each start.
         "spark.driver.extraClassPath": os.pathsep.join(str(jar) for jar in (*options.extra_jars, *jars)),
         "spark.driver.defaultJavaOptions": options.java_options,
         "spark.driver.extraJavaOptions": " ".join(_quoted(option) for option in _java_options(home)),
@@ -165,8 +165,8 @@ def _confs(home: Home, port: int, jars: list[Path], options: ServerOptions) -> d
         "spark.local.dir": str(home.scratch),
         "spark.sql.warehouse.dir": str(home.root / "warehouse"),
         "spark.sql.shuffle.partitions": "8",
-        **_SHARED_CODE,
-        **_SHORT_MEMORY,
+        **_SHARED_CODEGEN,
+        **_RETAINED,
         **DELTA_CONFS,
     }
 
@@ -178,7 +178,7 @@ def _java_options(home: Home) -> tuple[str, ...]:
         f"-Dlog4j2.configurationFile={home.log4j2.as_uri()}",
         f"-Djava.io.tmpdir={home.scratch}",
         f"-Dderby.system.home={home.root / 'derby'}",
-        # A server without memory is useless; when it is gone, the next command starts another.
+        # A server that has run out of memory ends, and is started again by the next caller.
         "-XX:+ExitOnOutOfMemoryError",
         "-XX:-UsePerfData",
     )

@@ -1,14 +1,20 @@
-"""The JVM of an embedded server as a process: recorded in a file, found again, ended.
+"""The process of an embedded server and its lock, as the operating system has them.
 
-A process id alone identifies no process, since ids are reused: the start time belongs to it.
+A server is recorded in a file by process id and start time, since ids are reused.
+
+A lock belongs to a file descriptor, and the operating system releases it with the last copy of that descriptor. It
+needs no cleanup after a crash: it is free exactly when every process that has the descriptor has ended or closed it.
 """
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -17,14 +23,15 @@ import psutil
 from airflow_refresh_provider.errors import Refused
 
 _CLOCK_STEP = 2.0
-"""Start times are counted from the boot, whose own time moves a little when the clock is set."""
+"""Start times are relative to the boot time, which changes a little when the clock is set."""
 
 _END_SECONDS = 15.0
+_LOOK_EVERY = 0.1
 
 
 @dataclass(frozen=True)
 class ServerProcess:
-    """A started JVM and its port. `ready`: it was seen to answer, and has run a first job."""
+    """A started JVM and its port. `ready`: it has answered and has run a first job."""
 
     pid: int
     started: float
@@ -33,7 +40,7 @@ class ServerProcess:
 
     @classmethod
     def of(cls, pid: int, port: int) -> ServerProcess:
-        """The record of a process that was just started. Raises psutil.NoSuchProcess when it is gone already."""
+        """The record of a process that was just started. Raises psutil.NoSuchProcess when it has ended already."""
         return cls(pid=pid, started=psutil.Process(pid).create_time(), port=port)
 
     @property
@@ -42,21 +49,21 @@ class ServerProcess:
 
     @property
     def is_ready(self) -> ServerProcess:
-        """The same, seen to answer and warm."""
+        """The same, marked as ready."""
         return replace(self, ready=True)
 
     def alive(self) -> bool:
-        """Whether that very process is still there; stopped counts, dead and unburied does not."""
+        """Whether this process still exists, running or stopped; a zombie does not count."""
         return self._process() is not None
 
     def end(self) -> None:
-        """Ask it to go, then make it go. Returns when it is gone, and with it every lock that it held.
+        """Terminate it, then kill it. Returns when it has ended and its locks are released.
 
-        Raises Refused when even that does not end it.
+        Raises Refused when it does not end even then.
         """
         process = self._process()
         if process and not (_ended(process, process.terminate) or _ended(process, process.kill)):
-            raise _lasting(self)
+            raise _does_not_end(self)
 
     def _process(self) -> psutil.Process | None:
         try:
@@ -67,10 +74,10 @@ class ServerProcess:
             return None
 
 
-def _ended(process: psutil.Process, urge: Callable[[], None]) -> bool:
-    """Whether it is gone some seconds after it was urged to."""
+def _ended(process: psutil.Process, send: Callable[[], None]) -> bool:
+    """Whether it ends within some seconds after the signal."""
     try:
-        urge()
+        send()
         process.wait(_END_SECONDS)
     except psutil.TimeoutExpired:
         return False
@@ -79,12 +86,12 @@ def _ended(process: psutil.Process, urge: Callable[[], None]) -> bool:
     return True
 
 
-def _lasting(server: ServerProcess) -> Refused:
+def _does_not_end(server: ServerProcess) -> Refused:
     return Refused(
         "spark_locked",
         f"the embedded Spark server (process {server.pid}) was killed and does not end",
         left="It still exists, and while it does no other server may write.",
-        next="The system holds it, as where a disk does not answer. Fix that or restart the host, then try again.",
+        next="The system blocks it, as when a disk hangs. Fix that or restart the host, then run again.",
     )
 
 
@@ -92,7 +99,7 @@ _PORT = re.compile(r"spark\.connect\.grpc\.binding\.port=(\d+)")
 
 
 def search(trait: str) -> ServerProcess | None:
-    """A server whose starter died before it was recorded: its command line has the trait, and it leads a session."""
+    """A server that was never recorded, as its starter died: it leads a session and has `trait` in its command line."""
     for process in psutil.process_iter():
         try:
             line = " ".join(process.cmdline())
@@ -105,7 +112,7 @@ def search(trait: str) -> ServerProcess | None:
 
 
 def load(path: Path) -> ServerProcess | None:
-    """What was recorded last, or None when there is nothing that makes sense."""
+    """The last record, None when there is none or it is not valid."""
     try:
         return ServerProcess(**json.loads(path.read_text(encoding="utf-8")))
     except (FileNotFoundError, ValueError, TypeError):
@@ -117,3 +124,33 @@ def save(path: Path, process: ServerProcess) -> None:
     new = path.with_suffix(f".{os.getpid()}")
     new.write_text(json.dumps(asdict(process)), encoding="utf-8")
     new.replace(path)
+
+
+def try_lock(path: Path, *, shared: bool = False) -> int | None:
+    """The descriptor that holds the lock, or None while another process holds it. Closing it releases the lock.
+
+    Any number of processes can hold it `shared` at once; then no process can hold it exclusively.
+    """
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    with ExitStack() as on_failure:
+        on_failure.callback(os.close, descriptor)
+        try:
+            fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return None
+        on_failure.pop_all()
+    return descriptor
+
+
+@contextmanager
+def locked(path: Path, seconds: float) -> Iterator[None]:
+    """Hold the lock inside the block. Raises TimeoutError when it is not released in time."""
+    end = time.monotonic() + seconds
+    while (descriptor := try_lock(path)) is None:
+        if time.monotonic() > end:
+            raise TimeoutError(f"{path} is held by another process")
+        time.sleep(_LOOK_EVERY)
+    try:
+        yield
+    finally:
+        os.close(descriptor)

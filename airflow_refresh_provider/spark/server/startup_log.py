@@ -1,4 +1,4 @@
-"""Why a server ended while it was starting, found in its log. The log itself keeps everything."""
+"""Why a server ended during its start, from its log."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _CAUSES = (
         PORT_TAKEN,
         Retry,
         re.compile(r"BindException|Address already in use"),
-        "each port that was free was taken by another program before the server had it",
+        "each port that was free was taken by another program before the server could bind it",
         "Run again: other ports are chosen each time.",
     ),
     _Cause(
@@ -74,7 +74,7 @@ def _first_complaint(text: str) -> str:
         complaint, found = _PREFIX.subn("", line)
         if found:
             return re.sub(r"^(?:[\w$]+\.)+[\w$]+(?:Exception|Error): ", "", complaint).strip()
-    return "it ended without a word"
+    return "its log has no error"
 
 
 def _tail(log: Path) -> str:

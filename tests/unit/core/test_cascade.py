@@ -1,4 +1,4 @@
-"""Cascades: upstream definitions first, bases are recognised, cycles are refused by name."""
+"""Cascades: upstream first, bases found, circles refused with their names."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ def made(name: str, *reads: str, target: str | None = None) -> Definition:
     return Definition.build(name=name, target=target or f"/{name}", query=query, inputs=inputs, keys=["k"])
 
 
-def test_parents_come_before_those_they_feed() -> None:
+def test_upstream_definitions_come_first() -> None:
     links = ordered(
         [made("top", "left", "right"), made("left", "low"), made("right", "low", "other"), made("low", "base")]
     )
-    assert [(link.definition.name, link.parents) for link in links] == [
+    assert [(link.definition.name, link.upstream) for link in links] == [
         ("low", ()),
         ("left", ("low",)),
         ("right", ("low",)),
@@ -37,8 +37,8 @@ def test_parents_come_before_those_they_feed() -> None:
     [
         ([made("a", "b"), made("b", "c"), made("c", "a"), made("d", "x")], "a reads b reads c reads a"),
         ([made("d", "a"), made("a", "b"), made("b", "a")], "a reads b reads a"),
-        ([made("a", "x"), made("a", "y", target="/z")], "one name, or one target"),
-        ([made("a", "x"), made("b", "y", target="/a")], "one name, or one target"),
+        ([made("a", "x"), made("a", "y", target="/z")], "the same name or the same target"),
+        ([made("a", "x"), made("b", "y", target="/a")], "the same name or the same target"),
     ],
 )
 def test_circles_and_equal_names_are_refused(definitions: list[Definition], words: str) -> None:
@@ -47,16 +47,16 @@ def test_circles_and_equal_names_are_refused(definitions: list[Definition], word
 
 
 @given(st.permutations(range(6)), st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=12))
-def test_any_order_of_a_graph_without_circles_is_put_right(order: list[int], edges: list[tuple[int, int]]) -> None:
+def test_an_acyclic_graph_in_any_order_is_sorted(order: list[int], edges: list[tuple[int, int]]) -> None:
     reads = {i: {f"n{low}" for low, high in edges if low < high == i} | {"base"} for i in range(6)}
     links = ordered(made(f"n{i}", *sorted(reads[i])) for i in order)
     place = {link.definition.name: i for i, link in enumerate(links)}
     assert len(place) == 6
-    assert all(place[parent] < place[link.definition.name] for link in links for parent in link.parents)
+    assert all(place[name] < place[link.definition.name] for link in links for name in link.upstream)
     assert set(bases(links)) == {"/base"}
 
 
-def test_with_those_that_feed_them_come_all_that_are_needed_and_no_other() -> None:
+def test_upstream_definitions_are_added_and_no_others() -> None:
     given = [
         made("top", "left", "right"),
         made("left", "low"),
@@ -70,7 +70,7 @@ def test_with_those_that_feed_them_come_all_that_are_needed_and_no_other() -> No
     assert [d.name for d in with_upstream(["a"], circle)] == ["a", "b"]
 
 
-def test_the_worst_of_the_states_is_that_of_all() -> None:
+def test_the_worst_state_of_the_steps_is_that_of_the_cascade() -> None:
     def of(*states: str) -> str:
         return summary_of(CascadeStep(name=s, outcome=Outcome(s)) for s in states).outcome.value
 
@@ -80,7 +80,7 @@ def test_the_worst_of_the_states_is_that_of_all() -> None:
     assert of("refused", "failed", "succeeded") == "failed"
 
 
-def test_one_is_held_up_by_those_that_feed_it_and_were_not_refreshed() -> None:
+def test_upstream_definitions_that_were_not_refreshed_are_found() -> None:
     links = {link.definition.name: link for link in ordered([made("top", "left", "right"), made("left", "b")])}
     states = {"left": "skipped", "other": "failed"}
     before = [CascadeStep(name=name, outcome=Outcome(state)) for name, state in states.items()]

@@ -85,7 +85,7 @@ def test_only_what_has_not_been_applied_is_read(mode: Mode) -> None:
         ({"histories": history(change_sources=(source(bytes=1001),))}, "larger than the input"),
     ],
 )
-def test_whatever_casts_doubt_on_a_window_has_everything_compared(changes: dict[str, object], reason: str) -> None:
+def test_a_window_that_is_not_exact_has_everything_compared(changes: dict[str, object], reason: str) -> None:
     found = scope(replace(FACTS, **changes))  # type: ignore[arg-type]
     assert not found.windows
     assert reason in found.reason

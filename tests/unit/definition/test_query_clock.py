@@ -150,7 +150,7 @@ def test_nothing_is_left_to_bind_after_binding(parts: list[str]) -> None:
 
 
 @given(st.lists(st.sampled_from(["now()", "current_date", "a", "'now()'", "NOW ()"]), max_size=4))
-def test_a_query_that_is_said_to_read_no_clock_reads_none(parts: list[str]) -> None:
+def test_a_query_reported_without_clock_functions_has_none(parts: list[str]) -> None:
     query = f"SELECT f({', '.join(parts)}) AS z FROM x"
     assert may_read_clock(query) or not analyse(query, ("x",)).clock_spans
 

@@ -73,5 +73,5 @@ def test_a_removal_that_says_too_little_cannot_be_read() -> None:
     assert _total([_remove("a", partitionValues=None)], [_add("a")]).readable
 
 
-def test_a_file_that_is_said_to_have_come_twice_casts_doubt_on_all() -> None:
+def test_a_file_that_is_added_twice_makes_the_window_unusable() -> None:
     assert not _total([_add("a")], [_add("a")]).readable

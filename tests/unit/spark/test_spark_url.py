@@ -60,7 +60,7 @@ def test_a_url_that_sparks_client_would_misread_is_refused_with_the_reason(url: 
 
 
 @given(st.text(st.sampled_from("sc:/[]@;=?#%.1h0 \n"), max_size=12).map("sc://h".__add__))
-def test_whatever_has_no_problem_makes_a_channel(url: str) -> None:
+def test_a_valid_url_makes_a_channel(url: str) -> None:
     if problem(url) is None:
         channel_builder(Endpoint(url)).toChannel().close()
 

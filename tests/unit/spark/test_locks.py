@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_refresh_provider.spark.server.os_lock import locked, try_lock
+from airflow_refresh_provider.spark.server.process import locked, try_lock
 
 
 def test_a_lock_is_held_until_the_last_copy_of_its_descriptor_is_closed(tmp_path: Path) -> None:
