@@ -40,10 +40,10 @@ affected: .venv/ready ## the tests that your changes since origin/main can reach
 	@$(WITH_JAVA) tests="$$($(PY) -m tests.affected)" && test -z "$$tests" || \
 		$(PY) -m pytest $(SIDE_BY_SIDE) -m "not slow" $$tests
 
-test: lint ## every kind of test once, on real Spark, Delta and Airflow (< 20 min)
+test: lint ## every kind of test once, on real Spark, Delta and Airflow (half an hour)
 	@$(WITH_JAVA) $(PY) -m pytest $(SIDE_BY_SIDE) -m "not slow"
 
-test-all: lint ## every test (< 75 min)
+test-all: lint ## every test (more than an hour)
 	@$(WITH_JAVA) $(PY) -m pytest $(SIDE_BY_SIDE)
 
 bench: .venv/ready ## speed beside an overwrite and a stock MERGE
