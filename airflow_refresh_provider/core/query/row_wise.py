@@ -6,7 +6,10 @@ rules out some ways to load and to refresh it, and never gives a wrong result.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from sqlglot import exp
+from sqlglot.tokenizer_core import TokenType
 
 from airflow_refresh_provider.core.query.facts import CLOCK_CALLS, Obstacle
 from airflow_refresh_provider.core.query.parse import Parsed, start_of
@@ -45,15 +48,15 @@ def obstacle(parsed: Parsed) -> Obstacle | None:
     tree = parsed.tree
     if not isinstance(tree, exp.Select):
         return obstacle_at(parsed, start_of(tree), f"{tree.key.upper()} of several SELECTs")
-    for clause in sorted(_given(tree) - _CLAUSES):
-        return _clause(parsed, clause)
+    if clauses := [_clause(parsed, tree, clause) for clause in _given(tree) - _CLAUSES]:
+        return min(clauses, key=lambda found: (found.line, found.column))
     if "from_" not in _given(tree):
         return obstacle_at(parsed, 0, "a SELECT without an input")
     tables = list(tree.find_all(exp.Table))
     if len(tables) != 1 or not isinstance(tables[0].this, exp.Identifier):
         return obstacle_at(parsed, start_of(tables[-1]) if tables else 0, "more than one input")
     for extra in sorted(_given(tables[0]) - {"this", "alias"}):
-        return _clause(parsed, extra)
+        return _clause(parsed, tables[0], extra)
     found = next((n for n in tree.walk() if n is not tree and n is not tables[0] and not _is_allowed(n)), None)
     return obstacle_at(parsed, start_of(found), _construct(found)) if found else None
 
@@ -64,11 +67,24 @@ def obstacle_at(parsed: Parsed, offset: int, what: str) -> Obstacle:
     return Obstacle(what=what, line=line, column=column)
 
 
-def _clause(parsed: Parsed, clause: str) -> Obstacle:
+def _clause(parsed: Parsed, node: exp.Expr, clause: str) -> Obstacle:
+    """A clause at its keyword. What the parser calls a join may have none: a comma between two tables."""
     word = _KEYWORDS.get(clause, clause.strip("_").upper())
     first = word.split(" ")[0]
-    start = next((t.start for t in parsed.tokens if t.text.upper().split(" ")[0] == first), 0)
+    start = next((start for start, text in _outermost(parsed) if text.split(" ")[0] == first), None)
+    if start is None:
+        value = node.args[clause]
+        start = start_of(value[0] if isinstance(value, list) else value) if clause == "joins" else 0
     return obstacle_at(parsed, start, word)
+
+
+def _outermost(parsed: Parsed) -> Iterator[tuple[int, str]]:
+    """Where each token outside of parentheses starts, and its text: words inside belong to other clauses."""
+    depth = 0
+    for token in parsed.tokens:
+        depth += (token.token_type is TokenType.L_PAREN) - (token.token_type is TokenType.R_PAREN)
+        if depth == 0:
+            yield token.start, token.text.upper()
 
 
 def _construct(node: exp.Expr) -> str:

@@ -52,6 +52,20 @@ def test_everything_else_is_not_row_wise(query: str) -> None:
     assert not analyse(query, ("x",)).row_wise
 
 
+@pytest.mark.parametrize(
+    ("query", "obstacle"),
+    [
+        ("SELECT a FROM x JOIN x AS y USING (a) GROUP BY a", "JOIN (line 1, column 17)"),
+        ("SELECT *\nFROM x, range(3)", "JOIN (line 2, column 9)"),
+        ("SELECT row_number() OVER (ORDER BY a) AS n\nFROM x\nORDER BY n", "ORDER BY (line 3, column 1)"),
+        ("SELECT count(DISTINCT a) AS n FROM x\nGROUP BY b", "GROUP BY (line 2, column 1)"),
+        ("SELECT a FROM x\nWHERE a IN (SELECT b FROM x LIMIT 1)\nLIMIT 3", "LIMIT (line 3, column 1)"),
+    ],
+)
+def test_the_first_clause_in_the_text_is_named_at_its_keyword(query: str, obstacle: str) -> None:
+    assert str(analyse(query, ("x",)).obstacle).startswith(f"{obstacle} is not supported")
+
+
 MANY_ROWS = [
     "any_value", "approx_count_distinct", "approx_percentile", "array_agg", "avg", "bit_and", "bit_or", "bit_xor",
     "bitmap_and_agg", "bitmap_construct_agg", "bitmap_or_agg", "bool_and", "bool_or", "collect_list", "collect_set",
