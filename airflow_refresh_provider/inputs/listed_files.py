@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 
-from airflow_refresh_provider.core.changes.history import InputHistory, of_files
+from airflow_refresh_provider.core.changes.listed import FilesOfPin
 from airflow_refresh_provider.core.changes.pins import FilesPin, FileStamp
-from airflow_refresh_provider.core.changes.sources import ChangedRows, ChangeSource
 from airflow_refresh_provider.core.definition.inputs import Input
 from airflow_refresh_provider.delta.storage.file_lists import list_files
 from airflow_refresh_provider.delta.storage.log_files import has_log
@@ -16,7 +15,7 @@ from airflow_refresh_provider.delta.storage.object_stores import is_local, stora
 from airflow_refresh_provider.errors import Invalid
 
 
-class ListedFiles(ABC):
+class ListedFiles(FilesOfPin, ABC):
     """What all formats of files have in common. `format` is also Spark's name of it."""
 
     format: str
@@ -69,20 +68,6 @@ class ListedFiles(ABC):
             return pin.rows
         with storage("reading an input", pin.location):
             return self.count(pin.files)
-
-    def files(self, pin: FilesPin) -> tuple[tuple[str, int], ...]:
-        """(path, size) of the pinned files."""
-        return tuple((f.path, f.size) for f in pin.files)
-
-    def history(self, applied: FilesPin, newest: FilesPin) -> InputHistory | None:
-        """The new files; None when any other was changed or deleted."""
-        return of_files(applied, newest)
-
-    def changes(
-        self, applied: FilesPin, newest: FilesPin, source: ChangeSource, folder: str, options: Mapping[str, str]
-    ) -> ChangedRows:
-        """The rows of the new files."""
-        return newest.rows_since(applied, options)
 
     def watch(self, input: Input) -> Callable[[], str]:
         """The digest of the list of files. None of them is opened."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 
-from airflow_refresh_provider.core.changes.history import InputCommit, InputHistory, of_files
+from airflow_refresh_provider.core.changes.history import InputCommit, InputHistory
+from airflow_refresh_provider.core.changes.listed import FilesOfPin
 from airflow_refresh_provider.core.changes.pins import DeltaPin, FilesPin, FileStamp
 from airflow_refresh_provider.core.changes.reads import delta_table
 from airflow_refresh_provider.core.changes.sources import ChangedRows, ChangeSource, ChangeSourceInfo, SeparateRows
@@ -121,7 +122,7 @@ class MemoryTables:
         )
 
 
-class MemoryFiles:
+class MemoryFiles(FilesOfPin):
     """The fake of files of one format: those of the newest version of a table."""
 
     def __init__(self, lake: MemoryLake, format: str) -> None:
@@ -146,20 +147,6 @@ class MemoryFiles:
     def rows(self, pin: FilesPin) -> int:
         """Rows of the pinned files."""
         return sum(f.size for f in pin.files) // ROW_BYTES
-
-    def files(self, pin: FilesPin) -> tuple[tuple[str, int], ...]:
-        """The pinned files."""
-        return tuple((f.path, f.size) for f in pin.files)
-
-    def history(self, applied: FilesPin, newest: FilesPin) -> InputHistory | None:
-        """The new files."""
-        return of_files(applied, newest)
-
-    def changes(
-        self, applied: FilesPin, newest: FilesPin, source: ChangeSource, folder: str, options: Mapping[str, str]
-    ) -> ChangedRows:
-        """The rows of the new files."""
-        return newest.rows_since(applied, options)
 
     def watch(self, input: Input) -> Callable[[], str]:
         """The digest of the list of files."""

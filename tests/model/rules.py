@@ -306,8 +306,8 @@ def _windows_from_control(patch: pytest.MonkeyPatch) -> None:
     """A window begins where the inputs are now, not where the last refresh ended."""
     real = change_windows.scope_of
 
-    def late(ports: Ports, record: Record, pins: Any, request: Any, doubt: Any) -> Any:
-        found = real(ports, record, pins, request, doubt)
+    def late(*facts: Any) -> Any:
+        found = real(*facts)
         started = {name: window.model_copy(update={"after": window.upto}) for name, window in found.windows.items()}
         return found.model_copy(update={"windows": started})
 

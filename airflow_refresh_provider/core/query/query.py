@@ -7,14 +7,11 @@ it was written.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 
-from airflow_refresh_provider.core.query.facts import CLOCK_CALLS, ClockSpan, QueryFacts
+from airflow_refresh_provider.core.query.facts import ClockSpan, QueryFacts
 from airflow_refresh_provider.core.text.wording import offset_of, place_of
-
-_CLOCK = re.compile(rf"\b({'|'.join(sorted(CLOCK_CALLS))})\b", re.IGNORECASE)
 
 
 def analyse(query: str, input_names: Collection[str]) -> QueryFacts:
@@ -23,11 +20,6 @@ def analyse(query: str, input_names: Collection[str]) -> QueryFacts:
     from airflow_refresh_provider.core.query.analysis import facts_of
 
     return facts_of(query, input_names)
-
-
-def may_read_clock(query: str) -> bool:
-    """False when the query certainly has no clock function; found without parsing it."""
-    return _CLOCK.search(query) is not None
 
 
 def bind_clock(query: str, spans: Sequence[ClockSpan], moment: datetime) -> str:

@@ -18,6 +18,7 @@ from airflow_refresh_provider.core.definition.definition import Deletes
 from airflow_refresh_provider.core.definition.mode import Mode, check_mode, obstacle
 from airflow_refresh_provider.core.plan.plan import ChangeCounts, Frozen, Round, StagedTable
 from airflow_refresh_provider.core.plan.policy import ENVIRONMENT_ERRORS, check_deletes
+from airflow_refresh_provider.core.query.facts import QueryFacts
 from airflow_refresh_provider.core.run.prepared import prepared
 from airflow_refresh_provider.core.run.record import Published, Record, Run
 from airflow_refresh_provider.core.run.request import Request
@@ -25,7 +26,7 @@ from airflow_refresh_provider.core.strategy.scope import Scope, ScopeFacts, scop
 from airflow_refresh_provider.errors import Failed, Invalid
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.engine import Comparison, EngineSession, KeyReport, Source, WindowTask
-from airflow_refresh_provider.runner.facts import pinned_inputs, queries, staging_paths, targets
+from airflow_refresh_provider.runner.facts import pinned_inputs, staging_paths, targets
 from airflow_refresh_provider.runner.facts.targets import Ready
 from airflow_refresh_provider.runner.hold.tenure import Tenure
 from airflow_refresh_provider.runner.windows import rounds
@@ -50,10 +51,17 @@ class _Changes:
         return round((self.newest.rows or 0) * self.source.bytes / self.newest.bytes) if self.newest.bytes else 0
 
 
-def scope_of(ports: Ports, record: Record, pins: VersionVector, request: Request, target_changed: str | None) -> Scope:
+def scope_of(
+    ports: Ports,
+    record: Record,
+    facts: QueryFacts,
+    pins: VersionVector,
+    request: Request,
+    target_changed: str | None,
+) -> Scope:
     """What a run that starts now reads. Raises Invalid when its query does not support the mode.
 
-    `target_changed`: why the target may have other rows than the last refresh wrote.
+    `facts` are those of its query, `target_changed`: why the target may have other rows than the last refresh wrote.
     """
     definition, published = record.definition, record.published
     mode = request.mode or definition.mode
@@ -64,7 +72,7 @@ def scope_of(ports: Ports, record: Record, pins: VersionVector, request: Request
             published=published,
             pins=pins,
             histories=histories(ports, published.pins if published else {}, pins),
-            obstacle=None if mode is Mode.FULL else _obstacle(record, mode),
+            obstacle=None if mode is Mode.FULL else _obstacle(facts, definition.latest_by, mode),
             now=ports.clock.now(),
             insist=request.force or request.mode is Mode.FULL,
             target_changed=target_changed,
@@ -72,8 +80,8 @@ def scope_of(ports: Ports, record: Record, pins: VersionVector, request: Request
     )
 
 
-def _obstacle(record: Record, mode: Mode) -> str | None:
-    reason = obstacle(queries.facts_of(record), record.definition.latest_by)
+def _obstacle(facts: QueryFacts, latest_by: str | None, mode: Mode) -> str | None:
+    reason = obstacle(facts, latest_by)
     check_mode(mode, reason)
     return reason
 

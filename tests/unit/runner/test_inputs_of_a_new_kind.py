@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
-from airflow_refresh_provider.core.changes.history import InputHistory, of_files
+from airflow_refresh_provider.core.changes.listed import FilesOfPin
 from airflow_refresh_provider.core.changes.pins import FilesPin, FileStamp
-from airflow_refresh_provider.core.changes.sources import ChangedRows, ChangeSource
 from airflow_refresh_provider.core.definition.columns import Column
 from airflow_refresh_provider.core.definition.inputs import FORMATS, Input
 from airflow_refresh_provider.errors import Invalid
@@ -26,7 +25,7 @@ PLACE = "/in/lines"
 COLUMNS = (Column(name="k", type="int"), Column(name="v", type="string"))
 
 
-class Lines:
+class Lines(FilesOfPin):
     """Files of JSON lines. A table of the lake stands in for Spark, which reads the files by the same names."""
 
     def __init__(self, lake: MemoryLake) -> None:
@@ -50,17 +49,6 @@ class Lines:
 
     def rows(self, pin: FilesPin) -> int:
         return sum(self.texts[f.path].count("\n") for f in pin.files)
-
-    def files(self, pin: FilesPin) -> tuple[tuple[str, int], ...]:
-        return tuple((f.path, f.size) for f in pin.files)
-
-    def history(self, applied: FilesPin, newest: FilesPin) -> InputHistory | None:
-        return of_files(applied, newest)
-
-    def changes(
-        self, applied: FilesPin, newest: FilesPin, source: ChangeSource, folder: str, options: Mapping[str, str]
-    ) -> ChangedRows:
-        return newest.rows_since(applied, options)
 
     def watch(self, input: Input) -> Callable[[], str]:
         return lambda: str(self.pin("", input).digest)
