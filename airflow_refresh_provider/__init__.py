@@ -1,4 +1,4 @@
-"""Keeps Delta tables fresh on Spark: exact refreshes that go on after any crash.
+"""Keeps Delta tables fresh on Spark: exact refreshes that resume after any crash.
 
 The names below are what other code may rely on. Each is looked up in its module at first use, so importing the
 package costs nothing and drags in no engine.

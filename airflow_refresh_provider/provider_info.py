@@ -5,28 +5,28 @@ Airflow asks before its own configuration is ready and at every start of every c
 
 OPTIONS: dict[str, dict[str, str | None]] = {
     "retries": {
-        "description": "How often a task of `refresh_dag` is tried again; a DAG's own default_args win.",
+        "description": "Retries of each task of `refresh_dag`; a DAG's own default_args win.",
         "version_added": "0.1.0",
         "type": "integer",
         "example": None,
         "default": "3",
     },
     "retry_delay": {
-        "description": "Seconds before a task of `refresh_dag` is tried again; a DAG's own default_args win.",
+        "description": "Seconds between the retries of a task of `refresh_dag`; a DAG's own default_args win.",
         "version_added": "0.1.0",
         "type": "float",
         "example": None,
         "default": "15",
     },
     "poll_interval": {
-        "description": "Seconds between two looks at the control tables while a task waits for a pause to end.",
+        "description": "Seconds between two polls of the control tables while the definition of a task is paused.",
         "version_added": "0.1.0",
         "type": "float",
         "example": None,
         "default": "10",
     },
     "watch_interval": {
-        "description": "Seconds between two looks at an input whose changes begin a refresh.",
+        "description": "Seconds between two polls of an input whose changes start a refresh.",
         "version_added": "0.1.0",
         "type": "float",
         "example": None,
@@ -63,7 +63,7 @@ def get_provider_info() -> dict[str, object]:
     return {
         "package-name": "airflow-refresh-provider",
         "name": "Refresh",
-        "description": "Keeps Delta tables fresh on Spark: exact refreshes that go on after any crash.",
+        "description": "Keeps Delta tables fresh on Spark: exact refreshes that resume after any crash.",
         "integrations": [
             {
                 "integration-name": "Delta refresh",

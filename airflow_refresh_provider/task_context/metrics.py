@@ -25,7 +25,7 @@ from airflow_refresh_provider.errors import Interrupted, RefreshError, Refused
 
 
 def committed(definition: str, stage: str, rows: int) -> None:
-    """A chunk got into a target."""
+    """A chunk was committed to a target."""
     tags = {"definition": definition, "stage": stage}
     stats.incr("refresh.chunks", tags=tags)
     if rows:
@@ -33,12 +33,12 @@ def committed(definition: str, stage: str, rows: int) -> None:
 
 
 def idle(definition: str) -> None:
-    """A look at the inputs has shown that no refresh is needed."""
+    """No input has changed: no refresh is needed."""
     _count(definition, Outcome.NOTHING_TO_DO)
 
 
 def suspended(definition: str, lag_seconds: float | None, *, late: bool) -> None:
-    """A scheduled refresh did not begin, and its target stays as far behind as it is."""
+    """A scheduled refresh was skipped because its definition is suspended."""
     _count(definition, Outcome.SKIPPED)
     _behind(definition, lag_seconds, late=late)
 

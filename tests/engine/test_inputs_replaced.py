@@ -54,7 +54,7 @@ def test_rows_with_unchecked_keys_are_not_loaded(
     [unit] = one_task.fill(found.ports, NAME, MINE)
     _make(spark, place, format, "SELECT id % 2 AS k FROM range(4)")
 
-    with pytest.raises(Failed, match="no longer what it was when the run began"):
+    with pytest.raises(Failed, match="has changed since the run pinned it"):
         one_task.merge_unit(found.ports, NAME, MINE, unit.unit)
     assert spark.read.format("delta").load(target).count() == 0
     assert one_task.interrupt(found.ports, NAME, MINE)

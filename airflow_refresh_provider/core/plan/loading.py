@@ -53,8 +53,8 @@ def direct_splits(
     return split_files(input.files, -(-rows // chunking.chunk_rows))
 
 
-def rewritten_from(rows: int | None, allowed: Limits) -> int | None:
-    """From how many changed rows on a table of `rows` rows is overwritten with its query; None = never.
+def rewrite_min_rows(rows: int | None, allowed: Limits) -> int | None:
+    """The least number of changed rows at which a table of `rows` rows is overwritten with its query; None = never.
 
     A large table is not: after a crash the whole commit would have to be repeated.
     """

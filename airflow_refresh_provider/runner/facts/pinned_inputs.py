@@ -70,7 +70,7 @@ def _chosen(ports: Ports, name: str, newest: Pin, wanted: Pin | None, applied: P
     if reason := _unreadable(ports, wanted):
         raise Failed(
             "pin_unreadable",
-            f"the input {name} was to be read as it was when its cascade began, and cannot be: {reason}",
+            f"the input {name} cannot be read at the version that its cascade pinned: {reason}",
             left="Nothing was changed.",
             next="Begin the cascade again: it takes what is there then.",
         )
@@ -97,7 +97,7 @@ def check_in_place(ports: Ports, run: Run) -> None:
     if reason := unreadable(ports, run.plan.pins):
         raise Failed(
             "input_missing",
-            f"an input is no longer what it was when the run began: {reason}",
+            f"an input has changed since the run pinned it: {reason}",
             left="Nothing was published. Chunks that were applied, if any, stay in the target.",
             next="Run again: this run is abandoned, and a new one reads what is there then.",
         )

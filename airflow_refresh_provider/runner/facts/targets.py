@@ -153,7 +153,7 @@ def not_in_place(target: Target) -> Failed:
     """The error when another table is in the target's place, or none."""
     return Failed(
         "target_replaced",
-        f"the target {target.location} is no longer the table this run began with",
+        f"the target {target.location} is no longer the table with which this run started",
         left="Nothing was published; the table that is there now has at most the commit that was in progress.",
         next="Run again: the interrupted run is abandoned and a new one compares everything.",
     )

@@ -55,7 +55,7 @@ def compare(
         row_wise=row_wise(run.plan.facts, run.definition.latest_by),
         target_rows=target_rows if stored_hashes or target_rows == 0 else None,
         expected_rows=max(pinned_inputs.expected_rows(tenure.ports, run.plan.pins), target_rows or 0),
-        rewrite_from=_rewritten_from(run.definition, target_rows) if rows is None else None,
+        rewrite_from=_rewrite_min_rows(run.definition, target_rows) if rows is None else None,
     )
     try:
         compared = session.compare(task)
@@ -91,8 +91,8 @@ def _staged_rows(ports: Ports, run: Run) -> StagedTable | None:
     return StagedTable(location=location, version=ports.log.newest(location))
 
 
-def _rewritten_from(definition: Definition, rows: int | None) -> int | None:
+def _rewrite_min_rows(definition: Definition, rows: int | None) -> int | None:
     """From how many differences on the whole target is written again; None where that would lose rows."""
     if definition.layout is Layout.VNODE or definition.deletes is not Deletes.APPLY:
         return None
-    return loading.rewritten_from(rows, loading.limits(definition.chunking, definition.visibility, definition.layout))
+    return loading.rewrite_min_rows(rows, loading.limits(definition.chunking, definition.visibility, definition.layout))

@@ -9,7 +9,7 @@ from airflow_refresh_provider.core.plan.loading import (
     STAGE_ROWS_BEYOND,
     Splittable,
     direct_splits,
-    rewritten_from,
+    rewrite_min_rows,
     row_splits,
 )
 
@@ -42,9 +42,9 @@ def test_rows_are_staged_only_for_an_input_that_is_far_larger_than_a_commit() ->
     assert len(row_splits(_LIMITS, Splittable(files=_FILES, rows=STAGE_ROWS_BEYOND * 100 + 1))) > 1
 
 
-def test_a_table_is_rewritten_from_a_share_of_its_rows_on_if_it_is_not_too_large() -> None:
+def test_a_table_is_rewrite_min_rows_a_share_of_its_rows_on_if_it_is_not_too_large() -> None:
     limits = Limits(one_commit=5_000_000, chunk_rows=1_000_000)
-    assert rewritten_from(6_000_000, limits) == 1_200_000
-    assert rewritten_from(100, limits) == LITERAL_KEYS + 1
-    assert rewritten_from(STAGE_ROWS_BEYOND * 5_000_000 + 1, limits) is None
-    assert rewritten_from(None, limits) is None
+    assert rewrite_min_rows(6_000_000, limits) == 1_200_000
+    assert rewrite_min_rows(100, limits) == LITERAL_KEYS + 1
+    assert rewrite_min_rows(STAGE_ROWS_BEYOND * 5_000_000 + 1, limits) is None
+    assert rewrite_min_rows(None, limits) is None

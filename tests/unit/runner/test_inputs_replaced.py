@@ -47,7 +47,7 @@ def replace_before(world: World, what: str, *rows: dict[str, Any]) -> None:
 
 
 def refused(world: World, unit: UnitOfWork) -> None:
-    with pytest.raises(Failed, match="no longer what it was when the run began") as caught:
+    with pytest.raises(Failed, match="has changed since the run pinned it") as caught:
         merged(world, unit)
     assert caught.value.code == "input_missing"
 
@@ -99,7 +99,7 @@ def test_a_chunk_that_read_a_replaced_input_is_not_published(format: str, *, aga
     [unit] = loaded(world)
     replace_before(world, "commit /gold", *SOUND)
     merged(world, unit)
-    with pytest.raises(Failed, match="no longer what it was when the run began"):
+    with pytest.raises(Failed, match="has changed since the run pinned it"):
         finished(world)
     assert world.record.published == published
     assert next_run_abandons(world)
