@@ -95,7 +95,7 @@ def test_a_load_that_comes_again_may_return_other_units(
     assert shared.world.fresh()
 
 
-@pytest.mark.parametrize("cleared", ["load", "failed unit", "everything"])
+@pytest.mark.parametrize("cleared", ["load", "failed unit", pytest.param("everything", marks=pytest.mark.slow)])
 def test_what_is_cleared_with_what_follows_goes_on_with_its_own_run(
     airflow: Airflow, shared: Shared, cleared: str
 ) -> None:
@@ -120,7 +120,9 @@ def test_what_is_cleared_with_what_follows_goes_on_with_its_own_run(
     assert shared.world.fresh()
 
 
-@pytest.mark.parametrize("cleared", ["start", "load", "merge", "finish"])
+@pytest.mark.parametrize(
+    "cleared", ["load", *(pytest.param(task, marks=pytest.mark.slow) for task in ("start", "merge", "finish"))]
+)
 def test_what_is_cleared_without_what_follows_publishes_nothing_and_the_next_dag_run_ends_it(
     airflow: Airflow, shared: Shared, cleared: str
 ) -> None:

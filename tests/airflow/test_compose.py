@@ -63,6 +63,7 @@ def test_the_page_looks_into_a_container_that_has_the_provider() -> None:
     assert {service for service, _ in SHOWN} <= AIRFLOWS.keys() - {"airflow-init"}
 
 
+@pytest.mark.slow
 def test_the_first_container_makes_a_connection_that_the_others_can_read(tmp_path: Path) -> None:
     """It may run again; like containers, both have only environment and database in common."""
     program = tmp_path / "bin" / "airflow"

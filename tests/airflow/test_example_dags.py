@@ -61,6 +61,7 @@ def test_every_example_is_among_them() -> None:
     assert {path.name for path in (ROOT / "dags").glob("*.py")} == set(FILES)
 
 
+@pytest.mark.slow
 def test_the_phased_example_merges_in_more_than_four_units_what_changed(
     airflow: Airflow, example: Callable[[str], DAG], lake: Lake
 ) -> None:

@@ -53,8 +53,7 @@ def windows(shared: Shared) -> list[tuple[int | str, int | str]]:
     ("marked", "then"),
     [
         ("start", [(1, 3)]),
-        ("load", [(1, 2), (2, 3)]),
-        ("merge", [(1, 2), (2, 3)]),
+        *(pytest.param(task, [(1, 2), (2, 3)], marks=pytest.mark.slow) for task in ("load", "merge")),
         ("finish", [(1, 2), (2, 3)]),
     ],
 )
@@ -76,7 +75,7 @@ def test_a_task_that_is_marked_as_successful_instead_of_done_leaves_the_cursor_w
 
 
 @pytest.mark.usefixtures("_own_signals")
-@pytest.mark.parametrize("state", ["success", "failed"])
+@pytest.mark.parametrize("state", ["success", pytest.param("failed", marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     ("point", "nth", "task"),
     [("commit memory://staging", 1, "load"), ("commit /gold", 1, "merge"), ("commit /gold", SEAL, "finish")],

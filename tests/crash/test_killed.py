@@ -13,10 +13,12 @@ from tests.crash.directions import (
     Victim,
     another_finishes,
     asked_to_stop,
+    by_others,
     changed_input,
     dies,
     ended,
     hold,
+    left_behind,
     reached,
     release,
     start,
@@ -51,12 +53,25 @@ IN_CONTROL = {
 }
 
 
-def test_a_refresh_that_dies_again_and_again_on_its_way_is_finished(stage_of: SetUp) -> None:
+def test_a_refresh_that_dies_on_its_way_is_finished_whatever_others_did(stage_of: SetUp) -> None:
+    """The one scenario of `make test`: client and server die, others write, a statement of the dead client lives on."""
     stage = stage_of(PLAIN)
     play(
         stage,
         *dies(Victim.CLIENT, points.staged(AFTER)),
-        *dies(Victim.SERVER, points.chunk(2, AFTER)),
+        by_others("DELETE FROM {target} WHERE id % 50 = 2"),
+        *dies(Victim.SERVER, points.chunk(1, AFTER)),
+        *left_behind(points.chunk(2, BEFORE)),
+    )
+    check_all(stage)
+
+
+@pytest.mark.slow
+def test_a_refresh_that_dies_again_and_again_near_its_end_is_finished(stage_of: SetUp) -> None:
+    stage = stage_of(PLAIN)
+    play(
+        stage,
+        *dies(Victim.CLIENT, points.chunk(1, AFTER)),
         *dies(Victim.CLIENT, points.fence(AFTER)),
         *dies(Victim.CLIENT, points.seal(BEFORE)),
         *dies(Victim.CLIENT, points.stored(Event.PUBLISH, BEFORE)),
@@ -123,6 +138,7 @@ def finished_after_its_only_chunk(stage: Stage, victim: Victim, at: Point) -> No
     check_all(stage)
 
 
+@pytest.mark.slow
 def test_a_chunk_that_has_sealed_its_run_is_not_applied_again(stage_of: SetUp) -> None:
     finished_after_its_only_chunk(stage_of(WHOLE), Victim.CLIENT, points.chunk(1, AFTER))
 

@@ -49,6 +49,7 @@ def test_what_others_write_during_a_refresh_is_repaired_before_it_ends(stage_of:
     check_all(stage)
 
 
+@pytest.mark.slow
 def test_what_others_write_into_an_interrupted_refresh_is_repaired(stage_of: SetUp) -> None:
     stage = stage_of(VNODE)
     play(stage, *dies(Victim.CLIENT, points.chunk(2, AFTER)), by_others(*WRITES), *another_finishes())

@@ -96,6 +96,7 @@ def test_a_client_that_gives_no_sign_of_life_is_taken_over_when_its_lease_is_sta
     check_all(stage)
 
 
+@pytest.mark.slow
 def test_a_statement_held_in_its_commit_does_not_land_after_another_owner_has_finished(stage_of: SetUp) -> None:
     stage = stage_of(PLAIN)
     play(stage, *left_behind(points.chunk(2, BEFORE)))

@@ -31,7 +31,7 @@ def _sorted_rows(rows: DataFrame) -> list[str]:
 @pytest.mark.parametrize(
     ("by_vnode", "vnodes"),
     [
-        pytest.param(False, None, id="plain, all vnodes"),
+        pytest.param(False, None, id="plain, all vnodes", marks=pytest.mark.slow),
         pytest.param(True, (1, 2), id="vnode, some vnodes"),
         pytest.param(False, (1, 2), id="plain, some vnodes", marks=pytest.mark.slow),
         pytest.param(True, None, id="vnode, all vnodes", marks=pytest.mark.slow),
@@ -55,7 +55,7 @@ def test_both_ways_of_comparing_stage_the_same(lake: Lake, by_vnode: bool, vnode
     assert _sorted_rows(differences.widened(lake.spark, task, keys, few=False)) == rows
 
 
-@pytest.mark.parametrize("row_wise", [True, False])
+@pytest.mark.parametrize("row_wise", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_rows_that_left_may_be_kept(lake: Lake, row_wise: bool) -> None:
     target = lake.target(_FIRST)
     lake.load(target, _FIRST)
@@ -65,7 +65,7 @@ def test_rows_that_left_may_be_kept(lake: Lake, row_wise: bool) -> None:
     assert kept.total == ChangeCounts(inserted=10, updated=5)
 
 
-@pytest.mark.parametrize("row_wise", [True, False])
+@pytest.mark.parametrize("row_wise", [pytest.param(True, marks=pytest.mark.slow), False])
 def test_a_target_without_other_writers_is_compared_alike_without_counting_its_rows(lake: Lake, row_wise: bool) -> None:
     target = lake.target(_FIRST)
     lake.load(target, _FIRST)

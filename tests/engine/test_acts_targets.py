@@ -71,6 +71,7 @@ def test_a_row_moves_between_the_user_s_own_partitions(lake: Lake, way: Way) -> 
     assert lake.session.columns(target.location) == target.columns
 
 
+@pytest.mark.slow
 def test_a_replaced_table_stays_clustered(lake: Lake) -> None:
     first = source("SELECT id AS k, id % 3 AS c FROM range(8)", "k")
     target = lake.target(first, cluster_by=("c",))

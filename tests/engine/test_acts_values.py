@@ -21,7 +21,11 @@ _NESTED = (
 
 @pytest.mark.parametrize(
     ("way", "by_vnode"),
-    [(Way.MERGE, False), (Way.KEYED_REPLACE, True), pytest.param(Way.REPLACE_TABLE, False, marks=pytest.mark.slow)],
+    [
+        pytest.param(Way.MERGE, False, marks=pytest.mark.slow),
+        (Way.KEYED_REPLACE, True),
+        pytest.param(Way.REPLACE_TABLE, False, marks=pytest.mark.slow),
+    ],
 )
 def test_nested_values_and_awkward_names_arrive_exactly(lake: Lake, way: Way, by_vnode: bool) -> None:
     first = source(_NESTED.format(v=0) + "FROM range(8)", "k")

@@ -78,6 +78,7 @@ def _python(code: str, *arguments: str) -> subprocess.Popen[str]:
     )
 
 
+@pytest.mark.slow
 def test_of_two_processes_at_once_one_starts_the_server_and_both_find_it(home: Path) -> None:
     assert not EmbeddedServer(home).status().running
 

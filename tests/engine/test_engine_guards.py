@@ -32,7 +32,7 @@ def test_columns_may_be_named_like_the_aliases_of_a_statement(lake: Lake, way: W
     assert lake.compare(target, then).total == ChangeCounts()
 
 
-@pytest.mark.parametrize("vnode", ["NULL", "({right} + 1) % 4"])
+@pytest.mark.parametrize("vnode", [pytest.param("NULL", marks=pytest.mark.slow), "({right} + 1) % 4"])
 def test_a_row_outside_its_vnode_is_refused_with_the_statement_that_removes_it(lake: Lake, vnode: str) -> None:
     wanted = source("SELECT id AS k FROM range(4)", "k")
     target = lake.target(wanted, by_vnode=True)

@@ -15,7 +15,7 @@ NOON, LAST, FIRST, FAR = "2026-01-01 12:00:00.5", "9999-12-31 23:59:59", "0001-0
 ISO = {moment: moment.replace(" ", "T") for moment in (NOON, LAST, FIRST, FAR)}
 
 
-@pytest.fixture(params=["Asia/Tokyo", "America/New_York"])
+@pytest.fixture(params=[pytest.param("Asia/Tokyo", marks=pytest.mark.slow), "America/New_York"])
 def zone(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """This process is in another zone than UTC."""
     with monkeypatch.context() as elsewhere:

@@ -34,7 +34,7 @@ def _make(spark: SparkSession, place: Path, format: str, query: str) -> None:
     file.rename(place / "rows.parquet")
 
 
-@pytest.mark.parametrize("format", ["delta", "parquet"])
+@pytest.mark.parametrize("format", ["delta", pytest.param("parquet", marks=pytest.mark.slow)])
 def test_rows_with_unchecked_keys_are_not_loaded(
     open_session: Callable[[], SparkSession], tmp_path: Path, spark_server: Endpoint, format: str
 ) -> None:

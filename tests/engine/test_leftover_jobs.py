@@ -16,6 +16,7 @@ _SECONDS = 4
 """How long the running statement takes: several times what the server needs to find a leftover job."""
 
 
+@pytest.mark.slow
 def test_a_job_without_its_statement_is_cancelled_and_jobs_of_statements_go_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

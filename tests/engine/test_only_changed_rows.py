@@ -66,13 +66,14 @@ def test_without_deletion_vectors_the_files_of_rows_that_change_are_rewritten_an
     assert written(Path(target.location), before) == Written(commits=1, into_new_files=HALF - 3, marked_gone=HALF)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("key", "deleted", "way"),
     [
         ("id", 4, Way.KEYED_REPLACE),
         # Keys of which no literals are made.
-        pytest.param("CAST(id AS DECIMAL(20, 0))", 4, Way.MERGE, marks=pytest.mark.slow),
-        pytest.param("CAST(id AS DECIMAL(20, 0))", 0, Way.REPLACE_ON, marks=pytest.mark.slow),
+        ("CAST(id AS DECIMAL(20, 0))", 4, Way.MERGE),
+        ("CAST(id AS DECIMAL(20, 0))", 0, Way.REPLACE_ON),
     ],
 )
 def test_a_refresh_of_one_percent_writes_one_percent(

@@ -20,6 +20,7 @@ NAME = "padded"
 FORCED = Request(force=True)
 
 
+@pytest.mark.slow
 def test_text_that_is_padded_is_refused_until_its_columns_are_altered_as_the_error_says(
     open_session: Callable[[], SparkSession], tmp_path: Path, spark_server: Endpoint
 ) -> None:

@@ -31,7 +31,11 @@ def _rows(columns: dict[str, tuple[str, ...]]) -> str:
 
 @pytest.mark.parametrize(
     ("columns", "way"),
-    [(TEXTS, Way.REPLACE_ON), pytest.param(TEXTS, Way.MERGE, marks=pytest.mark.slow), (OTHERS, Way.REPLACE_ON)],
+    [
+        (TEXTS, Way.REPLACE_ON),
+        pytest.param(TEXTS, Way.MERGE, marks=pytest.mark.slow),
+        pytest.param(OTHERS, Way.REPLACE_ON, marks=pytest.mark.slow),
+    ],
     ids=["texts-replace_on", "texts-merge", "others-replace_on"],
 )
 def test_a_target_equals_its_query_once_it_was_written(

@@ -28,6 +28,7 @@ def kept(open_session: Callable[[], SparkSession], tmp_path: Path, spark_server:
     return kept
 
 
+@pytest.mark.slow
 def test_a_cursor_restored_from_the_seal_makes_the_next_refresh_incremental(kept: Kept) -> None:
     found = kept.refreshes.rebuild_progress(NAME)
     assert (found.restored, found.rows_done) == (True, 7)

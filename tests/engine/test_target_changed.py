@@ -12,7 +12,9 @@ from tests.engine.acts import VECTORS, Lake, source
 MAPPED = VECTORS | {"delta.columnMapping.mode": "name"}
 
 
-@pytest.mark.parametrize("way", [Way.MERGE, Way.KEYED_REPLACE, Way.REPLACE_ON])
+@pytest.mark.parametrize(
+    "way", [Way.MERGE, *(pytest.param(way, marks=pytest.mark.slow) for way in (Way.KEYED_REPLACE, Way.REPLACE_ON))]
+)
 def test_changes_that_no_longer_fit_their_target_say_so_and_change_nothing(lake: Lake, way: Way) -> None:
     first, then = (source(f"SELECT id, id + {n} AS v FROM range(20)", "id") for n in (0, 1))
     target = lake.target(first, properties=MAPPED)

@@ -19,13 +19,14 @@ NAME = "variants"
 MADE = """parse_json(concat('{"a":', id, '}'))"""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("mode", "layout", "feed"),
     [
         ("incremental", "vnode", False),
-        pytest.param("full", "plain", True, marks=pytest.mark.slow),
-        pytest.param("full", "vnode", True, marks=pytest.mark.slow),
-        pytest.param("incremental", "plain", True, marks=pytest.mark.slow),
+        ("full", "plain", True),
+        ("full", "vnode", True),
+        ("incremental", "plain", True),
     ],
 )
 def test_variants_are_refreshed_and_nothing_is_left_to_do(

@@ -31,6 +31,7 @@ def test_retained_changes_are_read(kept: Kept) -> None:
     assert mode_of(kept.run()) == ("incremental", "changes of x in versions 1 to 3")
 
 
+@pytest.mark.slow
 def test_a_log_that_was_cleaned_up_has_everything_compared_although_delta_would_read_it(kept: Kept) -> None:
     kept.change(times=4)
     kept.forget(0)
@@ -47,6 +48,7 @@ def test_a_log_that_was_cleaned_up_has_everything_compared_although_delta_would_
     assert mode_of(kept.run())[0] == "incremental"
 
 
+@pytest.mark.slow
 def test_deleted_change_files_have_everything_compared_in_the_same_run(kept: Kept) -> None:
     kept.change()
     for file in (kept.input / "_change_data").glob("*"):
@@ -103,6 +105,7 @@ def without_feed(kept: Kept) -> None:
     kept.change()
 
 
+@pytest.mark.slow
 def test_added_and_removed_files_are_read_without_a_feed(kept: Kept) -> None:
     without_feed(kept)
     kept.do("OPTIMIZE {t}", "DELETE FROM {t} WHERE k = 4", "INSERT INTO {t} VALUES (50, 1)")

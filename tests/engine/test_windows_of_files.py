@@ -94,6 +94,7 @@ def test_a_file_that_is_gone_has_everything_compared(landing: Landing) -> None:
     assert (mode, "were changed or deleted" in reason) == ("full", True)
 
 
+@pytest.mark.slow
 def test_a_key_of_an_old_file_is_found_in_a_new_one(landing: Landing) -> None:
     landing.land("SELECT 3L AS k, 9L AS v, 1 AS day UNION ALL SELECT 30L, 1L, 1")
     with pytest.raises(Failed, match="more than one row for 1 key"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from functools import lru_cache
 
 from sqlglot import exp
 
@@ -14,8 +14,12 @@ from airflow_refresh_provider.core.query.row_wise import obstacle, obstacle_at
 from airflow_refresh_provider.core.query.tables import tables_of
 
 
-def facts_of(query: str, input_names: Collection[str]) -> QueryFacts:
-    """The facts of a query that passes every check. Raises Invalid with the position of the first problem."""
+@lru_cache(maxsize=256)
+def facts_of(query: str, input_names: tuple[str, ...]) -> QueryFacts:
+    """The facts of a query that passes every check. Raises Invalid with the position of the first problem.
+
+    Kept, because a definition is analysed when it is built and again when it is registered.
+    """
     parsed = parse(query)
     tables = tables_of(parsed, input_names)
     check_repeatable(parsed)

@@ -19,7 +19,7 @@ def analyse(query: str, input_names: Collection[str]) -> QueryFacts:
     # The SQL parser takes a third of a second to import, and most commands analyse no query.
     from airflow_refresh_provider.core.query.analysis import facts_of
 
-    return facts_of(query, input_names)
+    return facts_of(query, tuple(input_names))
 
 
 def bind_clock(query: str, spans: Sequence[ClockSpan], moment: datetime) -> str:

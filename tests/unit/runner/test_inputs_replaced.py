@@ -112,7 +112,7 @@ def test_changes_staged_from_two_tables_are_abandoned(format: str) -> None:
     world.become(row(1, "b"), row(2))
     before = world.target()
     replace_before(world, "begin memory://staging", *SOUND)
-    with pytest.raises(Failed, match="no longer what it was"):
+    with pytest.raises(Failed, match="has changed since the run pinned it"):
         world.run()
     assert world.record.run is None
     assert world.target() == before
@@ -130,7 +130,7 @@ def test_a_second_comparison_with_two_tables_is_abandoned(format: str) -> None:
         merged(world, unit)
     world.lake.rewrite(TARGET, lambda found: found | {"v": "foreign"})
     replace_before(world, "begin memory://staging", *SOUND)
-    with pytest.raises(Failed, match="no longer what it was"):
+    with pytest.raises(Failed, match="has changed since the run pinned it"):
         finished(world)
     assert next_run_abandons(world)
 
