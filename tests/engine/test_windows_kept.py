@@ -32,6 +32,16 @@ def test_retained_changes_are_read(kept: Kept) -> None:
 
 
 @pytest.mark.slow
+def test_changes_are_read_through_with_queries_and_functions_of_one_row(kept: Kept) -> None:
+    parsed = "CAST(get_json_object(to_json(struct(v)), '$.v') AS BIGINT)"
+    kept.register(query=f"WITH raw AS (SELECT * FROM x) SELECT r.k, r.v FROM (SELECT k, {parsed} AS v FROM raw) AS r")
+    assert mode_of(kept.run()) == ("full", "the definition has changed")
+    kept.change(times=2)
+    kept.do("DELETE FROM {t} WHERE k = 4", "INSERT INTO {t} VALUES (50, 1)")
+    assert mode_of(kept.run()) == ("incremental", "changes of x in versions 1 to 4")
+
+
+@pytest.mark.slow
 def test_a_log_that_was_cleaned_up_has_everything_compared_although_delta_would_read_it(kept: Kept) -> None:
     kept.change(times=4)
     kept.forget(0)

@@ -10,13 +10,15 @@ from sqlglot.tokenizer_core import TokenType
 
 from airflow_refresh_provider.core.query.parse import Parsed, complaint
 
-_CHANGING = frozenset(
+CHANGING = frozenset(
     {
         "rand", "randn", "random", "randstr", "uniform", "uuid", "shuffle", "monotonically_increasing_id",
         "spark_partition_id", "input_file_name", "input_file_block_start", "input_file_block_length", "reflect",
         "java_method", "try_reflect", "aes_encrypt",
     }
 )  # fmt: skip
+"""Functions whose values change from run to run."""
+
 _MOMENTS = ("now", "today", "tomorrow", "yesterday")
 _OF_TEXT = (exp.Alias, exp.Select, exp.Concat, exp.ConcatWs, exp.DPipe, exp.Like)
 """Parents in which Spark does not cast text to a date."""
@@ -30,7 +32,7 @@ def check_repeatable(parsed: Parsed) -> None:
         if "start" not in call.meta:
             continue
         name = parsed.text[int(call.meta["start"]) : int(call.meta["end"]) + 1].strip("`").lower()
-        if name in _CHANGING:
+        if name in CHANGING:
             raise complaint(
                 parsed.text,
                 int(call.meta["start"]),
