@@ -34,6 +34,7 @@ def refreshes(
     """
     from airflow_refresh_provider.delta.control.store import DeltaControlStore
     from airflow_refresh_provider.delta.tables.staging_folders import StagingFolders
+    from airflow_refresh_provider.delta.tables.table_folders import StoredTableFolders
     from airflow_refresh_provider.delta.tables.target_log import DeltaTableLog
     from airflow_refresh_provider.inputs.kinds import input_kinds
 
@@ -43,6 +44,7 @@ def refreshes(
         Ports(
             store=store,
             log=DeltaTableLog(),
+            folders=StoredTableFolders(),
             inputs=input_kinds(),
             staging=StagingFolders(),
             engine=engine or LazyEngine(places, watch),
@@ -52,6 +54,7 @@ def refreshes(
             watch=watch or Silent(),
             environment=dict(os.environ),
             staging_root=f"{places.control}/staging",
+            control_root=places.control,
         )
     )
 

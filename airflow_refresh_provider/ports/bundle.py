@@ -8,6 +8,7 @@ from airflow_refresh_provider.ports.control import ControlStore
 from airflow_refresh_provider.ports.engine import Engine
 from airflow_refresh_provider.ports.input_kind import InputKinds
 from airflow_refresh_provider.ports.staging import Staging
+from airflow_refresh_provider.ports.table_folders import TableFolders
 from airflow_refresh_provider.ports.table_log import TableLog
 from airflow_refresh_provider.ports.watch import Watch
 from airflow_refresh_provider.ports.world import Clock, Heart, Processes
@@ -15,10 +16,14 @@ from airflow_refresh_provider.ports.world import Clock, Heart, Processes
 
 @dataclass(frozen=True)
 class Ports:
-    """`environment` is what `${NAME}` in definitions is read from; `staging_root` holds a folder per definition."""
+    """`environment` is what `${NAME}` in definitions is read from; `staging_root` holds a folder per definition.
+
+    `control_root` is None where control tables have no place.
+    """
 
     store: ControlStore
     log: TableLog
+    folders: TableFolders
     inputs: InputKinds
     staging: Staging
     engine: Engine
@@ -28,3 +33,4 @@ class Ports:
     watch: Watch
     environment: dict[str, str]
     staging_root: str
+    control_root: str | None = None

@@ -18,7 +18,7 @@ from airflow_refresh_provider.ports.world import Clock
 from airflow_refresh_provider.testing.memory_engine import MemoryEngine
 from airflow_refresh_provider.testing.memory_inputs import memory_inputs
 from airflow_refresh_provider.testing.memory_lake import BEGINNING, MemoryLake
-from airflow_refresh_provider.testing.memory_reads import MemoryLog, MemoryStaging
+from airflow_refresh_provider.testing.memory_reads import MemoryFolders, MemoryLog, MemoryStaging
 
 __all__ = ["BEGINNING", "MemoryClock", "MemoryHeart", "MemoryProcesses", "memory_ports"]
 
@@ -89,6 +89,7 @@ def memory_ports(lake: MemoryLake, store: ControlStore, dead: set[int] | None = 
     return Ports(
         store=store,
         log=MemoryLog(lake),
+        folders=MemoryFolders(lake),
         inputs=memory_inputs(lake),
         staging=MemoryStaging(lake),
         engine=MemoryEngine(lake),

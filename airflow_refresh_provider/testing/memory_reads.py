@@ -72,6 +72,23 @@ class MemoryLog:
             return tuple(v.commit for v in table.versions[after + 1 : last + 1])
 
 
+class MemoryFolders:
+    """Folders of tables. There are no links, and nothing else lies in the folder of a table."""
+
+    def __init__(self, lake: MemoryLake) -> None:
+        self._lake = lake
+
+    def resolved(self, location: str) -> str:
+        """The location."""
+        return location
+
+    def delete_table(self, location: str) -> tuple[str, ...]:
+        """Delete a table; nothing is left."""
+        self._lake.step(f"drop {location}")
+        self._lake.remove(location)
+        return ()
+
+
 class MemoryStaging:
     """The fake of `Staging`: folders are prefixes of locations."""
 

@@ -26,8 +26,7 @@ def _(value: Recovery) -> dict[str, Cell]:
 
 @row.register
 def _(value: Dropped) -> dict[str, Cell]:
-    kept = "deleted" if value.target_deleted else f"kept: {value.kept_reason}" if value.kept_reason else "kept"
-    return {"name": value.name, "target": f"{value.target} ({kept})", "run abandoned": value.run_abandoned}
+    return {"name": value.name, "target": f"{value.target} ({_kept(value)})", "run abandoned": value.run_abandoned}
 
 
 @row.register
@@ -135,3 +134,10 @@ def _input_lag(value: InputLag) -> str:
     applied, newest = (formats.version(found or 0) for found in (value.applied, value.newest))
     kept = f", kept until {formats.time(value.kept_until)}" if value.kept_until else ""
     return f"{place} {applied} of {newest}, {formats.duration(value.lag_seconds)}{kept}"
+
+
+def _kept(value: Dropped) -> str:
+    if value.target_deleted:
+        left = f"; left {value.files_left} files that its log does not name, such as {value.left_example}"
+        return f"deleted{left if value.files_left else ''}"
+    return f"kept: {value.kept_reason}" if value.kept_reason else "kept"

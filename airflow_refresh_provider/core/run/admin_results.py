@@ -70,12 +70,18 @@ class Rebuilt(ProgressReport):
 
 
 class Dropped(Stored):
-    """One dropped definition. `kept_reason`: why a target was not deleted although that was requested."""
+    """One dropped definition. `kept_reason`: why a target was not deleted although that was requested.
+
+    `files_left`: how many files are still in the folder of a deleted target, because its log does not name them;
+    `left_example` is one of them.
+    """
 
     name: str
     target: str
     target_deleted: bool
     kept_reason: str | None = None
+    files_left: int = 0
+    left_example: str | None = None
     run_abandoned: str | None = None
 
 

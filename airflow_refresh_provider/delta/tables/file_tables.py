@@ -30,7 +30,7 @@ _OF_A_FILE = (
     "defaultRowCommitVersion",
 )  # fmt: skip
 _WITH_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
-_BESIDE_TABLE = "u"
+BESIDE_TABLE = "u"
 _ELSEWHERE = "p"
 _UUID_LENGTH = 20
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
@@ -72,8 +72,8 @@ def named_elsewhere(file: File, location: str) -> File:
     named |= {"path": _absolute(file["path"], root), "dataChange": True}
     named.setdefault("modificationTime", 0)
     vector = file.get("deletionVector")
-    if vector and vector["storageType"] == _BESIDE_TABLE:
-        place = f"{root}/{_vector_file(vector['pathOrInlineDv'])}"
+    if vector and vector["storageType"] == BESIDE_TABLE:
+        place = f"{root}/{vector_file(vector['pathOrInlineDv'])}"
         named["deletionVector"] = vector | {"storageType": _ELSEWHERE, "pathOrInlineDv": place}
     return named
 
@@ -90,7 +90,7 @@ def _uri(location: str) -> str:
     return f"{scheme}://{quote(rest, safe='/@:')}"
 
 
-def _vector_file(text: str) -> str:
+def vector_file(text: str) -> str:
     """Where the deletion vector of such a name lies: the name is a folder, if any, and a UUID in base 85 (Z85)."""
     folder, code = text[:-_UUID_LENGTH], text[-_UUID_LENGTH:]
     numbers = bytearray()

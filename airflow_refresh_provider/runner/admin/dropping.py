@@ -55,8 +55,7 @@ def drop(ports: Ports, name: str, *, delete_target: bool, stop: bool) -> Dropped
     reset.check(ports.store.read(name).record)
     kept = _not_its_own(ports, record) if delete_target else None
     deleted = delete_target and kept is None
-    if deleted:
-        ports.staging.drop(record.definition.target)
+    left = ports.folders.delete_table(record.definition.target) if deleted else ()
     _forget(reset)
     staging_paths.drop_orphans(ports, name)
     return Dropped(
@@ -64,6 +63,8 @@ def drop(ports: Ports, name: str, *, delete_target: bool, stop: bool) -> Dropped
         target=record.definition.target,
         target_deleted=deleted,
         kept_reason=kept,
+        files_left=len(left),
+        left_example=left[0] if left else None,
         run_abandoned=run.run_id if run and not run.published else None,
     )
 

@@ -14,7 +14,7 @@ from airflow_refresh_provider.core.run.status import status as status_of
 from airflow_refresh_provider.core.run.status import status_text
 from airflow_refresh_provider.errors import Failed, Refused
 from airflow_refresh_provider.ports.bundle import Ports
-from airflow_refresh_provider.runner.facts import pinned_inputs, targets
+from airflow_refresh_provider.runner.facts import pinned_inputs, table_places, targets
 from airflow_refresh_provider.runner.facts.records import being_dropped, owner_liveness
 from airflow_refresh_provider.runner.hold.control_writes import Change, change
 from airflow_refresh_provider.runner.report import reports
@@ -40,6 +40,7 @@ def register(ports: Ports, definition: Definition) -> Registration:
                 f"the target {definition.target} already belongs to the definition {other.name}",
                 next=f"Give {definition.name} another target, or drop {other.name} first.",
             )
+    table_places.check(ports, definition)
 
     def decide(stored: Record | None) -> Change:
         if stored and _is_stored(stored, definition):

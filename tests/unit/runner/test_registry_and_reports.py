@@ -34,6 +34,22 @@ def test_registering_returns_registered_changed_or_unchanged() -> None:
     assert [s.name for s in world.refreshes.statuses()] == [NAME]
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"target": "/gold/orders/inner"}, "target of other (/gold/orders/inner) lies inside the target of orders"),
+        ({"target": f"{INPUT}/gold"}, f"target of other ({INPUT}/gold) lies inside the input x of other ({INPUT})"),
+        ({"target": "/in"}, "target of other (/in) has inside it the input x of other"),
+    ],
+)
+def test_a_definition_whose_places_overlap_with_others_is_not_stored(change: dict[str, Any], message: str) -> None:
+    world = World()
+    with pytest.raises(Refused) as refused:
+        world.refreshes.register(definition(name="other", **change))
+    assert (refused.value.code, message in refused.value.message) == ("places_overlap", True)
+    assert [s.name for s in world.refreshes.statuses()] == [NAME]
+
+
 def test_registering_an_unchanged_definition_reads_only_the_record() -> None:
     world = World()
     del world.lake.tables[INPUT]

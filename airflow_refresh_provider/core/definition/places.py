@@ -1,0 +1,74 @@
+"""Places that must not lie inside one another.
+
+A table is written, cleaned up and deleted by its folder: whatever lies below is read with it, or deleted with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from airflow_refresh_provider.errors import Refused
+
+
+class Role(StrEnum):
+    """What a place is to a definition."""
+
+    TARGET = "target"
+    INPUT = "input"
+    CONTROL = "control root"
+
+
+@dataclass(frozen=True)
+class Place:
+    """A place as a definition names it, and `resolved`: where it is, links of a local disk followed."""
+
+    role: Role
+    label: str
+    location: str
+    resolved: str
+
+    def __str__(self) -> str:
+        same = self.location == self.resolved
+        return (
+            f"{self.label} ({self.location})" if same else f"{self.label} ({self.location}, which is {self.resolved})"
+        )
+
+
+def check_apart(mine: Iterable[Place], others: Iterable[Place]) -> None:
+    """Refuse a place of a definition that lies inside another one, its own ones included. Raises Refused."""
+    own, foreign = tuple(mine), tuple(others)
+    for one in own:
+        for other in (place for place in own if place is not one):
+            _check(one, other, same_allowed=Role.TARGET not in (one.role, other.role))
+        for other in foreign:
+            # The target of one definition may be an input of another.
+            _check(one, other, same_allowed=one.role is not other.role or one.role is Role.INPUT)
+
+
+def _check(one: Place, other: Place, *, same_allowed: bool) -> None:
+    if one.resolved == other.resolved:
+        if not same_allowed:
+            raise _refused(one, "is the same place as", other)
+    elif _is_inside(one.resolved, other.resolved) and _harmful(inner=one.role, outer=other.role):
+        raise _refused(one, "lies inside", other)
+    elif _is_inside(other.resolved, one.resolved) and _harmful(inner=other.role, outer=one.role):
+        raise _refused(one, "has inside it", other)
+
+
+def _is_inside(inner: str, outer: str) -> bool:
+    return inner.startswith(f"{outer.rstrip('/')}/")
+
+
+def _harmful(*, inner: Role, outer: Role) -> bool:
+    """Two inputs do each other no harm, and control tables may be read."""
+    return Role.TARGET in (inner, outer) or (inner is Role.CONTROL and outer is Role.INPUT)
+
+
+def _refused(one: Place, relation: str, other: Place) -> Refused:
+    return Refused(
+        "places_overlap",
+        f"the {one} {relation} the {other}: what one writes or deletes, the other reads or loses",
+        next=f"Give the {one.role.value} a folder of its own, beside the other one.",
+    )

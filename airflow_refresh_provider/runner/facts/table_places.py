@@ -1,0 +1,36 @@
+"""The places of all definitions, which must not lie inside one another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+
+from airflow_refresh_provider.core.definition.definition import Definition
+from airflow_refresh_provider.core.definition.places import Place, Role, check_apart
+from airflow_refresh_provider.errors import Invalid
+from airflow_refresh_provider.ports.bundle import Ports
+
+
+def check(ports: Ports, definition: Definition) -> None:
+    """Raise Refused when the definition has a place inside another one, or has another one inside."""
+    check_apart(_places(ports, definition), _others(ports, definition.name))
+
+
+def _others(ports: Ports, name: str) -> Iterator[Place]:
+    if ports.control_root is not None:
+        yield _place(ports, Role.CONTROL, "control root", ports.control_root)
+    for record in ports.store.records():
+        if record.name != name:
+            yield from _places(ports, record.definition)
+
+
+def _places(ports: Ports, definition: Definition) -> Iterator[Place]:
+    yield _place(ports, Role.TARGET, f"target of {definition.name}", definition.target)
+    for name, read in definition.inputs.items():
+        with suppress(Invalid):  # a variable of another definition that has no value here
+            path = read.expanded(ports.environment).path
+            yield _place(ports, Role.INPUT, f"input {name} of {definition.name}", path)
+
+
+def _place(ports: Ports, role: Role, label: str, location: str) -> Place:
+    return Place(role, label, location, ports.folders.resolved(location))

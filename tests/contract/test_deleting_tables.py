@@ -1,0 +1,52 @@
+"""A table is deleted by its log: what lies in its folder and is not its own stays, and is named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa  # type: ignore[import-untyped]
+from deltalake import DeltaTable, write_deltalake
+
+from airflow_refresh_provider.delta.tables.table_folders import StoredTableFolders
+
+
+def rows(*ids: int) -> pa.Table:
+    return pa.table({"id": pa.array(ids, pa.int64()), "p p": pa.array([f"é {i}" for i in ids])})
+
+
+def files(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_table_goes_with_its_old_files_and_its_folder(tmp_path: Path) -> None:
+    place = tmp_path / "gold"
+    write_deltalake(place, rows(1, 2), partition_by=["p p"], configuration={"delta.enableChangeDataFeed": "true"})
+    table = DeltaTable(place)
+    table.update(predicate="id = 1", updates={"id": "7"})
+    table.delete("id = 2")
+    table.create_checkpoint()
+    write_deltalake(place, rows(3), mode="append")
+    assert StoredTableFolders().delete_table(str(place)) == ()
+    assert not place.exists()
+    assert StoredTableFolders().delete_table(str(place)) == ()
+
+
+def test_another_table_below_and_files_of_others_stay(tmp_path: Path) -> None:
+    place = tmp_path / "gold"
+    write_deltalake(place, rows(1))
+    write_deltalake(place / "inner", rows(5))
+    (place / "notes.txt").write_text("mine")
+    inner = {f"inner/{file}" for file in files(place / "inner")}
+
+    left = StoredTableFolders().delete_table(str(place))
+
+    assert set(left) == files(place) == {*inner, "notes.txt"}
+    assert DeltaTable(place / "inner").to_pyarrow_table().to_pylist() == rows(5).to_pylist()
+
+
+def test_links_are_followed_on_a_local_disk_only(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    folders = StoredTableFolders()
+    assert folders.resolved(f"{tmp_path}/link/gold") == f"{tmp_path}/real/gold"
+    assert folders.resolved("s3://bucket/link") == "s3://bucket/link"
