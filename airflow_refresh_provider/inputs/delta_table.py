@@ -12,6 +12,7 @@ from airflow_refresh_provider.core.definition.inputs import Input
 from airflow_refresh_provider.core.definition.locations import read_otherwise
 from airflow_refresh_provider.core.log.commits import Commit
 from airflow_refresh_provider.core.log.note import NoteKind, read_note
+from airflow_refresh_provider.core.run.ownership import hidden_columns
 from airflow_refresh_provider.delta.storage.file_lists import list_files
 from airflow_refresh_provider.delta.storage.log_files import has_log, list_log
 from airflow_refresh_provider.delta.storage.object_stores import storage
@@ -45,8 +46,15 @@ class DeltaTables:
         if table is None:
             raise _no_table(name, path)
         rows, size = size_of(table, path)
-        table_id = str(table.metadata().id)
-        return DeltaPin(location=path, table_id=table_id, version=table.version(), rows=rows, bytes=size)
+        about = table.metadata()
+        return DeltaPin(
+            location=path,
+            table_id=str(about.id),
+            version=table.version(),
+            rows=rows,
+            bytes=size,
+            hidden=hidden_columns(about.configuration),
+        )
 
     def unreadable(self, pin: DeltaPin) -> str | None:
         """Why the pinned version cannot be read any more, None when it can."""

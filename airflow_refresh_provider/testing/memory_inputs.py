@@ -12,6 +12,7 @@ from airflow_refresh_provider.core.changes.reads import delta_table
 from airflow_refresh_provider.core.changes.sources import ChangedRows, ChangeSource, ChangeSourceInfo, SeparateRows
 from airflow_refresh_provider.core.definition.inputs import Input
 from airflow_refresh_provider.core.log.commits import Commit
+from airflow_refresh_provider.core.run.ownership import hidden_columns
 from airflow_refresh_provider.errors import Invalid
 from airflow_refresh_provider.ports.input_kind import InputKinds
 from airflow_refresh_provider.testing.memory_lake import BEGINNING, MemoryLake
@@ -38,6 +39,7 @@ class MemoryTables:
                 version=newest.commit.version,
                 rows=len(newest.rows),
                 bytes=ROW_BYTES * len(newest.rows),
+                hidden=hidden_columns(newest.properties),
             )
 
     def unreadable(self, pin: DeltaPin) -> str | None:

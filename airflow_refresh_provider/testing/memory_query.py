@@ -9,12 +9,12 @@ import re
 
 from airflow_refresh_provider.core.changes.reads import Read
 from airflow_refresh_provider.core.changes.sources import ChangedRows, FeedRows, SeparateRows
-from airflow_refresh_provider.core.definition.columns import Columns, visible
+from airflow_refresh_provider.core.definition.columns import Columns
 from airflow_refresh_provider.core.plan.plan import Split
 from airflow_refresh_provider.errors import Failed
 from airflow_refresh_provider.ports.engine import Source
 from airflow_refresh_provider.testing.memory_lake import MemoryLake
-from airflow_refresh_provider.testing.memory_rows import newest_of, shown
+from airflow_refresh_provider.testing.memory_rows import newest_of
 from airflow_refresh_provider.testing.memory_table import Rows, Version
 from airflow_refresh_provider.testing.spark_sql.evaluation import Relation, evaluate
 
@@ -48,7 +48,7 @@ class MemoryQueries:
 
     def _columns(self, read: Read) -> Columns:
         with self._lake.lock:
-            return visible(self._version(read).columns)
+            return tuple(c for c in self._version(read).columns if c.name not in read.hidden)
 
     def _version(self, read: Read) -> Version:
         table = self._lake.table(read.location)
@@ -78,7 +78,8 @@ class MemoryQueries:
     def _result(self, source: Source, inputs: dict[str, Rows]) -> Rows:
         """The query's rows over these; the newest of each key if so asked."""
         if copied := _copied(source):
-            result = tuple(map(shown, inputs[copied]))
+            hidden = source.reads[copied].hidden
+            result = tuple({n: v for n, v in row.items() if n not in hidden} for row in inputs[copied])
         else:
             relations = {name: _relation(self._columns(read), inputs[name]) for name, read in source.reads.items()}
             found = _evaluated(source.query, relations)

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from airflow_refresh_provider.core.changes.pins import DeltaPin, FilesPin, FileStamp
+from airflow_refresh_provider.core.definition.inputs import Input
 from airflow_refresh_provider.core.plan.ways import Way
 from airflow_refresh_provider.errors import Failed, Invalid, RefreshError
+from airflow_refresh_provider.inputs.kinds import kind_of
 from airflow_refresh_provider.ports.engine import KeyReport, Sample, Source
 from tests.engine.acts import Lake, source
 
@@ -156,10 +158,21 @@ def test_an_input_that_is_missing_or_damaged_is_reported_as_such(lake: Lake, tmp
         assert _three_parts(failed.value)
 
 
+@pytest.mark.slow
+def test_columns_of_an_input_that_are_named_like_hidden_ones_are_its_own(lake: Lake) -> None:
+    pin = lake.input("SELECT id AS k, 'a' AS _row_hash, id AS _VNODE FROM range(3)")
+    whole = lake.session.describe(source("SELECT * FROM t", "k", pins={"t": pin}))
+    assert [c.name for c in whole] == ["k", "_row_hash", "_VNODE"]  # refused before anything is written
+    renamed = source("SELECT k, _row_hash AS h, _vnode AS v FROM t", "k", pins={"t": pin})
+    target = lake.target(renamed, by_vnode=True)
+    lake.load(target, renamed)
+    lake.assert_equal(target, renamed)
+
+
 def test_hidden_columns_of_an_input_that_is_a_target_are_not_seen(lake: Lake) -> None:
     target = lake.target(_GOOD, by_vnode=True)
     lake.load(target, _GOOD)
-    pin = DeltaPin(location=target.location, table_id=target.table_id, version=1)
+    pin = kind_of("delta").pin("t", Input(path=target.location))
 
     reading = source("SELECT * FROM t", "k", pins={"t": pin})
 

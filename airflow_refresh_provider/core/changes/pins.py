@@ -20,7 +20,10 @@ from airflow_refresh_provider.core.text.stored import Stored
 
 
 class DeltaPin(Stored):
-    """One version of one Delta table. `rows` and `bytes` are from its log, None when that has no statistics."""
+    """One version of one Delta table. `rows` and `bytes` are from its log, None when that has no statistics.
+
+    `hidden`: the columns that a target in layout vnode has besides those of its query.
+    """
 
     kind: Literal["delta"] = "delta"
     location: str
@@ -28,6 +31,7 @@ class DeltaPin(Stored):
     version: int
     rows: int | None = None
     bytes: int | None = None
+    hidden: tuple[str, ...] = ()
 
     @property
     def format(self) -> str:
@@ -55,7 +59,7 @@ class DeltaPin(Stored):
         """The same input at another version; None when that is not known."""
         if table_id is None or not isinstance(digest, int):
             return None
-        return DeltaPin(location=self.location, table_id=table_id, version=digest)
+        return DeltaPin(location=self.location, table_id=table_id, version=digest, hidden=self.hidden)
 
     def changed_file_times(self, older: Pin) -> tuple[datetime, ...] | None:
         """None: the log has the times of changes."""
@@ -67,12 +71,12 @@ class DeltaPin(Stored):
 
     def read(self, options: Mapping[str, str]) -> Read:
         """How an engine reads it, with the reader options of its input."""
-        return delta_table(self.location, options, versionAsOf=str(self.version))
+        return delta_table(self.location, options, self.hidden, versionAsOf=str(self.version))
 
     def feed_since(self, older: DeltaPin, options: Mapping[str, str]) -> FeedRows:
         """The change data feed of the versions after an older one."""
         versions = {"startingVersion": str(older.version + 1), "endingVersion": str(self.version)}
-        return FeedRows(feed=delta_table(self.location, options, readChangeFeed="true", **versions))
+        return FeedRows(feed=delta_table(self.location, options, self.hidden, readChangeFeed="true", **versions))
 
 
 class FileStamp(Stored):

@@ -14,7 +14,8 @@ class Read(Stored):
     """One call of Spark's reader: format, options and what is loaded.
 
     `paths` are files by their exact names; without any, `location` is loaded. `columns_of`: the columns are those of
-    another read. Some of its data files are read by themselves as `file_format` with `file_options`.
+    another read. Some of its data files are read by themselves as `file_format` with `file_options`. `hidden`: columns
+    that are not its user's.
     """
 
     location: str
@@ -24,6 +25,7 @@ class Read(Stored):
     columns_of: Read | None = None
     file_format: str
     file_options: dict[str, str] = {}
+    hidden: tuple[str, ...] = ()
 
     def of_files(self, files: tuple[str, ...]) -> Read:
         """Some of its data files, with the columns of the whole."""
@@ -37,7 +39,7 @@ class Read(Stored):
         )
 
 
-def delta_table(location: str, options: Mapping[str, str], **more: str) -> Read:
+def delta_table(location: str, options: Mapping[str, str], hidden: tuple[str, ...] = (), **more: str) -> Read:
     """A Delta table with the reader options of its input, and more that are not for its data files."""
     return Read(
         location=location,
@@ -45,4 +47,5 @@ def delta_table(location: str, options: Mapping[str, str], **more: str) -> Read:
         options={**options, **more},
         file_format="parquet",
         file_options={**options, BASE_PATH: location},
+        hidden=hidden,
     )

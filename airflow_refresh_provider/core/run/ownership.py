@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Mapping
 
+from airflow_refresh_provider.core.definition.columns import HIDDEN, RESERVED
 from airflow_refresh_provider.core.definition.definition import Definition, Layout
 from airflow_refresh_provider.errors import Refused
 
@@ -47,6 +48,22 @@ def wanted_properties(definition: Definition, control_id: str, vnodes: int, *, c
     if created or "deletion_vectors" in definition.model_fields_set:
         wanted["delta.enableDeletionVectors"] = "true" if definition.deletion_vectors else "false"
     return wanted
+
+
+def hidden_columns(properties: Mapping[str, str]) -> tuple[str, ...]:
+    """The columns that a table has besides those of its query; only a target in layout vnode has some."""
+    return HIDDEN if properties.get(LAYOUT) == Layout.VNODE.value and CONTROL in properties else ()
+
+
+def check_no_reserved(columns: Iterable[str], properties: Mapping[str, str], target: str) -> None:
+    """Refuse a target with a column of its user's that has a reserved name. Raises Refused."""
+    own = hidden_columns(properties)
+    if taken := [name for name in columns if name.lower() in RESERVED and name not in own]:
+        raise Refused(
+            "reserved_target_column",
+            f"the target {target} has a column with the reserved name {taken[0]}",
+            next=f"Rename it (ALTER TABLE ... RENAME COLUMN {taken[0]} TO ...), or name another target.",
+        )
 
 
 def check_storage(definition: Definition) -> None:

@@ -31,6 +31,7 @@ from airflow_refresh_provider.core.run.ownership import (
     DEFINITION,
     VNODES,
     check_layout,
+    check_no_reserved,
     check_ownership,
     wanted_properties,
 )
@@ -104,7 +105,7 @@ def make_ready(ports: Ports, session: EngineSession, run: Run, result: Columns, 
     vnodes = planned.vnodes if planned else _vnodes(definition, found, rows)
     check_partitions(result, found.partitioned_by if found else definition.partition_by)
     if found is not None:
-        _extend(session, definition, result)
+        _extend(session, definition, found, result)
     session.prepare(
         _spec(
             definition,
@@ -207,8 +208,9 @@ def foreign_versions(
     return foreign(since, published.target_id, generations).versions
 
 
-def _extend(session: EngineSession, definition: Definition, result: Columns) -> None:
+def _extend(session: EngineSession, definition: Definition, found: TableFacts, result: Columns) -> None:
     columns = session.columns(definition.target)
+    check_no_reserved((c.name for c in columns), found.properties, definition.target)
     change = schema_change(columns, result)
     check_change(change, definition.target, add=definition.on_schema_change.added is OnAdded.ADD)
     if change.added:

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from airflow_refresh_provider.core.changes.reads import Read
-from airflow_refresh_provider.core.definition.columns import HIDDEN, OP, ROW_HASH, VNODE, Column, visible
+from airflow_refresh_provider.core.definition.columns import OP, ROW_HASH, VNODE, Column, visible
 from airflow_refresh_provider.core.plan.plan import Split, StagedTable, Target
 from airflow_refresh_provider.core.query import query
 from airflow_refresh_provider.errors import Failed
@@ -36,7 +36,7 @@ def result(spark: SparkSession, source: Source, split: Split | None = None) -> D
 def over(spark: SparkSession, source: Source, reads: Mapping[str, DataFrame]) -> DataFrame:
     """The query's result over these inputs, their hidden columns left out."""
     for name, read in reads.items():
-        read.drop(*HIDDEN).createOrReplaceTempView(name)
+        read.drop(*source.reads[name].hidden).createOrReplaceTempView(name)
     return spark.sql(source.query)
 
 
