@@ -6,8 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
 
+from airflow_refresh_provider.core.changes.folders import DataFiles, MixedFolders, data_files
 from airflow_refresh_provider.core.changes.listed import FilesOfPin
-from airflow_refresh_provider.core.changes.pins import FilesPin, FileStamp
+from airflow_refresh_provider.core.changes.pins import FilesPin, FileStamp, IgnoredFiles
 from airflow_refresh_provider.core.definition.inputs import Input
 from airflow_refresh_provider.delta.storage.file_lists import list_files
 from airflow_refresh_provider.delta.storage.log_files import has_log
@@ -41,14 +42,9 @@ class ListedFiles(FilesOfPin, ABC):
             found = list_files(path)
             if found is None:
                 raise missing(name, path, f"{self.format} file or folder of them")
-            if not found:
-                raise Invalid(
-                    "input_empty",
-                    f"the input {name} at {path} is a folder without files (names that begin with _ or . do not count)",
-                    next="Put the files there, or correct the path.",
-                )
-            self.check(name, found)
-        return self._listed(path, found)
+            files = _data_files(name, path, found)
+            self.check(name, files.read)
+        return self._listed(path, files)
 
     def unreadable(self, pin: FilesPin) -> str | None:
         """The first pinned file that was changed or deleted, None when all are as they were."""
@@ -76,12 +72,34 @@ class ListedFiles(FilesOfPin, ABC):
     def _state(self, input: Input) -> str:
         with storage("watching", input.path):
             found = list_files(input.path)
-        # `pin` raises what is wrong with a location without files.
-        pin = self._listed(input.path, found) if found else self.pin("", input)
-        return str(pin.digest)
+        if not found:
+            return str(self.pin("", input).digest)  # raises what is wrong with the location
+        return str(self._listed(input.path, _data_files("", input.path, found)).digest)
 
-    def _listed(self, path: str, files: tuple[FileStamp, ...]) -> FilesPin:
-        return FilesPin(format=self.format, location=path, files=files)
+    def _listed(self, path: str, files: DataFiles) -> FilesPin:
+        count = len(files.ignored)
+        ignored = IgnoredFiles(count=count, example=min(file.path for file in files.ignored)) if count else None
+        return FilesPin(format=self.format, location=path, files=files.read, ignored=ignored)
+
+
+def _data_files(name: str, path: str, found: tuple[FileStamp, ...]) -> DataFiles:
+    """The files that are read. Raises Invalid when there are none, or when they cannot be read together."""
+    try:
+        files = data_files(path, found)
+    except MixedFolders as mixed:
+        raise Invalid(
+            "input_mixed",
+            f"the input {name} at {path} {mixed}",
+            next="Move the files that do not belong together into folders of their own, and read one of them.",
+        ) from None
+    if not files.read:
+        raise Invalid(
+            "input_empty",
+            f"the input {name} at {path} is a folder without files that Spark reads: those whose names begin with _ or "
+            ". do not count, nor those in subfolders that stand for no column",
+            next="Put the files there, or correct the path.",
+        )
+    return files
 
 
 def missing(name: str, path: str, wanted: str) -> Invalid:

@@ -59,6 +59,7 @@ def _(value: DefinitionStatus) -> ResultTable:
             *(row(value) | {"run": None if value.run is None else _run(value.run)}).items(),
             ("status", f"{value.status}: {value.status_text}"),
             ("inputs", formats.versions(value.input_versions) or ", ".join(definition.inputs)),
+            ("files not read", formats.ignored(value.ignored_files)),
             ("keys", ", ".join(definition.keys)),
             ("generation", value.generation),
             ("definition", value.definition_hash),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 
-from airflow_refresh_provider.core.changes.pins import Digests
+from airflow_refresh_provider.core.changes.pins import Digests, IgnoredFiles
 from airflow_refresh_provider.core.plan.plan import ChangeCounts
 from airflow_refresh_provider.core.run.results import Rows, RunResult
 
@@ -37,6 +38,11 @@ def version(of: int | str) -> str:
 def versions(digests: Digests) -> str | None:
     """The version of each input."""
     return ", ".join(f"{name} {version(found)}" for name, found in digests.items()) or None
+
+
+def ignored(files: Mapping[str, IgnoredFiles]) -> str | None:
+    """The files in the folders of inputs that were not read."""
+    return "; ".join(f"{name}: {found.count:,}, such as {found.example}" for name, found in files.items()) or None
 
 
 def published(result: RunResult | None) -> str | None:

@@ -19,6 +19,7 @@ def _(value: RunResult) -> dict[str, Cell]:
         "rows": formats.change_counts(value.rows),
         "chunks": f"{value.chunks.done:,} done, {value.chunks.skipped:,} of them skipped by this attempt",
         "inputs": formats.versions(value.input_versions),
+        "files not read": formats.ignored(value.ignored_files),
         "published": None if value.published_version is None else f"version {value.published_version}",
         "seconds": f"{value.seconds:.1f}",
         "stages": ", ".join(f"{name} {seconds:.1f} s" for name, seconds in value.stages.items()) or None,

@@ -10,7 +10,7 @@ from typing import Literal
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from airflow_refresh_provider.core.changes.pins import DeltaPin, FilesPin, Pin
+from airflow_refresh_provider.core.changes.pins import DeltaPin, FilesPin, IgnoredFiles, Pin
 from airflow_refresh_provider.core.definition.inputs import Input
 from airflow_refresh_provider.errors import Invalid, Retry
 from airflow_refresh_provider.inputs.kinds import input_kinds
@@ -74,19 +74,28 @@ def test_a_partitioned_table_is_not_a_list_of_plain_files(tmp_path: Path) -> Non
     assert _files(_pin(_delta(tmp_path / "t"))) is None
 
 
-def test_files_are_pinned_one_by_one_at_any_depth_without_hidden_ones(tmp_path: Path) -> None:
+def test_files_are_pinned_one_by_one_without_hidden_ones(tmp_path: Path) -> None:
     hidden = ("_temporary/x.parquet", ".y.parquet", "deep/_z", ".day=1/a", "b.parquet._COPYING_")
-    for name in ("b #1.parquet", "a%20.parquet", "deep/er/ü'c", "_day=1/a", *hidden):
+    names = ["_day=1/a%20.parquet", "_day=1/b #1.parquet", "_day=1/deep/er/ü'c"]
+    for name in ("a", *names, *hidden):
         write_parquet(tmp_path / "in" / name, 2)
     (tmp_path / "in" / "_SUCCESS").touch()
     pin = _pin(_parquet(tmp_path / "in"))
     assert isinstance(pin, FilesPin)
-    names = ["_day=1/a", "a%20.parquet", "b #1.parquet", "deep/er/ü'c"]
     assert [f.path for f in pin.files] == [f"{tmp_path}/in/{n}" for n in names]
     about = (tmp_path / "in" / names[0]).stat()
     assert (pin.files[0].size, pin.files[0].modified) == (about.st_size, about.st_mtime_ns // 1000)
     assert _files(pin) == tuple((f.path, f.size) for f in pin.files)
-    assert _rows(pin) == 8
+    assert _rows(pin) == 6
+    assert pin.ignored == IgnoredFiles(count=1, example=f"{tmp_path}/in/a")
+
+
+def test_folders_that_cannot_be_read_together_are_refused(tmp_path: Path) -> None:
+    for name in ("day=1/a", "other/b"):
+        write_parquet(tmp_path / "in" / name, 2)
+    with pytest.raises(Invalid, match="files elsewhere: below the folder itself and other") as refused:
+        _pin(_parquet(tmp_path / "in"))
+    assert refused.value.code == "input_mixed"
 
 
 def test_a_single_file_is_an_input_too(tmp_path: Path) -> None:

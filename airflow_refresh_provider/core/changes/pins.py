@@ -87,14 +87,25 @@ class FileStamp(Stored):
     modified: int
 
 
+class IgnoredFiles(Stored):
+    """How many files beside those that are read lie in the folder of an input, and one of them."""
+
+    count: int
+    example: str
+
+
 class FilesPin(Stored):
-    """A fixed list of files. A file whose size or time has changed since makes the pin unreadable."""
+    """A fixed list of files. A file whose size or time has changed since makes the pin unreadable.
+
+    `ignored` are files that lie there too and that Spark does not read with the folder.
+    """
 
     kind: Literal["files"] = "files"
     format: str
     location: str
     files: tuple[FileStamp, ...]
     rows: int | None = None
+    ignored: IgnoredFiles | None = None
 
     @property
     def table_id(self) -> None:
@@ -179,6 +190,11 @@ Digests = dict[str, int | str]
 def digests(vector: VersionVector) -> Digests:
     """The short form that goes into commits, history and output."""
     return {name: pin.digest for name, pin in sorted(vector.items())}
+
+
+def ignored_files(vector: VersionVector) -> dict[str, IgnoredFiles]:
+    """The files that lie in the folders of inputs and are not read, by input."""
+    return {n: pin.ignored for n, pin in sorted(vector.items()) if isinstance(pin, FilesPin) and pin.ignored}
 
 
 def table_ids(vector: VersionVector) -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from airflow_refresh_provider.core.changes.pins import Digests
+from airflow_refresh_provider.core.changes.pins import Digests, IgnoredFiles
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.plan.plan import ChangeCounts
 from airflow_refresh_provider.core.run.results import ErrorReport
@@ -35,7 +35,8 @@ class RunStatus(Stored):
 class DefinitionStatus(Stored):
     """One definition, its run and what is published.
 
-    `state` is as stored; `status` is derived from it and the run, `status_text` includes the progress.
+    `state` is as stored; `status` is derived from it and the run, `status_text` includes the progress. `ignored_files`
+    lay in the folders of inputs at the last refresh and were not read.
     """
 
     name: str
@@ -50,6 +51,7 @@ class DefinitionStatus(Stored):
     published_version: int | None = None
     published_at: datetime | None = None
     input_versions: Digests = {}
+    ignored_files: dict[str, IgnoredFiles] = {}
     definition_hash: str
     definition: Definition
 

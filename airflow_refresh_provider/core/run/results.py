@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from airflow_refresh_provider import errors
-from airflow_refresh_provider.core.changes.pins import Digests
+from airflow_refresh_provider.core.changes.pins import Digests, IgnoredFiles
 from airflow_refresh_provider.core.text.stored import Stored, to_json_value
 
 _KINDS: dict[str, type[errors.Explained]] = {
@@ -55,7 +55,8 @@ class RunResult(Stored):
 
     `mode` is how it was done, and `mode_reason` why. `windows` are the versions (from, to] of each input, or the
     digests of its lists of files, that an incremental refresh has read. `lag_seconds` is how far the target was behind
-    its inputs at the end; `late`: that was more than its `target_lag`.
+    its inputs at the end; `late`: that was more than its `target_lag`. `ignored_files` lie in the folders of inputs and
+    were not read.
     """
 
     run_id: str | None
@@ -69,6 +70,7 @@ class RunResult(Stored):
     chunks: ChunkCounts = ChunkCounts()
     input_versions: Digests = {}
     windows: dict[str, tuple[int | str, int | str]] = {}
+    ignored_files: dict[str, IgnoredFiles] = {}
     target_version: int | None = None
     published_version: int | None = None
     lag_seconds: float | None = None

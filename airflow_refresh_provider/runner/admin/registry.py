@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from airflow_refresh_provider.core.changes.pins import digests
+from airflow_refresh_provider.core.changes.pins import digests, ignored_files
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.run.admin_results import Registration, RegistrationOutcome
 from airflow_refresh_provider.core.run.lifecycle import Event, State
@@ -82,6 +82,7 @@ def status(ports: Ports, record: Record) -> DefinitionStatus:
         published_version=published.version if published else None,
         published_at=published.at if published else None,
         input_versions=digests(published.pins) if published else {},
+        ignored_files=ignored_files(published.pins) if published else {},
         definition_hash=record.definition.hash,
         definition=record.definition,
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from airflow_refresh_provider.core.changes.pins import Pin, VersionVector, same_versions
+from airflow_refresh_provider.core.changes.pins import Pin, VersionVector, ignored_files, same_versions
 from airflow_refresh_provider.core.definition.columns import check_padding
 from airflow_refresh_provider.core.plan.plan import Plan
 from airflow_refresh_provider.core.query.query import bind_clock
@@ -118,6 +118,8 @@ def _start(ports: Ports, snapshot: Snapshot, record: Record, request: Request) -
         return None
     reads = "only changes" if run.plan.windows else "everything"
     ports.watch.note(f"run {run.run_id} reads {reads}: {run.plan.scope}")
+    for name, ignored in ignored_files(pins).items():
+        ports.watch.note(f"input {name}: {ignored.count} files are not read with its folder, such as {ignored.example}")
     ports.watch.note(f"run {run.run_id} starts at {', '.join(f'{n} {_short(p)}' for n, p in pins.items())}")
     return HeldRun(Tenure(ports, record.name, run.run_id, run.generation), resumed=False)
 
