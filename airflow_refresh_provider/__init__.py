@@ -1,7 +1,7 @@
 """Keeps Delta tables fresh on Spark: exact refreshes that resume after any crash.
 
 The names below are what other code may rely on. Each is looked up in its module at first use, so importing the
-package costs nothing and drags in no engine.
+package costs nothing and imports neither Spark nor Airflow.
 """
 
 from __future__ import annotations

@@ -68,7 +68,8 @@ def refresh_dag(
     """A DAG that keeps one definition's target fresh. `options` are those of DAG, and outrank what is set here.
 
     One run at a time, without catch-up: any run brings everything up to date. `schedule` is for definitions without a
-    `refresh` of their own, which outranks it. `upstream`: input -> its asset, for inputs that other DAGs keep fresh.
+    `refresh` of their own, which takes precedence over it. `upstream`: input -> its asset, for inputs that other DAGs
+    keep fresh.
     `task_args`: task -> arguments of its operator, such as `{"merge": {"pool": "spark"}}`. For a broken file it makes a
     DAG without a schedule that shows the errors.
     Raises Invalid for a name in `upstream` that is no input, or in `task_args` that is no task.
@@ -217,7 +218,7 @@ def _check_tasks(task_args: TaskArgs) -> None:
     if unknown := sorted(task_args.keys() - TASKS):
         raise Invalid(
             "unknown_task",
-            f"there is no task {unknown[0]!r} whose arguments could be set.{suggestion(unknown[0], TASKS)}",
+            f"unknown task {unknown[0]!r} in task_args.{suggestion(unknown[0], TASKS)}",
             next=f"Name some of {', '.join(TASKS)} in `task_args`.",
         )
 
@@ -226,7 +227,7 @@ def _check_upstream(definition: Definition, upstream: Mapping[str, Asset]) -> No
     if unknown := sorted(upstream.keys() - definition.inputs.keys()):
         raise Invalid(
             "unknown_input",
-            f"{definition.name} has no input {unknown[0]!r} that another DAG could keep fresh."
+            f"{definition.name} has no input {unknown[0]!r}, which upstream names."
             f"{suggestion(unknown[0], definition.inputs)}",
             next="Name inputs of the definition in `upstream`.",
         )

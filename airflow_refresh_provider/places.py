@@ -40,7 +40,7 @@ def resolve(
     if not root:
         raise Invalid(
             "no_control",
-            "it is not known where the control tables are",
+            "no control root is configured",
             next=f"Give --control PATH, or set {CONTROL_VARIABLE}.",
         )
     root = _absolute(root, folder)

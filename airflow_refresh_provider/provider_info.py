@@ -5,14 +5,14 @@ Airflow asks before its own configuration is ready and at every start of every c
 
 OPTIONS: dict[str, dict[str, str | None]] = {
     "retries": {
-        "description": "Retries of each task of `refresh_dag`; a DAG's own default_args win.",
+        "description": "Retries of each task of `refresh_dag` and `cascade_dag`; a DAG's own default_args win.",
         "version_added": "0.1.0",
         "type": "integer",
         "example": None,
         "default": "3",
     },
     "retry_delay": {
-        "description": "Seconds between the retries of a task of `refresh_dag`; a DAG's own default_args win.",
+        "description": "Seconds between the retries of a task of these DAGs; a DAG's own default_args win.",
         "version_added": "0.1.0",
         "type": "float",
         "example": None,
@@ -52,7 +52,7 @@ CONNECTION_TYPE: dict[str, object] = {
         },
         "spark": {
             "label": "Spark",
-            "description": "`local` for a server of this machine, if all tasks run on it; else sc://host:port.",
+            "description": "`local`: the embedded server, if all tasks run on one host; else sc://host:port.",
             "schema": {"type": "string", "default": "local"},
         },
     },

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from airflow_refresh_provider.runner.refreshes import Refreshes
 
 _FOLLOW_SECONDS = 1.0
-_MISSED = "changes made while it was suspended are applied after the next commit to an input, or by a manual run"
+_MISSED = "changes made while it was suspended are applied within the hour, or at once by a manual run"
 
 
 def run(call: Call, name: str, request: RunRequest) -> RunResult | Differences:

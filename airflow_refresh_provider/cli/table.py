@@ -88,7 +88,7 @@ COMMANDS = (
         (
             _NAME,
             Option("--delete-target", "delete the target's data too", Kind.FLAG),
-            Option("--stop", "stop a running refresh; without it such a definition is not dropped", Kind.FLAG),
+            Option("--stop", "stop a running refresh; required while one is running", Kind.FLAG),
         ),
     ),
     Command(("spark", "start"), "start the embedded Spark server, unless it runs", f"{_SERVER}:start"),

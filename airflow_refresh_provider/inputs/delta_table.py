@@ -39,7 +39,7 @@ class DeltaTables:
             raise Invalid(
                 "input_place",
                 f"the input {name} cannot be read at {path}: a backslash, or % before two hexadecimal digits, is "
-                "another path to delta-rs",
+                "resolved to another path by delta-rs",
                 next="Move the table, or link to it, at a path without them.",
             )
         table = open_table(path)
@@ -176,7 +176,7 @@ def _no_table(name: str, path: str) -> Invalid:
         return Invalid(
             "input_not_delta",
             f"the log of the input {name} at {path} has no commit files any more",
-            next="Let a writer commit to the table once more, or restore the files of its log.",
+            next="Commit to the table again, or restore the files of its log.",
         )
     with storage(f"reading the input {name}", path):
         found = list_files(path)

@@ -20,7 +20,7 @@ class ParquetFiles(ListedFiles):
             raise Invalid(
                 "input_not_parquet",
                 f"the input {name} has a file that is not parquet: {wrong.path}",
-                next="Move it elsewhere, or let its name begin with _ so that it does not count.",
+                next="Move it elsewhere, or give it a name that begins with _, which is ignored.",
             )
 
     def count(self, files: tuple[FileStamp, ...]) -> int | None:

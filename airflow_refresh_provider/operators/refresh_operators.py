@@ -165,7 +165,9 @@ class VnodeMergeOperator(_RefreshTask):
 
         skipped = one_task.merge_unit(ports, self.definition_name, binding.request(context), self.unit["unit"])
         chunks = counted(self.unit["chunks"], "chunk")
-        self.log.info("unit %s is in the target: %s, %s of them before", self.unit["unit"], chunks, skipped)
+        self.log.info(
+            "unit %s is in the target: %s, %s committed by earlier attempts", self.unit["unit"], chunks, skipped
+        )
         return {"unit": self.unit["unit"], "chunks": self.unit["chunks"], "skipped": skipped}
 
 

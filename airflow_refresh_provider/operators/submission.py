@@ -46,7 +46,7 @@ _OURS = frozenset(
 class DeltaFrom(StrEnum):
     """Where an application gets Delta's jars from."""
 
-    JARS = "jars"  # this machine's cache, filled at need
+    JARS = "jars"  # this machine's cache, filled on demand
     PACKAGES = "packages"  # Spark's own resolver
     IMAGE = "image"  # they are where Spark is
 
@@ -119,7 +119,7 @@ def _connection(conn_id: str) -> Connection:
     except AirflowNotFoundException:
         raise Invalid(
             "no_spark_connection",
-            f"there is no connection {conn_id}, for the Spark cluster",
+            f"the Spark connection {conn_id} does not exist",
             next=f"Create the connection {conn_id} of type spark.",
         ) from None
 

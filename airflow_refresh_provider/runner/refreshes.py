@@ -1,6 +1,6 @@
 """The entry point: everything that a command line, an operator or a script can request.
 
-Each method raises errors.* and leaves nothing half made; what it returns is a model of `core.results`.
+Each method raises errors.* and leaves nothing half made; what it returns is a model of `core.run.results`.
 """
 
 from __future__ import annotations

@@ -165,7 +165,8 @@ def announce(context: Context, outlets: Iterable[object], result: RunResult, log
     rows = result.rows
     metrics.ended(result)
     log.info(
-        "version %s of %s is published: %s inserted, %s updated, %s deleted, %s unchanged; %s, %s of them before",
+        "version %s of %s is published: %s inserted, %s updated, %s deleted, %s unchanged; %s, %s committed by earlier "
+        "attempts",
         result.published_version,
         result.name,
         *(f"{n:,}" for n in (rows.inserted, rows.updated, rows.deleted, rows.unchanged)),

@@ -37,7 +37,7 @@ def check_form(context: Context) -> None:
         raise Invalid(
             "unknown_parameter",
             f"{', '.join(unknown)}: unknown in the configuration of a DAG run.{suggestion(unknown[0], declared)}",
-            next=f"Trigger the DAG with none but {', '.join(sorted(declared))}.",
+            next=f"Trigger the DAG with these params only: {', '.join(sorted(declared))}.",
         )
 
 

@@ -1,4 +1,4 @@
-"""Polling a definition until a condition is met. Reads control tables only; needs no Spark."""
+"""Polling a definition until a condition is met. Reads control tables and logs of inputs; needs no Spark."""
 
 from __future__ import annotations
 

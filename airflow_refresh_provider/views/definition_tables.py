@@ -86,7 +86,7 @@ def _(value: Freshness) -> dict[str, Cell]:
         "name": value.name,
         "behind": _behind(value),
         "confirmed at": formats.time(value.confirmed_at),
-        "a refresh takes": formats.duration(value.expected_seconds),
+        "expected duration": formats.duration(value.expected_seconds),
         "inputs": "; ".join(map(_input_lag, value.inputs)) or None,
     }
 
@@ -112,7 +112,7 @@ def _progress(run: RunStatus) -> str:
 
 def _holder(run: RunStatus) -> str:
     """The owner of the run, or which tasks it is kept for."""
-    tasks = f"tasks of {run.origin.strip()}" if run.origin else "tasks of its own"
+    tasks = f"tasks of {run.origin.strip()}" if run.origin else "tasks of the same run"
     if run.live:
         return f"held by {run.owner or tasks}"
     return f"between two {tasks}, kept until {formats.time(run.kept_until)}" if run.kept_until else "interrupted"

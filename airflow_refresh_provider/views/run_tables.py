@@ -79,7 +79,7 @@ def _(value: Differences) -> dict[str, Cell]:
         "name": value.name,
         "target": value.target,
         "equal": "yes" if value.equal else "no",
-        "a refresh would": formats.change_counts(value.rows),
+        "changes to apply": formats.change_counts(value.rows),
         "rows of the query": value.source_rows,
         "rows of the target": value.target_rows,
         "target version": None if value.target_version is None else str(value.target_version),

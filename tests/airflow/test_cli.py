@@ -62,7 +62,7 @@ def test_commands_work_on_the_root_of_the_connection(in_database: Path, tmp_path
     assert (unknown.returncode, json.loads(unknown.stdout)["error"]["code"]) == (2, "unknown_name")
 
 
-def test_an_option_outranks_the_connection(in_database: Path, tmp_path: Path) -> None:
+def test_an_option_takes_precedence_over_the_connection(in_database: Path, tmp_path: Path) -> None:
     listed = _airflow("list", "--control", str(tmp_path / "other"), "--output", "json")
     assert (listed.returncode, json.loads(listed.stdout)) == (0, []), listed.stderr
     assert not in_database.exists()

@@ -1,4 +1,4 @@
-"""The connection: what outranks it, what it says when it is missing or broken, and what its test button finds."""
+"""The connection: what takes precedence over it, its errors when it is missing or broken, and its test button."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_places_come_from_the_connection(connection: Callable[..., None]) -> Non
     assert (places.control, places.spark) == ("/lake/control", "sc://spark:15002")
 
 
-def test_the_environment_outranks_the_connection(
+def test_the_environment_takes_precedence_over_the_connection(
     connection: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     connection(control="/lake/control", spark="sc://spark:15002")

@@ -31,7 +31,7 @@ def shared(share: Callable[..., Shared]) -> Shared:
 @pytest.mark.parametrize(
     ("marked", "stopped", "reported"),
     [
-        ("start", {"load": "failed", "finish": "upstream_failed"}, "nothing is left to do here"),
+        ("start", {"load": "failed", "finish": "upstream_failed"}, "this task has nothing left to do"),
         ("load", {"merge": "upstream_failed", "finish": "upstream_failed"}, "is unfinished"),
         ("merge", {"finish": "failed"}, "units 0, 1, 2, 3 of orders have chunks that are not in the target"),
         ("finish", {"release": "failed"}, "is unfinished"),

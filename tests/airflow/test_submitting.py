@@ -156,7 +156,7 @@ def test_the_trigger_form_reaches_the_application(site: Site) -> None:
     assert asked == ["--on-interrupted", "restart", "--force"]
 
 
-def test_what_the_user_wants_is_added_and_outranks(site: Site) -> None:
+def test_what_the_user_wants_is_added_and_takes_precedence(site: Site) -> None:
     utc = "spark.driver.defaultJavaOptions"
     site.run(delta="packages", submit_options={"packages": "a:b:1", "conf": {utc: "-Dx=y"}, "name": "mine"})
     words = site.program.words

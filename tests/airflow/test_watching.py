@@ -212,7 +212,7 @@ def test_the_target_of_another_dag_is_watched_by_its_own_asset() -> None:
 
 
 def test_a_name_that_is_no_input_is_refused_as_upstream() -> None:
-    with pytest.raises(Invalid, match=r"no input 'xx' that another DAG could keep fresh. Did you mean x\?"):
+    with pytest.raises(Invalid, match=r"no input 'xx', which upstream names. Did you mean x\?"):
         refresh_dag(build(), upstream={"xx": Asset(name="parent", uri="file:///x")})
 
 

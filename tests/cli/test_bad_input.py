@@ -215,7 +215,7 @@ def spoiled(lake: Path, here: Program, spark: str) -> Callable[..., Ended]:
         (KEPT, [*ROWS, *ROWS[:5]], (1, "duplicate_key"), "has more than one row for 5 keys"),
         (KEPT.replace("k, v FROM", "k FROM"), ROWS, (3, "schema_change"), "column v (string) is in the target and no"),
         (KEPT.replace("v FROM", "length(v) AS v FROM"), ROWS, (3, "schema_change"), "was string and would become int"),
-        (KEPT.replace("vnodes: 4", "vnodes: 8"), ROWS, (3, "vnodes_changed"), "has 4 vnodes for its life"),
+        (KEPT.replace("vnodes: 4", "vnodes: 8"), ROWS, (3, "vnodes_changed"), "was created with 4 vnodes"),
         (KEPT.replace("target: gold/kept", "target: silver/rows2"), ROWS, (3, "foreign_target"), "silver/rows2"),
     ],
     ids=[

@@ -268,7 +268,7 @@ def test_a_run_is_shown_in_short_in_a_list_and_in_full_by_itself(owner: str | No
     )
     found = registered.refreshes().show("people_copy").model_copy(update={"run": run})
     assert "merge, 3 of 9 chunks, running" in table_of([found]).rows[0]
-    whole = f"id-of-the-run, merge, 3 of 9 chunks, attempt 2, held by {owner or 'tasks of its own'}"
+    whole = f"id-of-the-run, merge, 3 of 9 chunks, attempt 2, held by {owner or 'tasks of the same run'}"
     assert ("run", whole) in table_of(found).rows
 
 
@@ -306,7 +306,11 @@ def test_a_run_shows_which_changes_it_has_read_and_why(here: Program) -> None:
     assert (ended.json["mode"], ended.json["windows"]) == ("incremental", {"people": [1, 2]})
     assert (ended.json["mode_reason"], ended.json["lag_seconds"]) == ("changes of people in versions 2 to 2", 0)
     full = here("run", "people_copy", "--mode", "full", "--force", "--output", "json")
-    assert (full.json["mode"], full.json["mode_reason"], full.json["windows"]) == ("full", "it was asked for", {})
+    assert (full.json["mode"], full.json["mode_reason"], full.json["windows"]) == (
+        "full",
+        "a full refresh was requested",
+        {},
+    )
 
 
 def test_the_exit_code_of_due_says_whether_a_refresh_is_due(followed: World, here: Program) -> None:
@@ -315,7 +319,7 @@ def test_the_exit_code_of_due_says_whether_a_refresh_is_due(followed: World, her
     followed.lake.times[followed.people, 2] = BEGINNING - timedelta(hours=3)
     due = here("due", "people_copy", "--output", "json")
     assert (due.code, due.json["due"], due.json["lag_seconds"]) == (0, True, 3 * 3600)
-    assert "changes wait: people since 2023-12-31 21:00:00 UTC" in here("due", "people_copy").out
+    assert "unapplied changes: people since 2023-12-31 21:00:00 UTC" in here("due", "people_copy").out
     assert here("due", "absent").code == 2
 
 

@@ -50,7 +50,7 @@ def test_a_command_without_a_control_root_exits_2(words: tuple[str, ...], here: 
     ended = here(*words)
     assert (ended.code, ended.out) == (2, "")
     assert ended.err.splitlines() == [
-        "error: it is not known where the control tables are [no_control]",
+        "error: no control root is configured [no_control]",
         " left: Nothing was changed.",
         " next: Give --control PATH, or set AIRFLOW_REFRESH_CONTROL.",
     ]

@@ -1,7 +1,7 @@
 """One input that changes step by step, and the definition of a target that keeps up with it.
 
 The sizes are chosen so that every change takes several chunks, unless the kind wants one commit: about 650 of 2,000
-rows change in a step, chunks have up to 210. After four steps every row has changed. The input is written by delta-rs
+rows change in a step, chunks have 100 to 210. After four steps every row has changed. The input is written by delta-rs
 only, the target by Spark only.
 """
 
@@ -18,7 +18,7 @@ from deltalake import DeltaTable, write_deltalake
 from airflow_refresh_provider.core.definition.definition import Chunking, Definition
 
 NAME = "items"
-CHUNK_ROWS = 210
+CHUNK_ROWS = 150
 _COLUMNS = "id, grp, name, amount"
 
 

@@ -128,7 +128,7 @@ def _vnodes(value: object, handler: ValidatorFunctionWrapHandler) -> object:
 
 def _inputs(inputs: dict[str, Input]) -> dict[str, Input]:
     if again := repeated(inputs):
-        raise ValueError(f"names {', '.join(again)} more than once (case does not count): rename one")
+        raise ValueError(f"names {', '.join(again)} more than once (case-insensitive): rename one")
     return inputs
 
 
@@ -190,8 +190,8 @@ class Definition(Stored):
     )
     view: ViewName | None = Field(
         default=None,
-        description="A catalog view that always reads the published version. Those of the embedded server, whose "
-        "catalog lives as long as it does, are made again by the next refresh that has something to do.",
+        description="A catalog view that always reads the published version. Views in the catalog of the embedded "
+        "server are lost when it stops; the next refresh that has something to do creates them again.",
     )
     chunking: Chunking = Field(default=Chunking(), description="How large commits are, in changed rows.")
     deletes: Deletes = Field(
@@ -209,7 +209,9 @@ class Definition(Stored):
     max_delete_ratio: Annotated[float, Field(strict=True, ge=0, le=1)] = Field(
         default=0.5, description="Share of a non-empty target that a run may delete without `--force`, 0 to 1."
     )
-    adopt: StrictBool = Field(default=False, description="Take over an existing table that was not made here.")
+    adopt: StrictBool = Field(
+        default=False, description="Take over an existing table that this provider did not create."
+    )
     deletion_vectors: StrictBool = Field(
         default=True,
         description="`false` for readers that know no deletion vectors. An adopted table keeps its own setting unless "

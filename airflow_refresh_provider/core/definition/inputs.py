@@ -83,7 +83,9 @@ class Input(Stored):
             plain = re.sub(r"[.-]", "_", key.lower())
             if plain in _PINNED:
                 raise PydanticCustomError(
-                    "pinned", "{key} would change which rows are read: leave it out, pins decide", {"key": key}
+                    "pinned",
+                    "{key} would change which rows are read: remove it, each run reads a pinned version",
+                    {"key": key},
                 )
             if _SECRET.search(plain) and not _VARIABLE.fullmatch(value):
                 raise PydanticCustomError(

@@ -85,12 +85,14 @@ def _remote(scheme: str, uri: str) -> str:
 
 def _target(location: str) -> str:
     if _VARIABLE.search(location):
-        raise ValueError("must not have variables: a target is known by its place, so write the place itself")
+        raise ValueError("must not have variables: a target is identified by its path, so write the full path")
     if _TABLE_NAME.match(location):
         raise ValueError("must be an absolute path or a URI: tables of a catalog are not supported yet")
     place = normalised(location)
     if read_otherwise(place):
-        raise ValueError("must not have a backslash, or % before two hexadecimal digits: delta-rs reads another place")
+        raise ValueError(
+            "must not have a backslash, or % before two hexadecimal digits: delta-rs resolves it to another path"
+        )
     return place
 
 

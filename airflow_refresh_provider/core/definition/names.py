@@ -53,7 +53,7 @@ def _input(name: str) -> str:
 
 def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:
     if again := repeated(names):
-        raise ValueError(f"names {', '.join(again)} more than once (case does not count): keep one")
+        raise ValueError(f"names {', '.join(again)} more than once (case-insensitive): keep one")
     return names
 
 

@@ -15,7 +15,7 @@ from airflow_refresh_provider.errors import Invalid
 _LONGEST_VALUE = 60
 
 _LATER = {
-    "schema": "is not supported yet: leave it out, tables and parquet files say their own columns",
+    "schema": "is not supported yet: remove it, the schema is read from the table or the files",
     "table": "is not supported yet: give the table's location as path",
     "connection": "is not supported yet: only tables and files are read, give a path",
     "jdbc_table": "is not supported yet: only tables and files are read, give a path",

@@ -54,7 +54,7 @@ def _sum(total: timedelta, count: float, unit: timedelta) -> timedelta:
 
 def _positive(value: timedelta) -> timedelta:
     if value <= timedelta(0):
-        raise ValueError("must be longer than nothing")
+        raise ValueError("must be greater than zero")
     return value
 
 

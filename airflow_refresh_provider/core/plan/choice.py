@@ -1,7 +1,7 @@
 """Picking the cheapest way to apply a chunk.
 
 Measured on 6 M rows: replaceOn costs less than half of a MERGE. Naming up to a thousand keys as literals costs a little
-less than replaceOn, and more with every further key. When more than about ten percent of the rows change, overwriting
+less than replaceOn, and more with every further key. When more than a fifth of the rows change, overwriting
 the whole table is cheapest. A way that conflicts with every other commit (replaceOn, whole table) is only chosen where
 chunks are applied one after the other anyway.
 """

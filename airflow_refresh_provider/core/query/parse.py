@@ -72,7 +72,10 @@ def _tokens(query: str) -> list[Token]:
         return Dialect.get_or_raise("spark").tokenize(query)
     except SqlglotError:
         raise complaint(
-            query, len(query), "ends inside a string, a quoted name or a comment", "Close what was opened."
+            query,
+            len(query),
+            "ends inside a string, a quoted name or a comment",
+            "Close the string, the quoted name or the comment.",
         ) from None
 
 

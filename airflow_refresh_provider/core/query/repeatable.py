@@ -63,7 +63,7 @@ def _check_moments(parsed: Parsed) -> None:
         raise complaint(
             parsed.text,
             int(literal.meta.get("start", 0)),
-            f"'{literal.this}', read as a date, is another moment at each run",
+            f"'{literal.this}', read as a date, is another date at each run",
             "Write current_date() or current_timestamp(), which a run evaluates once, and add days to it. "
             f"Where the text itself is meant, write concat('{literal.this}').",
             _CODE,

@@ -105,7 +105,8 @@ def check_layout(definition: Definition, properties: Mapping[str, str], partitio
         raise Refused(
             "append_only",
             f"the target {definition.target} is append-only: no row of it may be updated or deleted",
-            next="Take `delta.appendOnly` off the table (ALTER TABLE ... UNSET TBLPROPERTIES), or name another target.",
+            next="Unset the property `delta.appendOnly` of the table (ALTER TABLE ... UNSET TBLPROPERTIES), or name "
+            "another target.",
         )
     has_vnodes = partitioned_by == ("_vnode",)
     if has_vnodes != (definition.layout is Layout.VNODE):
@@ -118,14 +119,15 @@ def check_layout(definition: Definition, properties: Mapping[str, str], partitio
     if has_vnodes and definition.vnodes != "auto" and str(definition.vnodes) != kept:
         raise Refused(
             "vnodes_changed",
-            f"the target {definition.target} has {kept} vnodes for its life, the definition says {definition.vnodes}",
+            f"the target {definition.target} was created with {kept} vnodes, which cannot be changed; the definition "
+            f"says {definition.vnodes}",
             next=f"Set `vnodes: {kept}` or `auto`, or drop the definition with --delete-target and register it again.",
         )
     hashed = json.loads(properties.get(KEYS, "[]"))
     if has_vnodes and hashed and not _same_names(hashed, definition.keys):
         raise Refused(
             "keys_changed",
-            f"the rows of the target {definition.target} lie in vnodes by the keys ({', '.join(hashed)}), "
+            f"the rows of the target {definition.target} are hashed into vnodes by the keys ({', '.join(hashed)}), "
             f"the definition says ({', '.join(definition.keys)})",
             next="Keep the keys and their order, or drop the definition with --delete-target and register it again.",
         )

@@ -99,7 +99,7 @@ def next_step(run: Run, facts: Facts) -> Decision:
 def _interruption(facts: Facts) -> str:
     if facts.failed:
         return "it failed"
-    return "it was stopped" if facts.released else "its owner disappeared"
+    return "it was stopped" if facts.released else "its owner stopped sending heartbeats"
 
 
 def _progress(facts: Facts) -> str:

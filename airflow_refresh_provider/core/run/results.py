@@ -21,7 +21,7 @@ _KINDS: dict[str, type[errors.Explained]] = {
 
 
 class Outcome(StrEnum):
-    """How a refresh or a cascade ended. Only a definition of a cascade is skipped."""
+    """How a refresh or a cascade ended. Skipped are definitions of a cascade, and scheduled runs of suspended ones."""
 
     SUCCEEDED = "succeeded"
     NOTHING_TO_DO = "nothing_to_do"
@@ -53,7 +53,7 @@ class RunResult(Stored):
 
     In a phased DAG, `seconds` is from the start of the run to its end, and `stages` are those of the last task.
 
-    `mode` is how it was done, and `mode_reason` why. `windows` are the versions (from, to] of each input, or the
+    `mode` is how it was done, and `mode_reason` why. `windows` are the versions (after, upto] of each input, or the
     digests of its lists of files, that an incremental refresh has read. `lag_seconds` is how far the target was behind
     its inputs at the end; `late`: that was more than its `target_lag`. `ignored_files` lie in the folders of inputs and
     were not read.

@@ -45,6 +45,6 @@ def check_not_paused(record: Record) -> None:
         raise Paused(
             "paused",
             f"{record.name} is paused",
-            left="A run in progress stands where its last commit left it; nothing of it is lost.",
+            left="A run in progress keeps all chunks that it has committed.",
             next=f"`airflow-refresh resume {record.name}`, then run again; Airflow tasks continue by themselves.",
         )

@@ -55,7 +55,7 @@ def scope(facts: ScopeFacts) -> Scope:
     known = [(name, history) for name, history in histories if history is not None]
     changed = any(history.changed for _, history in known)
     if facts.insist and not changed:
-        return Scope(reason="it was asked for")
+        return Scope(reason="a full refresh was requested")
     if facts.mode is Mode.FULL and changed:
         return Scope(reason="its mode is full")
     if facts.target_changed:

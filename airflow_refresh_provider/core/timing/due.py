@@ -109,7 +109,7 @@ def is_late(schedule: Schedule, seconds: float | None) -> bool:
 def describe(cause: Cause, behind: Iterable[Behind], suspended: str | None = None, ready: Cause | None = None) -> str:
     """The cause as a sentence, with the changes that wait, or with the reason of a suspension.
 
-    `ready` is why it would be due if it were not refreshed by hand only.
+    `ready` is why it would be due if its schedule were not manual.
     """
     waiting = ", ".join(f"{b.name} since {b.oldest:%Y-%m-%d %H:%M:%S} UTC" for b in behind)
     match cause:
@@ -124,8 +124,8 @@ def describe(cause: Cause, behind: Iterable[Behind], suspended: str | None = Non
         case Cause.NOTHING_NEW:
             return "no input has changed a row since the last refresh"
         case Cause.MANUAL:
-            why = describe(ready, ()) if ready else f"changes wait: {waiting}" if waiting else ""
-            return f"it is refreshed by hand only; {why}" if why else "it is refreshed by hand only"
+            why = describe(ready, ()) if ready else f"unapplied changes: {waiting}" if waiting else ""
+            return f"its schedule is manual; {why}" if why else "its schedule is manual"
         case Cause.RUNNING:
             return "it is being refreshed"
         case Cause.PAUSED:
@@ -133,7 +133,7 @@ def describe(cause: Cause, behind: Iterable[Behind], suspended: str | None = Non
         case Cause.SUSPENDED:
             return f"it is suspended: {suspended}"
         case _:
-            return f"changes wait: {waiting}" if waiting else "the query reads the clock"
+            return f"unapplied changes: {waiting}" if waiting else "the query reads the clock"
 
 
 def _moment(facts: DueFacts, refreshed_at: datetime, waiting: list[Behind]) -> tuple[Cause, datetime]:

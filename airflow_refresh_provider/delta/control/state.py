@@ -132,7 +132,7 @@ class StateTable:
         if len(rows) != 1:
             raise Defect(
                 "state_row_lost",
-                f"{self.table.location} has {len(rows)} rows {seq} of {name}, and there must be one",
+                f"{self.table.location} has {len(rows)} rows with seq {seq} of {name}, expected one",
                 left="Nothing was changed.",
                 next="Report this, with a copy of the table.",
             )

@@ -41,7 +41,7 @@ STATE = (
     StoredColumn("run_id", Kind.TEXT, "the run in progress after it", nullable=True),
     StoredColumn("generation", Kind.INTEGER, "the definition's counter: the highest number drawn so far"),
     StoredColumn("at", Kind.TIME, "when it was written, by the writer's clock"),
-    StoredColumn("nonce", Kind.TEXT, "drawn by the writer, so that it knows its own row again"),
+    StoredColumn("nonce", Kind.TEXT, "drawn by the writer, identifies the writer's own row after a conflict"),
     StoredColumn("record", Kind.TEXT, "the whole record as JSON: definition, run, lease, plan, what is published"),
 )
 

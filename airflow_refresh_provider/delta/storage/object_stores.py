@@ -104,7 +104,7 @@ def translated(error: Exception, doing: str, location: str) -> RefreshError:
     return Retry(
         "storage_failed",
         f"{doing} failed at {location}: {_first_line(error)}",
-        left="If it was a write, running again finds out whether it was made. Nothing stored before it is lost.",
+        left="The outcome of a write is unknown; the next run checks it. Nothing stored before it is lost.",
         next="Run again; if it keeps failing, check the storage.",
     )
 

@@ -87,7 +87,7 @@ def _log(location: str) -> LogFiles:
             "table_missing",
             f"there is no Delta table at {location} any more",
             left="Nothing was changed.",
-            next="Find out who removed or moved it; the next run starts from what is there.",
+            next="Find out who removed or moved it; the next run creates the target again, or compares what is there.",
         )
     return found
 

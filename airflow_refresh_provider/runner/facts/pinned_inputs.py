@@ -72,7 +72,7 @@ def _chosen(ports: Ports, name: str, newest: Pin, wanted: Pin | None, applied: P
             "pin_unreadable",
             f"the input {name} cannot be read at the version that its cascade pinned: {reason}",
             left="Nothing was changed.",
-            next="Begin the cascade again: it takes what is there then.",
+            next="Run the cascade again: it pins the current versions.",
         )
     return wanted
 

@@ -26,7 +26,7 @@ def being_dropped(name: str) -> Refused:
     return Refused(
         "resetting",
         f"{name} is being dropped",
-        left="The target is kept unless its deletion was asked for.",
+        left="The target is kept unless --delete-target was given.",
         next=f"Finish it with `airflow-refresh drop {name}`, or wait for it.",
     )
 

@@ -53,7 +53,7 @@ def commit(ports: Ports, snapshot: Snapshot, record: Record, event: Event) -> Sn
 def _contended(name: str) -> Retry:
     return Retry(
         "control_contended",
-        f"the control tables of {name} were written by other processes in each of {WRITE_TRIES} tries",
-        left="The refresh stands where its last commit left it.",
+        f"writes to the control tables of {name} conflicted with those of other processes in {WRITE_TRIES} attempts",
+        left="The run keeps all chunks that it has committed.",
         next="Run again; the refresh continues after its last commit.",
     )

@@ -91,6 +91,6 @@ def _fence_failed(tenure: Tenure, app_id: str) -> Retry:
     return Retry(
         "fence_failed",
         f"the marker {app_id} could not be fenced in {FENCE_TRIES} tries",
-        left="Nothing was applied; the run stands where its last commit left it.",
+        left="Nothing was applied; the run keeps all chunks that it has committed.",
         next=f"Run `airflow-refresh run {tenure.name}` again.",
     )

@@ -23,7 +23,7 @@ def run_ended(ports: Ports, name: str, origin: str | None) -> Lost:
     run = f"the run of {name} for {(origin or 'no origin').strip()}"
     return _dropped(ports, name, run) or Lost(
         "run_ended",
-        f"nothing is left to do here: {run} has finished or was abandoned, released or taken over",
+        f"this task has nothing left to do: {run} has finished or was abandoned, released or taken over",
         left="Everything committed so far stays; nothing was changed here.",
         next="Clear the tasks of the DAG run from `start` on, or trigger a new one. "
         f"`airflow-refresh history {name}` shows how runs have ended.",

@@ -32,7 +32,7 @@ def already_running(record: Record, run: Run, now: datetime) -> Refused:
     wait = f"Wait for it (`airflow-refresh progress {record.name} --follow`)"
     kept, advice = "", f"{wait}, or pass `--if-running skip`."
     if until := run.kept_until(now):
-        kept = f"; it is kept for them until {until:%Y-%m-%d %H:%M:%S} UTC"
+        kept = f"; it is reserved for the tasks of that DAG run until {until:%Y-%m-%d %H:%M:%S} UTC"
         advice = f"{wait}. If its DAG is paused, unpause it. After that time any caller may resume the run."
     return Refused(
         "already_running",

@@ -71,7 +71,7 @@ def chunks_missing(name: str, slots: tuple[int, ...]) -> Failed:
         "chunks_missing",
         f"{'units' if len(slots) > 1 else 'unit'} {', '.join(map(str, slots))} of {name} "
         f"{'have' if len(slots) > 1 else 'has'} chunks that are not in the target",
-        left="Nothing was published; the chunks that are in stay.",
+        left="Nothing was published; committed chunks are kept.",
         next=f"Clear the merge tasks, or run `airflow-refresh run {name}`: it merges the missing chunks.",
     )
 
@@ -117,6 +117,6 @@ def _not_committed(held: UnitTenure, chunk: Chunk) -> Retry:
     return Retry(
         "chunk_not_committed",
         f"chunk {chunk.number} of unit {held.slot} was not committed to the target in {APPLY_TRIES} tries",
-        left="All chunks before it are in; the target is between two refreshes.",
+        left="All chunks before it are committed; the target holds part of the refresh.",
         next=f"Run `airflow-refresh run {held.whole.name}` again; it continues with this chunk.",
     )

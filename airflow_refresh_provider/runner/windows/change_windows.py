@@ -123,7 +123,7 @@ def load(tenure: Tenure, session: EngineSession, source: Source, ready: Ready) -
         return None, "the log of an input was cleaned up while its window was read"
     rows = tenure.ports.staging.changes(staged_table)
     if any(op == DOUBTFUL for _, op in rows):
-        return None, "a key has no value, or more than one row, after the changes of the inputs"
+        return None, "a key would be NULL or occur twice after the changes of the inputs"
     return _frozen(run, ready, as_comparison(staged_table, rows, ready.rows)), None
 
 

@@ -22,7 +22,8 @@ def columns_of(schema: StructType) -> Columns:
         if _untyped(field.dataType):
             raise Invalid(
                 "untyped_column",
-                f"the query's result has the column {field.name}, which is or holds a NULL without a type",
+                f"the query's result has the column {field.name}, whose type is or contains void: a NULL "
+                "without a type",
                 next=f"Give it one in the query, such as CAST(NULL AS STRING) AS {field.name}.",
             )
     return tuple(Column(name=f.name, type=type_text(f.dataType)) for f in schema.fields)

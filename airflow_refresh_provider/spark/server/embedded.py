@@ -215,7 +215,7 @@ def _locked(home: Home, server: ServerProcess | None) -> Refused:
     return Refused(
         "spark_locked",
         f"the embedded Spark server of {home.root} exists (process {server.pid}) but does not answer",
-        next="Continue or end that process (`airflow-refresh spark stop`), then run again. "
+        next="Resume that process (SIGCONT) or stop it (`airflow-refresh spark stop`), then run again. "
         f"While it exists no other server may write. Its log is {home.log}.",
     )
 

@@ -91,7 +91,7 @@ def _does_not_end(server: ServerProcess) -> Refused:
         "spark_locked",
         f"the embedded Spark server (process {server.pid}) was killed and does not end",
         left="It still exists, and while it does no other server may write.",
-        next="The system blocks it, as when a disk hangs. Fix that or restart the host, then run again.",
+        next="It is in uninterruptible sleep, as on a disk that hangs. Fix that or restart the host, then run again.",
     )
 
 

@@ -125,7 +125,7 @@ def test_facts_outrank_each_other_in_a_fixed_order() -> None:
 @pytest.mark.parametrize(
     ("found", "reason"),
     [
-        ({}, "its owner disappeared before its chunks were planned"),
+        ({}, "its owner stopped sending heartbeats before its chunks were planned"),
         ({"released": True}, "it was stopped before its chunks were planned"),
         ({"released": True, "chunks": (7, 22)}, "it was stopped after 7 of 22 chunks"),
         ({"released": True, "failed": True, "chunks": (0, 1)}, "it failed after 0 of 1 chunk"),

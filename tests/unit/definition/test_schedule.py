@@ -41,8 +41,8 @@ DURATION = "must be a duration such as 15 minutes, 2 h or PT15M"
 @pytest.mark.parametrize(
     ("refresh", "problem"),
     [
-        ({"interval": "0 s"}, 'refresh.interval: must be longer than nothing (it is "0 s")'),
-        ({"interval": "-PT5M"}, "refresh.interval: must be longer than nothing"),
+        ({"interval": "0 s"}, 'refresh.interval: must be greater than zero (it is "0 s")'),
+        ({"interval": "-PT5M"}, "refresh.interval: must be greater than zero"),
         ({"interval": "-5 minutes"}, f"refresh.interval: {DURATION}"),
         ({"interval": 15}, f"refresh.interval: {DURATION} (it is 15)"),
         ({"interval": "15"}, f"refresh.interval: {DURATION}"),

@@ -178,7 +178,7 @@ def test_a_manual_schedule_is_never_due() -> None:
     append(made, row(3))
     report = made.refreshes.due(NAME)
     assert (report.due, report.cause) == (False, "manual")
-    assert "changes wait: x since" in report.reason
+    assert "unapplied changes: x since" in report.reason
     made.lake.rewrite(TARGET, lambda r: r | {"v": "foreign"})
     report = made.refreshes.due(NAME)
     assert (report.due, report.cause) == (False, "manual")

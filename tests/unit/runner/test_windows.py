@@ -284,7 +284,7 @@ def test_the_caller_may_choose_another_mode() -> None:
 def test_force_compares_everything_although_nothing_has_changed() -> None:
     world = incremental()
     world.lake.optimize(INPUT)
-    assert world.run(FORCE).mode_reason == "it was asked for"
+    assert world.run(FORCE).mode_reason == "a full refresh was requested"
 
 
 def test_a_query_that_looks_at_many_rows_is_refused_or_compared_in_full() -> None:

@@ -15,7 +15,7 @@ def test_an_application_without_confs_gets_what_delta_needs() -> None:
     assert found["spark.sql.session.timeZone"] == "UTC"
 
 
-def test_what_was_submitted_outranks() -> None:
+def test_what_was_submitted_takes_precedence() -> None:
     assert confs({"spark.log.level": "INFO"})["spark.log.level"] == "INFO"
 
 
