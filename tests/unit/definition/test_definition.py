@@ -212,7 +212,7 @@ WRONG: list[tuple[dict[str, object], str]] = [
     ({"inputs": {"a": {"path": "/x", "format": "csv"}}}, 'inputs.a.format: must be delta or parquet (it is "csv")'),
     ({"inputs": {"a": {"path": "/x", "table": "x.y"}}}, "inputs.a.table: is not supported yet: give the table's "
      "location as path"),
-    ({"inputs": {"a": {"path": "/x", "schema": "id INT"}}}, "inputs.a.schema: is not supported yet: leave it out, "
+    ({"inputs": {"a": {"path": "/x", "schema": "id INT"}}}, "inputs.a.schema: is not supported yet: remove it, "
      "the schema is read from the table or the files"),
     ({"inputs": {"a": {"path": "/x", "fromat": "x"}}}, "inputs.a.fromat: unknown field. Did you mean format?"),
     ({"inputs": {"a": {"path": "/data/gold/open_orders"}}, "query": "SELECT id FROM a"},

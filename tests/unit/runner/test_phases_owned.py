@@ -29,7 +29,8 @@ def test_between_two_phases_no_other_caller_takes_the_run() -> None:
     started(world)
     for request in (ONE, OTHER):
         with pytest.raises(
-            Refused, match=r"refreshed by the tasks of dag/one: .* for them until 2024-01-01 01:00:0"
+            Refused,
+            match=r"refreshed by the tasks of dag/one: .* reserved for the tasks of that DAG run until 2024-01-01 01:00:0",
         ) as e:
             world.another(request)
         assert "unpause it" in e.value.next
