@@ -30,7 +30,7 @@ def test_between_two_phases_no_other_caller_takes_the_run() -> None:
     for request in (ONE, OTHER):
         with pytest.raises(
             Refused,
-            match=r"refreshed by the tasks of dag/one: .* reserved for the tasks of that DAG run until 2024-01-01 01:00:0",
+            match=r"refreshed by the tasks of dag/one: .* of that DAG run until 2024-01-01 01:00:0",
         ) as e:
             world.another(request)
         assert "unpause it" in e.value.next
