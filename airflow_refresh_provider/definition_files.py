@@ -35,7 +35,7 @@ _Errors = list[tuple[Path, Invalid]]
 
 
 def load_definitions(path: str | os.PathLike[str], *, strict: bool = False) -> tuple[Definition | Broken, ...]:
-    """All definitions of a file, or of the *.yaml and *.yml files of a folder in the order of their names.
+    """All definitions of a file, or of the *.yaml and *.yml files of a folder and its subfolders, in order of path.
 
     An invalid file does not prevent the others from being used: for each there is a Broken, from which `refresh_dag`
     makes a DAG that reports the problems. Raises Invalid where there is no file, and, if `strict`,
@@ -107,12 +107,17 @@ def _files(path: Path) -> list[Path]:
     try:
         if not path.is_dir():
             return [path]
-        files = sorted(p for p in path.iterdir() if p.suffix in _SUFFIXES and p.is_file())
+        files = sorted(p for p in path.rglob("*") if _is_definition_file(p.relative_to(path)) and p.is_file())
     except OSError as error:
         raise invalid([f"{path}: cannot be read: {error.strerror}"]) from None
     if not files:
         raise invalid([f"{path}: has no *.yaml or *.yml file"])
     return files
+
+
+def _is_definition_file(path: Path) -> bool:
+    """Whether a file below a folder is read: by its suffix in any case, and not where a name begins with a dot."""
+    return path.suffix.lower() in _SUFFIXES and not any(part.startswith(".") for part in path.parts)
 
 
 def _documents(file: Path, errors: _Errors) -> Iterator[dict[str, object]]:
@@ -238,8 +243,20 @@ def _malformed(error: yaml.YAMLError | ValueError) -> str:
     return f"malformed YAML: {str(error).splitlines()[0]}"
 
 
+_SWALLOWED = "lines of the query are folded into one, so that a comment (--) covers the rest: write `query: |`"
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`")
+
+
+def _swallows_lines(node: yaml.Node) -> bool:
+    """Whether YAML joins several lines of a query into one, in which a comment is not the end."""
+    if not isinstance(node, yaml.ScalarNode) or node.style == "|" or node.start_mark.line == node.end_mark.line:
+        return False
+    lines = (_QUOTED.sub("", line) for line in str(node.value).splitlines())
+    return any("--" in line for line in lines)
+
+
 class _Loader(yaml.SafeLoader):
-    """YAML's safe loader, refusing a key that occurs twice in one mapping."""
+    """YAML's safe loader, refusing a key that occurs twice in one mapping, and a query cut off by a comment."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, object]:
         """A mapping whose keys are all different."""
@@ -249,4 +266,7 @@ class _Loader(yaml.SafeLoader):
                 if key.value in seen:
                     raise yaml.constructor.ConstructorError(None, None, f"{key.value} occurs twice", key.start_mark)
                 seen.add(key.value)
+        for key, value in node.value:
+            if getattr(key, "value", None) == "query" and _swallows_lines(value):
+                raise yaml.constructor.ConstructorError(None, None, _SWALLOWED, value.start_mark)
         return super().construct_mapping(node, deep)

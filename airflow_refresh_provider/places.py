@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os.path
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePath
@@ -16,6 +17,8 @@ from airflow_refresh_provider.errors import Invalid
 CONTROL_VARIABLE = "AIRFLOW_REFRESH_CONTROL"
 SPARK_VARIABLE = "AIRFLOW_REFRESH_SPARK"
 EMBEDDED = "local"
+
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
 
 
 @dataclass(frozen=True)
@@ -73,9 +76,22 @@ def user_state(environment: Mapping[str, str]) -> str:
 def _absolute(root: str, folder: Callable[[], str]) -> str:
     if root.lower().startswith("file:"):
         return _of_this_machine(root)
-    if "://" in root:
-        return root.rstrip("/")
+    if scheme := _SCHEME.match(root):
+        return _remote(scheme[1].lower(), root)
     return os.path.normpath(root if PurePath(root).is_absolute() else PurePath(folder(), root))
+
+
+def _remote(scheme: str, uri: str) -> str:
+    """The URI of a control root, without a slash at its end."""
+    from airflow_refresh_provider.core.definition.locations import SCHEMES
+
+    if scheme not in SCHEMES or "://" not in uri:
+        raise Invalid(
+            "control_root_path",
+            f"control tables cannot be kept at {uri!r}: a URI has one of the schemes {', '.join(SCHEMES)}, then ://",
+            next="Give --control as a path, or as a URI such as s3://bucket/control.",
+        )
+    return uri.rstrip("/")
 
 
 def _of_this_machine(uri: str) -> str:

@@ -38,6 +38,13 @@ def test_a_control_root_is_an_absolute_path_or_a_uri(given: str, meant: str) -> 
     assert resolve(HOME, working_in("/srv"), given, None).control == meant
 
 
+@pytest.mark.parametrize("given", ["hdfs://name/control", "abfs:/container/control", "S3:/bucket", "http://host/x"])
+def test_a_uri_that_is_no_storage_is_no_control_root(given: str) -> None:
+    with pytest.raises(Invalid, match="one of the schemes s3, s3a") as raised:
+        resolve(HOME, working_in("/srv"), given, None)
+    assert raised.value.code == "control_root_path"
+
+
 @pytest.mark.parametrize("given", ["file:", "file://", "file:///", "file:control", "file://server/share"])
 def test_a_file_uri_that_names_no_folder_of_this_machine_is_no_control_root(given: str) -> None:
     with pytest.raises(Invalid) as raised:

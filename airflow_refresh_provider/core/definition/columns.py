@@ -7,6 +7,7 @@ without case, as Spark does.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from airflow_refresh_provider.core.text.stored import Stored
@@ -75,12 +76,7 @@ def check_result(result: Columns, keys: tuple[str, ...]) -> None:
             f"the query's result has the reserved column {taken[0]}",
             next="Give the column another name in the query (AS ...).",
         )
-    if repeated := sorted({n for n in names if names.count(n) > 1}):
-        raise Invalid(
-            "duplicate_column",
-            f"the query's result has more than one column named {', '.join(repeated)}",
-            next="Give each column of the result its own name (AS ...).",
-        )
+    check_distinct(names)
     if missing := [k for k in keys if k.lower() not in names]:
         raise Invalid(
             "key_not_in_result",
@@ -94,6 +90,17 @@ def check_result(result: Columns, keys: tuple[str, ...]) -> None:
             "key_type",
             f"the key {column.name} has the type {column.type}, which cannot be compared",
             next="Cast it in the query, such as CAST(... AS STRING), or take other keys.",
+        )
+
+
+def check_distinct(names: Iterable[str]) -> None:
+    """Refuse a result in which a name occurs twice. Raises Invalid."""
+    counts = Counter(name.lower() for name in names)
+    if repeated := sorted(name for name, count in counts.items() if count > 1):
+        raise Invalid(
+            "duplicate_column",
+            f"the query's result has more than one column named {', '.join(repeated)}",
+            next="Give each column of the result its own name (AS ...).",
         )
 
 
@@ -112,6 +119,7 @@ def check_named(result: tuple[str, ...] | None, fields: Mapping[str, Iterable[st
     """Refuse fields of a definition that name columns which a result of these names does not have. Raises Invalid."""
     if result is None:
         return
+    check_distinct(result)
     known = {name.lower() for name in result}
     wrong = [(field, name) for field, names in fields.items() for name in names if name.lower() not in known]
     if wrong:

@@ -31,6 +31,8 @@ def is_relative(location: str) -> bool:
 
 def normalised(location: str) -> str:
     """The one spelling of a place. Raises ValueError, which never repeats what may be a credential."""
+    if "{{" in location:
+        raise ValueError("must not have a Jinja template: definitions are not rendered; an input may have ${NAME}")
     if not location.strip() or any(ord(c) < 32 for c in location):
         raise ValueError("must be a path or URI without control characters")
     if location.startswith("/"):

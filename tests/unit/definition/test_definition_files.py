@@ -45,12 +45,56 @@ def test_a_file_holds_one_or_several_definitions(tmp_path: Path) -> None:
     assert [d.name for d in load_definitions(file)] == ["b", "a"]
 
 
-def test_a_folder_is_read_in_order_of_file_names(tmp_path: Path) -> None:
+def test_a_folder_is_read_with_its_subfolders_in_order_of_path(tmp_path: Path) -> None:
     write(tmp_path, GOOD.format(name="second"), "b.yaml")
     write(tmp_path, GOOD.format(name="first"), "a.yml")
-    write(tmp_path, "not a definition", "c.txt")
-    write(tmp_path, "not a definition", "d.yaml/e.yaml")
-    assert [d.name for d in load_definitions(str(tmp_path))] == ["first", "second"]
+    write(tmp_path, GOOD.format(name="fourth"), "sales/deep/d.YAML")
+    write(tmp_path, GOOD.format(name="third"), "c.yaml/e.Yml")
+    for ignored in ("c.txt", ".hidden.yaml", ".git/x.yaml", "sales/query.sql"):
+        write(tmp_path, "not a definition", ignored)
+    assert [d.name for d in load_definitions(str(tmp_path))] == ["first", "second", "third", "fourth"]
+
+
+@pytest.mark.parametrize("style", [">", ">-", ""])
+def test_a_query_whose_lines_are_folded_behind_a_comment_is_refused(tmp_path: Path, style: str) -> None:
+    query = f"query: {style}\n  SELECT id FROM orders   -- all that count\n  WHERE id > 15"
+    file = write(tmp_path, GOOD.format(name="a").replace("query: SELECT id FROM orders", query))
+    assert "malformed YAML: lines of the query are folded into one" in refusal(file)
+    assert "write `query: |`" in refusal(file)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "query: |\n  SELECT id FROM orders   -- all\n  WHERE id > 15",
+        "query: >\n  SELECT id FROM orders\n  WHERE id <> '--'",
+        "query: SELECT id FROM orders -- all",
+    ],
+)
+def test_other_comments_and_folded_queries_are_not(tmp_path: Path, query: str) -> None:
+    [definition] = load_definitions(
+        write(tmp_path, GOOD.format(name="a").replace("query: SELECT id FROM orders", query))
+    )
+    assert definition.name == "a"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("/data/orders", "'/data/{{ ds }}'"),
+        ("/data/gold/a", "'/data/{{ ds }}'"),
+        ("SELECT id FROM orders", "\"SELECT id FROM orders WHERE day = '{{ ds }}'\""),
+    ],
+)
+def test_templates_are_refused(tmp_path: Path, old: str, new: str) -> None:
+    with pytest.raises(Invalid, match="a Jinja template"):
+        load_definitions(write(tmp_path, GOOD.format(name="a").replace(old, new)), strict=True)
+
+
+def test_a_result_with_one_name_twice_is_refused(tmp_path: Path) -> None:
+    file = write(tmp_path, GOOD.format(name="a").replace("SELECT id FROM", "SELECT id, v AS ID FROM"))
+    with pytest.raises(Invalid, match="more than one column named id"):
+        load_definitions(file, strict=True)
 
 
 def test_a_broken_file_leaves_the_others_sound(tmp_path: Path) -> None:
