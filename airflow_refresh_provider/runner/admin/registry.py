@@ -41,6 +41,7 @@ def register(ports: Ports, definition: Definition) -> Registration:
                 next=f"Give {definition.name} another target, or drop {other.name} first.",
             )
     table_places.check(ports, definition)
+    targets.check_kept(ports, definition)
 
     def decide(stored: Record | None) -> Change:
         if stored and _is_stored(stored, definition):

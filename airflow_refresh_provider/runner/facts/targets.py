@@ -59,6 +59,13 @@ def check(ports: Ports, definition: Definition, facts: TableFacts | None) -> Non
     check_layout(definition, facts.properties, facts.partitioned_by)
 
 
+def check_kept(ports: Ports, definition: Definition) -> None:
+    """Refuse a change of a definition that its own target cannot follow. Raises Refused."""
+    facts = ports.log.facts(definition.target)
+    if facts is not None and _claims(ports, facts).get(DEFINITION) == definition.name:
+        check_layout(definition, facts.properties, facts.partitioned_by)
+
+
 def owner(ports: Ports, facts: TableFacts) -> Record | None:
     """The definition of this control root whose target a table is, or is until its unfinished run ends.
 

@@ -50,6 +50,23 @@ def test_a_definition_whose_places_overlap_with_others_is_not_stored(change: dic
     assert [s.name for s in world.refreshes.statuses()] == [NAME]
 
 
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ({"vnodes": 8}, "vnodes_changed"),
+        ({"keys": ["v"]}, "keys_changed"),
+        ({"layout": "plain", "vnodes": "auto"}, "layout_changed"),
+    ],
+)
+def test_what_the_target_cannot_follow_is_refused_when_it_is_registered(change: dict[str, Any], code: str) -> None:
+    world = World(row(1), layout="vnode", vnodes=4)
+    world.run()
+    before = world.record
+    with pytest.raises(Refused) as refused:
+        world.refreshes.register(definition(**({"layout": "vnode", "vnodes": 4} | change)))
+    assert (refused.value.code, world.record) == (code, before)
+
+
 def test_registering_an_unchanged_definition_reads_only_the_record() -> None:
     world = World()
     del world.lake.tables[INPUT]
