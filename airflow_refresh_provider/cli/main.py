@@ -13,8 +13,9 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NoReturn
 
+from airflow_refresh_provider import __version__
 from airflow_refresh_provider.cli.call import Composition, composed
-from airflow_refresh_provider.cli.command import Command
+from airflow_refresh_provider.cli.command import Command, Kind
 from airflow_refresh_provider.cli.table import (
     COMMANDS,
     GLOBAL_OPTIONS,
@@ -53,10 +54,10 @@ def _keep_standard_streams() -> None:
 
 def main(argv: Sequence[str] | None = None, composition: Composition = composed) -> int:
     """Run one command and return its exit code."""
-    words = list(sys.argv[1:] if argv is None else argv)
+    words = _global_options_last(sys.argv[1:] if argv is None else argv)
     try:
         given = vars(build_parser().parse_args(words))
-    except SystemExit as end:  # only --help ends so
+    except SystemExit as end:  # only --help and --version end so
         return int(end.code or 0)
     except Invalid as error:
         from airflow_refresh_provider.cli.output import report
@@ -66,6 +67,22 @@ def main(argv: Sequence[str] | None = None, composition: Composition = composed)
 
     command: Command = given.pop("command")
     return perform(command, composition=composition, **given)
+
+
+def _global_options_last(given: Sequence[str]) -> list[str]:
+    """The words with global options that stand before the command behind it, where argparse knows them.
+
+    One that is given again after the command counts there.
+    """
+    flags = {option.name: option.kind is Kind.FLAG for option in GLOBAL_OPTIONS}
+    rest = list(given)
+    moved: list[list[str]] = []
+    while rest and rest[0].partition("=")[0] in flags:
+        alone = "=" in rest[0] or flags[rest[0]]
+        moved.append(rest[: 1 if alone else 2])
+        rest = rest[1 if alone else 2 :]
+    later = {word.partition("=")[0] for word in rest}
+    return [*rest, *(word for words in moved if words[0].partition("=")[0] not in later for word in words)]
 
 
 class _Parser(argparse.ArgumentParser):
@@ -84,6 +101,7 @@ class _Parser(argparse.ArgumentParser):
 def build_parser() -> argparse.ArgumentParser:
     """A parser whose result has the options of the command by parameter name, and `command` itself."""
     parser = _Parser(prog=PROGRAM, description=SUMMARY, allow_abbrev=False)
+    parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}", help="show the version")
     first = parser.add_subparsers(metavar="COMMAND", required=True)
     groups = {
         word: first.add_parser(word, help=text, description=text).add_subparsers(metavar="COMMAND", required=True)
@@ -98,7 +116,16 @@ def build_parser() -> argparse.ArgumentParser:
             name, keywords = option.for_argparse()
             leaf.add_argument(name, **keywords)
         leaf.set_defaults(command=command)
+    _complete(parser)
     return parser
+
+
+def _complete(parser: argparse.ArgumentParser) -> None:
+    """Answer a shell that asks for completions, and end; nothing happens when none does."""
+    if "_ARGCOMPLETE" in os.environ:
+        import argcomplete
+
+        argcomplete.autocomplete(parser)
 
 
 def _sentence(text: str) -> str:

@@ -1,8 +1,12 @@
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from airflow_refresh_provider import __version__
 from tests.cli.conftest import Program
 
 WRONG = [
@@ -43,6 +47,46 @@ def test_help_is_the_result_and_succeeds(words: tuple[str, ...], here: Program) 
     ended = here(*words)
     assert ended.code == 0
     assert ended.out.startswith("usage: airflow-refresh")
+
+
+def test_the_version_is_the_result(here: Program) -> None:
+    ended = here("--version")
+    assert (ended.code, ended.out) == (0, f"airflow-refresh {__version__}\n")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--control", "/absent", "--output=json", "list"),
+        ("--verbose", "--output", "json", "list", "--control", "/absent"),
+        ("--control", "/else", "--output", "table", "list", "--control=/absent", "--output", "json"),
+    ],
+)
+def test_global_options_may_stand_before_the_command(words: tuple[str, ...], here: Program) -> None:
+    ended = here(*words)
+    assert (ended.code, ended.json) == (0, []), ended.err
+    assert "/else" not in ended.err
+
+
+def test_a_global_option_without_its_value_is_wrong_usage(here: Program) -> None:
+    ended = here("--control")
+    assert ended.code == 2
+    assert "[usage]" in ended.err
+
+
+def test_a_shell_gets_completions(tmp_path: Path) -> None:
+    line = "airflow-refresh run x --on-inter"
+    environment = os.environ | {
+        "_ARGCOMPLETE": "1",
+        "_ARGCOMPLETE_IFS": "\n",
+        "_ARGCOMPLETE_STDOUT_FILENAME": str(tmp_path / "found"),
+        "COMP_LINE": line,
+        "COMP_POINT": str(len(line)),
+        "COMP_TYPE": "9",
+    }
+    program = [sys.executable, "-m", "airflow_refresh_provider.cli.main"]
+    subprocess.run(program, env=environment, check=False, capture_output=True, timeout=60)
+    assert (tmp_path / "found").read_text().strip() == "--on-interrupted"
 
 
 @pytest.mark.parametrize("words", [("list",), ("show", "a"), ("run", "a"), ("recover",), ("spark", "status")])
