@@ -52,7 +52,7 @@ def test_single_tasks_can_be_given_arguments() -> None:
     )
     mapped = dag.get_task("merge")
     assert (mapped.pool, mapped.max_active_tis_per_dagrun, mapped.retries) == ("spark", 2, 9)
-    with pytest.raises(Invalid, match=r"no task 'merg' .* Did you mean merge"):
+    with pytest.raises(Invalid, match=r"unknown task 'merg' in task_args. Did you mean merge"):
         refresh_dag(definition("b"), task_args={"merg": {}})
 
 

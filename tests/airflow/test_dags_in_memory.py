@@ -72,7 +72,7 @@ def test_an_unknown_field_fails_the_first_task(
     assert airflow.run(dag, modes="full").tasks[first] == "failed"
     reported = "".join(capfd.readouterr())
     assert "modes: unknown in the configuration of a DAG run. Did you mean mode?" in reported
-    assert "none but compare_only, force, mode, on_interrupted" in reported
+    assert "with these params only: compare_only, force, mode, on_interrupted" in reported
     assert TARGET not in shared.world.lake.tables
     assert airflow.run(dag, mode="full").tasks[first] == "success"
 

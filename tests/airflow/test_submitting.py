@@ -249,7 +249,7 @@ def test_a_task_that_is_asked_to_stop_ends_what_it_has_submitted(site: Site) -> 
 
 def test_a_missing_connection_is_said(site: Site) -> None:
     assert site.run(spark_conn_id="nowhere").tasks == {"refresh": "failed"}
-    with pytest.raises(Invalid, match="no connection nowhere"):
+    with pytest.raises(Invalid, match="the Spark connection nowhere does not exist"):
         Submission("nowhere").hook(NAME, [])
 
 
