@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from airflow_refresh_provider.core.changes.pins import DeltaPin, FilesPin, FileStamp
+from airflow_refresh_provider.core.definition.definition import Layout
 from airflow_refresh_provider.core.definition.inputs import Input
 from airflow_refresh_provider.core.plan.ways import Way
+from airflow_refresh_provider.core.run.ownership import CONTROL, LAYOUT
 from airflow_refresh_provider.errors import Failed, Invalid, RefreshError
 from airflow_refresh_provider.inputs.kinds import kind_of
 from airflow_refresh_provider.ports.engine import KeyReport, Sample, Source
@@ -170,7 +172,7 @@ def test_columns_of_an_input_that_are_named_like_hidden_ones_are_its_own(lake: L
 
 
 def test_hidden_columns_of_an_input_that_is_a_target_are_not_seen(lake: Lake) -> None:
-    target = lake.target(_GOOD, by_vnode=True)
+    target = lake.target(_GOOD, by_vnode=True, properties={CONTROL: "id", LAYOUT: Layout.VNODE.value})
     lake.load(target, _GOOD)
     pin = kind_of("delta").pin("t", Input(path=target.location))
 
