@@ -40,7 +40,7 @@ affected: .venv/ready ## the tests that your changes since origin/main can reach
 	@$(WITH_JAVA) tests="$$($(PY) -m tests.affected)" && test -z "$$tests" || \
 		$(PY) -m pytest $(SIDE_BY_SIDE) -m "not slow" $$tests
 
-test: lint ## every kind of test once, on real Spark, Delta and Airflow (half an hour)
+test: lint ## every kind of test once, on real Spark, Delta and Airflow (20 minutes)
 	@$(WITH_JAVA) $(PY) -m pytest $(SIDE_BY_SIDE) -m "not slow"
 
 test-all: lint ## every test (more than an hour)
