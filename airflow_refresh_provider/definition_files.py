@@ -186,6 +186,8 @@ def _resolved(given: Mapping[str, object], folder: Path) -> dict[str, object]:
     if "query_file" in fields:
         fields["query"] = _query_of(fields, folder)
         del fields["query_file"]
+    if isinstance(query := fields.get("query"), str) and ("{{" in query or "{%" in query):
+        raise invalid([_TEMPLATE])
     return fields
 
 
@@ -243,6 +245,10 @@ def _malformed(error: yaml.YAMLError | ValueError) -> str:
     return f"malformed YAML: {str(error).splitlines()[0]}"
 
 
+_TEMPLATE = (
+    "query: has a Jinja template, and files are not rendered: write its value, or a clock function such as "
+    "current_date(), or make the Definition in Python"
+)
 _SWALLOWED = "lines of the query are folded into one, so that a comment (--) covers the rest: write `query: |`"
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`")
 

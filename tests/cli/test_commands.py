@@ -373,5 +373,5 @@ def test_a_suspended_definition_is_not_refreshed_until_it_is_resumed(here: Progr
 def test_ending_a_suspension_notes_when_missed_commits_are_applied(world: World, here: Program) -> None:
     here("register", world.write(text=DEFINITION + "refresh:\n  on_change: true\n"))
     here("suspend", "people_copy", "--why", "the source is wrong")
-    assert "after the next commit to an input, or by a manual run" in here("resume", "people_copy").err
+    assert "within the hour, or at once by a manual run" in here("resume", "people_copy").err
     assert here("resume", "people_copy").err == ""

@@ -21,7 +21,6 @@ _NOT_A_READ = (exp.DML, exp.DDL, exp.Into, exp.Lock, exp.Command)
 _PARSER_ERRORS = (SqlglotError, RecursionError, AttributeError, LookupError, TypeError, ValueError)
 """What the parser raises; a wrong number of arguments to a function ends in one of the builtin errors."""
 
-_TEMPLATE = re.compile(r"\{\{|\{%")
 _VARIABLE = re.compile(r"\$\{[^}$ ]+\}")  # Spark replaces these everywhere, strings and comments included
 
 
@@ -36,13 +35,6 @@ class Parsed:
 
 def parse(query: str) -> Parsed:
     """Parse the one SELECT a query is. Raises Invalid."""
-    if (template := _TEMPLATE.search(query)) is not None:
-        raise complaint(
-            query,
-            template.start(),
-            "has a Jinja template, and definitions are not rendered",
-            "Write its value, or a clock function such as current_date(); or make the Definition in Python.",
-        )
     if variable := _VARIABLE.search(query):
         raise complaint(query, variable.start(), f"has the variable {variable[0]}", "Write its value into the query.")
     tokens = _tokens(query)
