@@ -107,7 +107,7 @@ def _files(path: Path) -> list[Path]:
     try:
         if not path.is_dir():
             return [path]
-        files = sorted(p for p in path.rglob("*") if _is_definition_file(p.relative_to(path)) and p.is_file())
+        files = sorted(_files_below(path))
     except OSError as error:
         raise invalid([f"{path}: cannot be read: {error.strerror}"]) from None
     if not files:
@@ -115,9 +115,18 @@ def _files(path: Path) -> list[Path]:
     return files
 
 
-def _is_definition_file(path: Path) -> bool:
-    """Whether a file below a folder is read: by its suffix in any case, and not where a name begins with a dot."""
-    return path.suffix.lower() in _SUFFIXES and not any(part.startswith(".") for part in path.parts)
+def _files_below(folder: Path, above: frozenset[Path] = frozenset()) -> Iterator[Path]:
+    """The YAML files of a folder and its subfolders, by suffix in any case. Names that begin with a dot are skipped."""
+    place = folder.resolve()
+    if place in above:  # a link leads back to a folder that it lies in
+        return
+    for entry in folder.iterdir():
+        if entry.name.startswith("."):
+            continue
+        if entry.is_dir():
+            yield from _files_below(entry, above | {place})
+        elif entry.suffix.lower() in _SUFFIXES and entry.is_file():
+            yield entry
 
 
 def _documents(file: Path, errors: _Errors) -> Iterator[dict[str, object]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pyarrow as pa  # type: ignore[import-untyped]
+import pytest
 from deltalake import DeltaTable, write_deltalake
 
 from airflow_refresh_provider.delta.tables.table_folders import StoredTableFolders
@@ -29,6 +30,21 @@ def test_a_table_goes_with_its_old_files_and_its_folder(tmp_path: Path) -> None:
     assert StoredTableFolders().delete_table(str(place)) == ()
     assert not place.exists()
     assert StoredTableFolders().delete_table(str(place)) == ()
+
+
+@pytest.mark.parametrize("deleted", range(1, 9))
+def test_a_deletion_that_was_interrupted_is_repeated(tmp_path: Path, deleted: int) -> None:
+    place = tmp_path / "gold"
+    for number in range(3):
+        write_deltalake(place, rows(number), mode="append")
+    DeltaTable(place).create_checkpoint()
+    for file in place.glob("*.parquet"):
+        file.unlink()
+    for file in sorted((place / "_delta_log").iterdir(), reverse=True)[:deleted]:
+        file.unlink()
+    if list((place / "_delta_log").iterdir()):
+        assert StoredTableFolders().delete_table(str(place)) == ()
+        assert not place.exists()
 
 
 def test_another_table_below_and_files_of_others_stay(tmp_path: Path) -> None:

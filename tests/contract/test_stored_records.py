@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from airflow_refresh_provider.core.changes.pins import DeltaPin, FilesPin, FileStamp
+from airflow_refresh_provider.core.changes.pins import DeltaPin, FilesPin, FileStamp, IgnoredFiles
 from airflow_refresh_provider.core.definition.columns import Column
 from airflow_refresh_provider.core.plan.plan import (
     ChangeCounts,
@@ -55,8 +55,22 @@ STAMPS = st.lists(_made(FileStamp, path=TEXT, size=COUNT, modified=COUNT), max_s
 PINS = st.dictionaries(
     TEXT,
     st.one_of(
-        _made(DeltaPin, location=TEXT, table_id=TEXT, version=COUNT, rows=st.none() | COUNT),
-        _made(FilesPin, format=TEXT, location=TEXT, files=STAMPS, rows=st.none() | COUNT),
+        _made(
+            DeltaPin,
+            location=TEXT,
+            table_id=TEXT,
+            version=COUNT,
+            rows=st.none() | COUNT,
+            hidden=st.lists(TEXT, max_size=2).map(tuple),
+        ),
+        _made(
+            FilesPin,
+            format=TEXT,
+            location=TEXT,
+            files=STAMPS,
+            rows=st.none() | COUNT,
+            ignored=st.none() | _made(IgnoredFiles, count=COUNT, example=TEXT),
+        ),
     ),
     max_size=2,
 )

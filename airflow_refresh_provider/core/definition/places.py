@@ -30,10 +30,8 @@ class Place:
     resolved: str
 
     def __str__(self) -> str:
-        same = self.location == self.resolved
-        return (
-            f"{self.label} ({self.location})" if same else f"{self.label} ({self.location}, which is {self.resolved})"
-        )
+        link = "" if self.location == self.resolved else f", which is {self.resolved}"
+        return f"{self.label} ({self.location}{link})"
 
 
 def check_apart(mine: Iterable[Place], others: Iterable[Place]) -> None:

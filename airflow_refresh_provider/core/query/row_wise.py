@@ -49,6 +49,8 @@ _SYNTAX = frozenset(
 """Words before a parenthesis that are no function, or one that only Spark's parser knows."""
 
 _LIKE = frozenset({"like", "ilike", "rlike"})
+_QUANTIFIERS = frozenset({"any", "all", "some"})
+"""`a LIKE ANY ('x', 'y')`: no functions there, and aggregate functions elsewhere."""
 
 
 def obstacle(parsed: Parsed) -> Obstacle | None:
@@ -161,19 +163,26 @@ def _functions(parsed: Parsed) -> Iterator[Obstacle]:
     named = _aliases_with_columns(parsed.tree)
     before: Token | None = None
     for token, after in pairwise(parsed.tokens):
-        name = token.text.lower()
-        if after.token_type is TokenType.L_PAREN and token.start not in named and _is_name(parsed, token):
-            owner = before is not None and before.token_type is TokenType.DOT
-            syntax = name in _SYNTAX or (before is not None and before.text.lower() in _LIKE)
-            if owner or (name not in spark_functions.ROW and not syntax):
+        if after.token_type is TokenType.L_PAREN and token.start not in named and _is_word(parsed, token):
+            name = token.text.lower()
+            qualified = before is not None and before.token_type is TokenType.DOT
+            if qualified or not (name in spark_functions.ROW or _is_syntax(parsed, token, before)):
                 yield obstacle_at(parsed, token.start, _function(name))
         before = token
 
 
-def _is_name(parsed: Parsed, token: Token) -> bool:
+def _is_word(parsed: Parsed, token: Token) -> bool:
     """Whether a token is a word, quoted or not, and not a string or an operator."""
     first = parsed.text[token.start]
     return first.isalpha() or first in "_`"
+
+
+def _is_syntax(parsed: Parsed, token: Token, before: Token | None) -> bool:
+    """Whether a word before a parenthesis belongs to the language; a quoted one is a name."""
+    word = token.text.lower()
+    if parsed.text[token.start] == "`":
+        return False
+    return word in _SYNTAX or (word in _QUANTIFIERS and before is not None and before.text.lower() in _LIKE)
 
 
 def _aliases_with_columns(tree: exp.Expr) -> frozenset[int]:

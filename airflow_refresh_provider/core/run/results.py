@@ -94,7 +94,7 @@ class HistoryEntry(Stored):
 class StoredHistory(Stored):
     """A history entry as the events table stores it. `format` is the version of the entry and of what is in it."""
 
-    format: int = Field(default=1, le=1)
+    format: int = Field(default=2, le=2)
     entry: HistoryEntry
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -18,6 +19,7 @@ from airflow_refresh_provider.delta.storage.object_stores import is_local, open_
 from airflow_refresh_provider.delta.tables.file_tables import BESIDE_TABLE, vector_file
 
 _LOG = "_delta_log"
+_COMMIT = re.compile(rf"{_LOG}/\d{{20}}\.json")
 _FILE_ACTIONS = ("add", "remove", "cdc")
 
 
@@ -34,22 +36,26 @@ class StoredTableFolders:
             store = open_store(location)
             if store is None:
                 return ()
-            named = _named(store, location)
-            # The log goes last: a deletion that was interrupted is repeated by it.
-            _delete(store, (path for path in _listed(store) if path in named))
-            _delete(store, (path for path in _listed(store) if path.startswith(f"{_LOG}/")))
-            left = tuple(sorted(_listed(store)))
+            found = frozenset(_listed(store))
+            log = frozenset(path for path in found if path.startswith(f"{_LOG}/"))
+            named = _named(store, location, log) & found
+            if named:
+                obstore.delete(store, sorted(named))
+            # The log goes last, and newest first: what is left of it by an interrupted deletion is a table, whose
+            # deletion can be repeated.
+            for path in sorted(log, reverse=True):
+                obstore.delete(store, path)
             if is_local(location):
                 _remove_empty_folders(Path(location))
-            return left
+            return tuple(sorted(found - named - log))
 
 
-def _named(store: ObjectStore, location: str) -> frozenset[str]:
+def _named(store: ObjectStore, location: str, log: Iterable[str]) -> frozenset[str]:
     """The files that the log names, relative to the folder: current ones, and old ones as far as the log goes back."""
     current = DeltaTable(location).get_add_actions(flatten=True)["path"].to_pylist()
     found = {unquote(str(path)) for path in current}
-    for path in _listed(store, f"{_LOG}/"):
-        if path.endswith(".json") and path.count("/") == 1:
+    for path in log:
+        if _COMMIT.fullmatch(path):
             for line in bytes(obstore.get(store, path).bytes()).splitlines():
                 found |= set(_files(json.loads(line)))
     return frozenset(found)
@@ -64,14 +70,9 @@ def _files(action: Any) -> Iterator[str]:
             yield unquote(vector_file(vector["pathOrInlineDv"]))
 
 
-def _listed(store: ObjectStore, prefix: str | None = None) -> Iterator[str]:
-    for batch in obstore.list(store, prefix):
+def _listed(store: ObjectStore) -> Iterator[str]:
+    for batch in obstore.list(store):
         yield from (str(found["path"]) for found in batch)
-
-
-def _delete(store: ObjectStore, paths: Iterable[str]) -> None:
-    if found := list(paths):
-        obstore.delete(store, found)
 
 
 def _remove_empty_folders(folder: Path) -> None:

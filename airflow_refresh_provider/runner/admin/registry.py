@@ -33,14 +33,15 @@ def register(ports: Ports, definition: Definition) -> Registration:
     facts = definition.analyse_query()
     check_storage(definition)
     pinned_inputs.check(ports, definition)
-    for other in ports.store.records():
-        if other.name != definition.name and other.definition.target == definition.target:
+    others = [record for record in ports.store.records() if record.name != definition.name]
+    for other in others:
+        if other.definition.target == definition.target:
             raise Refused(
                 "target_taken",
                 f"the target {definition.target} already belongs to the definition {other.name}",
                 next=f"Give {definition.name} another target, or drop {other.name} first.",
             )
-    table_places.check(ports, definition)
+    table_places.check(ports, definition, (other.definition for other in others))
     targets.check_kept(ports, definition)
 
     def decide(stored: Record | None) -> Change:

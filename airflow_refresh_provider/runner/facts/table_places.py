@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
 from airflow_refresh_provider.core.definition.definition import Definition
@@ -11,17 +11,12 @@ from airflow_refresh_provider.errors import Invalid
 from airflow_refresh_provider.ports.bundle import Ports
 
 
-def check(ports: Ports, definition: Definition) -> None:
+def check(ports: Ports, definition: Definition, others: Iterable[Definition]) -> None:
     """Raise Refused when the definition has a place inside another one, or has another one inside."""
-    check_apart(_places(ports, definition), _others(ports, definition.name))
-
-
-def _others(ports: Ports, name: str) -> Iterator[Place]:
+    foreign = [place for other in others for place in _places(ports, other)]
     if ports.control_root is not None:
-        yield _place(ports, Role.CONTROL, "control root", ports.control_root)
-    for record in ports.store.records():
-        if record.name != name:
-            yield from _places(ports, record.definition)
+        foreign.append(_place(ports, Role.CONTROL, "control root", ports.control_root))
+    check_apart(_places(ports, definition), foreign)
 
 
 def _places(ports: Ports, definition: Definition) -> Iterator[Place]:

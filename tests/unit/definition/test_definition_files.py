@@ -50,9 +50,12 @@ def test_a_folder_is_read_with_its_subfolders_in_order_of_path(tmp_path: Path) -
     write(tmp_path, GOOD.format(name="first"), "a.yml")
     write(tmp_path, GOOD.format(name="fourth"), "sales/deep/d.YAML")
     write(tmp_path, GOOD.format(name="third"), "c.yaml/e.Yml")
+    (tmp_path / "sales" / "back").symlink_to(tmp_path)
+    (tmp_path / "z").symlink_to(tmp_path.parent / f"{tmp_path.name}-linked")
+    write(tmp_path.parent / f"{tmp_path.name}-linked", GOOD.format(name="fifth"))
     for ignored in ("c.txt", ".hidden.yaml", ".git/x.yaml", "sales/query.sql"):
         write(tmp_path, "not a definition", ignored)
-    assert [d.name for d in load_definitions(str(tmp_path))] == ["first", "second", "third", "fourth"]
+    assert [d.name for d in load_definitions(str(tmp_path))] == ["first", "second", "third", "fourth", "fifth"]
 
 
 @pytest.mark.parametrize("style", [">", ">-", ""])
