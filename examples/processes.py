@@ -17,7 +17,12 @@ _END_SECONDS = 10
 
 def working_for(folder: Path) -> list[psutil.Process]:
     """Every process that was started for the example in this folder, whatever its parent is now."""
-    return [process for process in psutil.process_iter() if _mark_of(process) == str(folder)]
+    return marked(MARK, str(folder))
+
+
+def marked(variable: str, value: str) -> list[psutil.Process]:
+    """Every process that was started with this value of an environment variable."""
+    return [process for process in psutil.process_iter() if _has(process, variable, value)]
 
 
 def must_be_alone(folder: Path) -> None:
@@ -65,8 +70,8 @@ def ignore_signals() -> None:
 _REQUESTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-def _mark_of(process: psutil.Process) -> str | None:
+def _has(process: psutil.Process, variable: str, value: str) -> bool:
     try:
-        return process.environ().get(MARK)
+        return process.environ().get(variable) == value
     except psutil.Error:
-        return None
+        return False

@@ -13,6 +13,7 @@ from importlib.metadata import distributions
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from examples.processes import end, marked
 from tests.frugal import FRUGAL, INTERPRETED
 
 if TYPE_CHECKING:
@@ -80,8 +81,10 @@ def _versions() -> str:
 
 
 def _end(folder: Path) -> None:
+    """End every process of the session that is left, such as those of tests that were interrupted."""
     if (folder / "spark").exists():
         from airflow_refresh_provider.spark.server.embedded import EmbeddedServer
 
         EmbeddedServer(folder / "spark").stop()
+    end(marked(_VARIABLE, str(folder)))
     shutil.rmtree(folder, ignore_errors=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,9 +39,40 @@ class Site:
     dags: Path
 
 
-@pytest.fixture(scope="session")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    root = tmp_path_factory.mktemp("site")
+class _Running:
+    """The Airflow of this folder's tests, from the first of them to the last: it is no load to those that follow."""
+
+    def __init__(self) -> None:
+        self._stack = ExitStack()
+        self._site: Site | None = None
+
+    def site(self, folders: pytest.TempPathFactory) -> Site:
+        if self._site is None:
+            self._site = self._stack.enter_context(_started(folders.mktemp("site")))
+        return self._site
+
+    def stop(self) -> None:
+        self._site = None
+        self._stack.close()
+
+
+_RUNNING = _Running()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(nextitem: pytest.Item | None) -> None:
+    """After the last test of this folder."""
+    if nextitem is None or nextitem.path.parent != Path(__file__).parent:
+        _RUNNING.stop()
+
+
+@pytest.fixture
+def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
+    return _RUNNING.site(tmp_path_factory)
+
+
+@contextmanager
+def _started(root: Path) -> Iterator[Site]:
     dags = root / "dags"
     dags.mkdir()
     with database() as url, _own_signals():
