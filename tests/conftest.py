@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 
 # Airflow reads it at its first import and writes below it.
 os.environ["AIRFLOW_HOME"] = tempfile.mkdtemp(prefix="airflow-home-", dir=session_folder())
+# No test finds places of this machine's user, or leaves a log in the home folder.
+os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="state-", dir=session_folder())
+for variable in ("AIRFLOW_REFRESH_CONTROL", "AIRFLOW_REFRESH_SPARK"):
+    os.environ.pop(variable, None)
 # Folders of tests are there too: commits to tables and to SQLite wait for no disk.
 os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(session_folder()))
 

@@ -6,9 +6,9 @@ import io
 import logging
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -40,17 +40,18 @@ def composed(places: Places, watch: Watch) -> Refreshes:
 
 @dataclass(frozen=True)
 class Call:
-    """One command as given, without its own options."""
+    """One command as given, without its own options. `environment` has what the options leave out."""
 
     control: str | None
     spark: str | None
     watch: Watch
     composition: Composition = composed
+    environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
     @property
     def places(self) -> Places:
         """Control root and Spark. Raises Invalid when no control root is given."""
-        return resolve(os.environ, current_folder, self.control, self.spark)
+        return resolve(self.environment, current_folder, self.control, self.spark)
 
     @property
     def debug_log(self) -> Path:
@@ -59,7 +60,7 @@ class Call:
             home = Path(self.places.spark_home)
             if home.is_dir():
                 return home / _LOG
-        return Path(user_state(os.environ)) / _LOG
+        return Path(user_state(self.environment)) / _LOG
 
     def open_log(self, *, verbose: bool) -> None:
         """Write all log messages to the debug log, and to stderr too if `verbose`."""

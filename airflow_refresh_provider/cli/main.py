@@ -9,7 +9,7 @@ import argparse
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import NoReturn
 
@@ -52,7 +52,11 @@ def _keep_standard_streams() -> None:
         sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115 - open until the process ends
 
 
-def main(argv: Sequence[str] | None = None, composition: Composition = composed) -> int:
+def main(
+    argv: Sequence[str] | None = None,
+    composition: Composition = composed,
+    environment: Mapping[str, str] = os.environ,
+) -> int:
     """Run one command and return its exit code."""
     words = _global_options_last(sys.argv[1:] if argv is None else argv)
     try:
@@ -66,7 +70,7 @@ def main(argv: Sequence[str] | None = None, composition: Composition = composed)
     from airflow_refresh_provider.cli.perform import perform
 
     command: Command = given.pop("command")
-    return perform(command, composition=composition, **given)
+    return perform(command, composition=composition, environment=environment, **given)
 
 
 def _global_options_last(given: Sequence[str]) -> list[str]:

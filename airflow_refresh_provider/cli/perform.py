@@ -7,8 +7,9 @@ stderr: stdout is for the result.
 from __future__ import annotations
 
 import logging
+import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import redirect_stdout
 from importlib import import_module
 from pathlib import Path
@@ -31,12 +32,17 @@ _log = logging.getLogger(__name__)
 
 
 def perform(
-    command: Command, control: str | None, spark: str | None, composition: Composition = composed, **options: Any
+    command: Command,
+    control: str | None,
+    spark: str | None,
+    composition: Composition = composed,
+    environment: Mapping[str, str] = os.environ,
+    **options: Any,
 ) -> int:
     """Run a command of the table with all its options by parameter name; returns the exit code."""
     as_json = options.pop("output") == "json"
     bars = Bars(sys.stderr)
-    call = Call(control, spark, bars, composition)
+    call = Call(control, spark, bars, composition, environment)
     call.open_log(verbose=options.pop("verbose"))
 
     def act() -> Any:

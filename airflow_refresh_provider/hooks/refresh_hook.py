@@ -12,7 +12,7 @@ from airflow_refresh_provider.errors import Invalid, RefreshError
 from airflow_refresh_provider.places import CONTROL_VARIABLE, SPARK_VARIABLE, Places, current_folder, resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from airflow_refresh_provider.core.run.owner import OriginStatus
     from airflow_refresh_provider.ports.watch import Watch
@@ -63,11 +63,11 @@ class RefreshHook(BaseHook):
 
         return published(name, self.places().control)
 
-    def places(self) -> Places:
+    def places(self, environment: Mapping[str, str] = os.environ) -> Places:
         """Control root and Spark. Raises Invalid when neither environment nor connection name a control root."""
         given = {_VARIABLES[key]: value for key, value in self.fields().items()}
         try:
-            said = {name: value for name, value in os.environ.items() if value}
+            said = {name: value for name, value in environment.items() if value}
             return resolve(given | said, current_folder, None, None)
         except Invalid as error:
             if error.code != "no_control":

@@ -81,7 +81,7 @@ class Submission:
         """The hook that submits. Raises Invalid when the connection does not name a cluster that can do it."""
         connection = _connection(self.spark_conn_id)
         cluster = self._deploys_to_cluster(connection)
-        _check_cluster(self.spark_conn_id, connection, cluster=cluster)
+        check_cluster(self.spark_conn_id, connection, cluster=cluster, kubernetes=_has_kubernetes())
         from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 
         given = {"name": f"refresh.{name}", **_binary(), **self.options}
@@ -124,12 +124,17 @@ def _connection(conn_id: str) -> Connection:
         ) from None
 
 
-def _check_cluster(conn_id: str, connection: Connection, *, cluster: bool) -> None:
+def _has_kubernetes() -> bool:
+    """Whether Airflow's provider for Kubernetes is installed: the hook has the name only if it could be imported."""
     from airflow.providers.apache.spark.hooks import spark_submit
 
+    return hasattr(spark_submit, "kube_client")
+
+
+def check_cluster(conn_id: str, connection: Connection, *, cluster: bool, kubernetes: bool) -> None:
+    """Refuse a cluster that cannot be submitted to. `kubernetes`: its provider is installed. Raises Invalid."""
     place = f"{connection.conn_type}://{connection.host}"
-    # The hook has the name only if that provider could be imported.
-    if "k8s" in place and not hasattr(spark_submit, "kube_client"):
+    if "k8s" in place and not kubernetes:
         raise Invalid(
             "no_kubernetes",
             f"the connection {conn_id} names a Kubernetes cluster, and Airflow's provider for it is not installed",

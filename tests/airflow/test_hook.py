@@ -21,12 +21,10 @@ def test_places_come_from_the_connection(connection: Callable[..., None]) -> Non
     assert (places.control, places.spark) == ("/lake/control", "sc://spark:15002")
 
 
-def test_the_environment_takes_precedence_over_the_connection(
-    connection: Callable[..., None], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_environment_takes_precedence_over_the_connection(connection: Callable[..., None]) -> None:
     connection(control="/lake/control", spark="sc://spark:15002")
-    monkeypatch.setenv("AIRFLOW_REFRESH_CONTROL", "/other")
-    assert (RefreshHook().places().control, RefreshHook().places().spark) == ("/other", "sc://spark:15002")
+    places = RefreshHook().places({"AIRFLOW_REFRESH_CONTROL": "/other"})
+    assert (places.control, places.spark) == ("/other", "sc://spark:15002")
 
 
 @pytest.mark.usefixtures("connection")
@@ -75,11 +73,9 @@ def test_the_test_button_finds_a_server_that_does_not_answer(connection: Callabl
     assert "127.0.0.1:9" in message
 
 
-def test_an_empty_variable_says_nothing(connection: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_empty_variable_says_nothing(connection: Callable[..., None]) -> None:
     connection(control="/control", spark="sc://cluster:15002")
-    for variable in ("AIRFLOW_REFRESH_CONTROL", "AIRFLOW_REFRESH_SPARK"):
-        monkeypatch.setenv(variable, "")
-    places = RefreshHook().places()
+    places = RefreshHook().places({"AIRFLOW_REFRESH_CONTROL": "", "AIRFLOW_REFRESH_SPARK": ""})
     assert (places.control, places.spark) == ("/control", "sc://cluster:15002")
 
 

@@ -18,12 +18,13 @@ from typing import Any
 import psutil
 import pytest
 from airflow.providers.apache.spark.hooks import spark_submit
+from airflow.sdk import Connection
 
 from airflow_refresh_provider import RefreshSubmitOperator
 from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.core.run.results import ApplicationResult, Differences, Outcome, Rows, RunResult
 from airflow_refresh_provider.errors import Failed, Invalid, Refused, Retry
-from airflow_refresh_provider.operators.submission import Submission, arguments
+from airflow_refresh_provider.operators.submission import Submission, arguments, check_cluster
 from airflow_refresh_provider.spark.server.installation import find
 from airflow_refresh_provider.spark.server.jars import EXCLUDED, PACKAGE, delta_jars
 from airflow_refresh_provider.task_context import binding
@@ -259,11 +260,11 @@ def test_a_driver_in_a_standalone_cluster_is_refused() -> None:
         Submission("spark_default", options={"deploy_mode": "cluster"}).hook(NAME, [])
 
 
-def test_kubernetes_without_its_provider_is_said(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(spark_submit, "kube_client", raising=False)
-    site.connect("k8s://https://kubernetes", 6443)
+def test_kubernetes_without_its_provider_is_said() -> None:
+    connection = Connection(conn_id="spark_default", conn_type="spark", host="k8s://https://kubernetes", port=6443)
     with pytest.raises(Invalid, match="provider for it is not installed"):
-        Submission("spark_default").hook(NAME, [])
+        check_cluster("spark_default", connection, cluster=False, kubernetes=False)
+    check_cluster("spark_default", connection, cluster=True, kubernetes=True)
 
 
 @pytest.mark.parametrize("option", ["conn_id", "application_args", "yarn_track_via_rm_api"])

@@ -16,7 +16,7 @@ import pytest
 from airflow_refresh_provider.cli.call import Composition, composed
 from airflow_refresh_provider.cli.main import main
 from airflow_refresh_provider.core.definition.columns import Column
-from airflow_refresh_provider.places import CONTROL_VARIABLE, SPARK_VARIABLE, Places
+from airflow_refresh_provider.places import CONTROL_VARIABLE, Places
 from airflow_refresh_provider.ports.watch import Watch
 from airflow_refresh_provider.ports.world import Clock
 from airflow_refresh_provider.runner.refreshes import Refreshes
@@ -37,12 +37,10 @@ keys: [id]
 """
 
 
-@pytest.fixture(autouse=True)
-def isolated_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """No control root from the environment, and no log in the home of the user."""
-    monkeypatch.delenv(CONTROL_VARIABLE, raising=False)
-    monkeypatch.delenv(SPARK_VARIABLE, raising=False)
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    """What commands in this process find instead of the environment: no control root, and a folder for the log."""
+    return {"XDG_STATE_HOME": str(tmp_path / "state")}
 
 
 @dataclass(frozen=True)
@@ -69,12 +67,12 @@ def composition() -> Composition:
 
 
 @pytest.fixture
-def here(capfd: pytest.CaptureFixture[str], composition: Composition) -> Program:
+def here(capfd: pytest.CaptureFixture[str], composition: Composition, environment: dict[str, str]) -> Program:
     """The program in this process."""
 
     def run(*words: str, composition: Composition = composition) -> Ended:
         capfd.readouterr()
-        code = main(words, composition)
+        code = main(words, composition, environment)
         return Ended(code, *capfd.readouterr())
 
     return run
@@ -127,11 +125,11 @@ class World:
 
 
 @pytest.fixture
-def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+def world(tmp_path: Path, environment: dict[str, str]) -> World:
     """A lake in memory, and a control root that does not exist."""
     found = World(tmp_path)
     found.lake.create(found.people, COLUMNS, [{"id": 1, "name": "Ada"}, {"id": 2, "name": None}])
-    monkeypatch.setenv(CONTROL_VARIABLE, str(tmp_path / "control"))
+    environment[CONTROL_VARIABLE] = str(tmp_path / "control")
     return found
 
 

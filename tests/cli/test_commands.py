@@ -29,9 +29,9 @@ def registered(world: World, here: Program) -> World:
 
 
 def test_validating_needs_neither_control_tables_nor_the_input(
-    world: World, here: Program, monkeypatch: pytest.MonkeyPatch
+    world: World, here: Program, environment: dict[str, str]
 ) -> None:
-    monkeypatch.delenv("AIRFLOW_REFRESH_CONTROL")
+    environment.clear()
     world.lake.remove(world.people)
     ended = here("validate", world.write(), "--output", "json")
     assert ended.code == 0

@@ -37,8 +37,8 @@ def noisy(places: Places, watch: Watch) -> Refreshes:
 
 
 @pytest.fixture
-def composition(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Composition:
-    monkeypatch.setenv(CONTROL_VARIABLE, str(tmp_path / "control"))
+def composition(environment: dict[str, str], tmp_path: Path) -> Composition:
+    environment[CONTROL_VARIABLE] = str(tmp_path / "control")
     return defective
 
 
@@ -70,10 +70,10 @@ def test_verbose_shows_the_traceback_on_stderr(here: Program) -> None:
 
 
 def test_a_log_that_cannot_be_written_does_not_fail_the_command(
-    here: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    here: Program, tmp_path: Path, environment: dict[str, str]
 ) -> None:
     (tmp_path / "file").write_text("")
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
+    environment["XDG_STATE_HOME"] = str(tmp_path / "file")
     ended = here("list")
     assert ended.code == 1
     assert "Logging error" not in ended.err

@@ -79,8 +79,10 @@ def test_following_a_run_ends_with_the_run(run: greenlet, here: Program) -> None
     assert ended.err == "merge: 3 rows, 2 chunks\n"
 
 
-def test_following_starts_with_the_progress_so_far(run: greenlet, composition: Composition) -> None:
+def test_following_starts_with_the_progress_so_far(
+    run: greenlet, composition: Composition, environment: dict[str, str]
+) -> None:
     run.switch()
     watch = Recorder()
-    progress(Call(None, None, watch, composition), NAME, follow=True)
+    progress(Call(None, None, watch, composition, environment), NAME, follow=True)
     assert watch.calls == [("merge", 3, 2), (2, 1), (1, 1)]

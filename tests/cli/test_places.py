@@ -1,4 +1,5 @@
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import chdir, contextmanager
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,14 @@ from airflow_refresh_provider.errors import Invalid
 from airflow_refresh_provider.places import Places, current_folder, resolve
 
 HOME = {"HOME": "/home/ada"}
+
+
+@contextmanager
+def working_in_a_removed(folder: Path) -> Iterator[None]:
+    folder.mkdir()
+    with chdir(folder):
+        folder.rmdir()
+        yield
 
 
 def working_in(folder: str) -> Callable[[], str]:
@@ -70,14 +79,10 @@ def test_without_a_control_root_there_is_nothing_to_work_on() -> None:
     assert raised.value.code == "no_control"
 
 
-def test_the_current_folder_need_not_exist_for_an_absolute_path(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "gone").mkdir()
-    monkeypatch.chdir(tmp_path / "gone")
-    (tmp_path / "gone").rmdir()
-    for absolute in ("/srv/control", "file:///srv/control"):
-        assert resolve(HOME, current_folder, absolute, None).control == "/srv/control"
-    with pytest.raises(Invalid) as raised:
-        resolve(HOME, current_folder, "control", None)
+def test_the_current_folder_need_not_exist_for_an_absolute_path(tmp_path: Path) -> None:
+    with working_in_a_removed(tmp_path / "gone"):
+        for absolute in ("/srv/control", "file:///srv/control"):
+            assert resolve(HOME, current_folder, absolute, None).control == "/srv/control"
+        with pytest.raises(Invalid) as raised:
+            resolve(HOME, current_folder, "control", None)
     assert raised.value.code == "no_folder"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import re
 import runpy
+from contextlib import chdir
 from pathlib import Path
 
 import pytest
@@ -126,14 +127,14 @@ def test_where_nothing_is_there_is_nothing_to_stand_in_for(tmp_path: Path) -> No
             load_definitions(path)
 
 
-def test_relative_places_are_relative_to_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_relative_places_are_relative_to_the_file(tmp_path: Path) -> None:
     text = GOOD.format(name="a").replace("/data/gold/a", "../gold/a/").replace("/data/orders", "silver/two words")
     write(tmp_path / "definitions", text)
-    monkeypatch.chdir(tmp_path)
-    for path in (Path("definitions/a.yaml"), tmp_path / "definitions", Path("definitions")):
-        (definition,) = read_definitions(path)
-        assert definition.target == str(tmp_path / "gold/a")
-        assert definition.inputs["orders"].path == str(tmp_path / "definitions/silver/two words")
+    with chdir(tmp_path):
+        for path in (Path("definitions/a.yaml"), tmp_path / "definitions", Path("definitions")):
+            (definition,) = read_definitions(path)
+            assert definition.target == str(tmp_path / "gold/a")
+            assert definition.inputs["orders"].path == str(tmp_path / "definitions/silver/two words")
 
 
 def test_a_relative_path_in_a_file_of_python_begins_at_that_file(tmp_path: Path) -> None:
