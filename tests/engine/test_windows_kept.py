@@ -35,7 +35,7 @@ def test_retained_changes_are_read(kept: Kept) -> None:
 def test_changes_are_read_through_with_queries_and_functions_of_one_row(kept: Kept) -> None:
     parsed = "CAST(get_json_object(to_json(struct(v)), '$.v') AS BIGINT)"
     kept.register(query=f"WITH raw AS (SELECT * FROM x) SELECT r.k, r.v FROM (SELECT k, {parsed} AS v FROM raw) AS r")
-    assert mode_of(kept.run()) == ("full", "the definition has changed")
+    assert mode_of(kept.run()) == ("full", "the definition has changed since the last refresh")
     kept.change(times=2)
     kept.do("DELETE FROM {t} WHERE k = 4", "INSERT INTO {t} VALUES (50, 1)")
     assert mode_of(kept.run()) == ("incremental", "changes of x in versions 1 to 4")
