@@ -76,7 +76,7 @@ def application_results(places: Places) -> ApplicationResults:
 def look(places: Places) -> str:
     """Control root and Spark in one line. Raises errors.* when they cannot be used; starts nothing."""
     found = refreshes(places)
-    definitions = len(found.statuses())
+    definitions = len(found.ports.store.records())
     control = f"{definitions} definitions in {places.control}"
     if not found.ports.store.exists:
         control = f"there is no control root at {places.control} yet: registering the first definition creates it"

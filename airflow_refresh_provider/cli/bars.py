@@ -35,9 +35,7 @@ class Bars:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._progress is not None:
-            if kind is None:
-                self._finish()
-            self._progress.stop()
+            self._progress.stop()  # the last bar stays where it is: a run that is followed may have failed
 
     def stage(self, name: str, rows: int | None = None, chunks: int | None = None) -> None:
         """A stage starts; the one before it has ended."""

@@ -53,7 +53,7 @@ def suspend(call: Call, name: str, why: str) -> DefinitionStatus:
 def resume(call: Call, name: str) -> DefinitionStatus:
     """End a pause or a suspension, and note when missed commits are applied."""
     refreshes = call.refreshes()
-    suspended = refreshes.show(name).suspended
+    suspended = refreshes.stored(name).suspended
     found = refreshes.resume(name)
     if suspended and found.definition.refresh.on_change:
         call.watch.note(_MISSED)
@@ -90,7 +90,7 @@ def _advance(watch: Watch, before: ProgressReport | None, now: ProgressReport) -
 
 
 def _live(refreshes: Refreshes, name: str) -> bool:
-    run = refreshes.show(name).run
+    run = refreshes.stored(name).run
     return run is not None and run.live
 
 

@@ -25,7 +25,7 @@ class Snapshot(Protocol):
 
 
 class ProgressRow(Stored):
-    """How far one vnode of one run is; the latest row of a (run, vnode) counts. A negative one stands for all vnodes.
+    """One chunk of one vnode of one run that is done; its latest row counts. A negative vnode stands for all of them.
 
     `chunk` is the last one done, `generation` did it; the positions are the highest key hash done in staging
     and in the target, None when the whole vnode is done or nothing of it. `unchanged` is not counted by vnode.
@@ -97,7 +97,7 @@ class ControlStore(Protocol):
     def add_progress(self, rows: Iterable[ProgressRow]) -> None: ...
 
     def progress(self, name: str, run_id: str) -> list[ProgressRow]:
-        """The latest row of every vnode of a run, by vnode."""
+        """All rows of a run, oldest first; of those of one moment, the one of the highest chunk is the last."""
         ...
 
     def add_event(self, row: EventRow) -> None: ...

@@ -6,10 +6,11 @@ Each method raises errors.* and leaves nothing half made; what it returns is a m
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.run.admin_results import Dropped, Rebuilt, Recovery, Registration
-from airflow_refresh_provider.core.run.record import Published
+from airflow_refresh_provider.core.run.record import Published, Record
 from airflow_refresh_provider.core.run.reports import DefinitionStatus, DueReport, Freshness, ProgressReport
 from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.core.run.results import CascadeResult, Differences, HistoryEntry, RunResult
@@ -17,9 +18,10 @@ from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.runner.admin import cascades, dropping, pausing, rebuilding, recovering, registry
 from airflow_refresh_provider.runner.facts.records import registered
 from airflow_refresh_provider.runner.facts.stopwatch import Stopwatch
-from airflow_refresh_provider.runner.report import comparison, due_report, freshness, reports
+from airflow_refresh_provider.runner.report import comparison, due_report, freshness, reports, statuses
+from airflow_refresh_provider.runner.report.observation import for_each, observe
 from airflow_refresh_provider.runner.steps.one_process import refresh
-from airflow_refresh_provider.runner.steps.run_results import nothing_to_do
+from airflow_refresh_provider.runner.steps.run_results import not_started
 from airflow_refresh_provider.runner.steps.start import up_to_date
 
 
@@ -34,16 +36,20 @@ class Refreshes:
         return registry.register(self.ports, definition)
 
     def statuses(self) -> list[DefinitionStatus]:
-        """Every registered definition, by name."""
-        return [registry.status(self.ports, record) for record in self.ports.store.records()]
+        """Every registered definition, by name. Needs no Spark."""
+        return for_each(partial(statuses.status, self.ports), self.ports.store.records())
 
     def show(self, name: str) -> DefinitionStatus:
-        """One definition."""
-        return registry.status(self.ports, registered(self.ports, name, self.ports.store.read(name).record))
+        """One definition. Needs no Spark."""
+        return statuses.status(self.ports, self._record(name))
+
+    def stored(self, name: str) -> DefinitionStatus:
+        """One definition as the control tables say; neither inputs nor target are read."""
+        return statuses.stored_status(self.ports, self._record(name))
 
     def published(self, name: str) -> tuple[Definition, Published]:
         """A definition and its last refresh. Raises Failed where there is none that could be read."""
-        record = registered(self.ports, name, self.ports.store.read(name).record)
+        record = self._record(name)
         return record.definition, registry.published(self.ports, record)
 
     def run(self, name: str, request: Request) -> RunResult:
@@ -57,7 +63,7 @@ class Refreshes:
     def not_needed(self, name: str, request: Request) -> RunResult | None:
         """The result of a refresh that would do nothing now, None when it may have something to do. Needs no Spark."""
         found = up_to_date(self.ports, name, request)
-        return nothing_to_do(found.record, found.reason, Stopwatch(self.ports.clock)) if found else None
+        return not_started(found, Stopwatch(self.ports.clock)) if found else None
 
     def compare_only(self, name: str, samples: int = 10) -> Differences:
         """How target and query differ now. Nothing is written but a change set in staging, dropped at the end."""
@@ -65,20 +71,18 @@ class Refreshes:
 
     def due(self, name: str) -> DueReport:
         """Whether a refresh is due now, and why or why not. Needs no Spark."""
-        return due_report.report_due(self.ports, name)
+        return due_report.report_due(self.ports, observe(self.ports, self._record(name)))
 
     def freshness(self, name: str | None = None, *, why: bool = False) -> list[Freshness]:
         """How far targets are behind, of one definition or of all; `why` adds each input. Needs no Spark.
 
         Of all, each has its own error; of one it is raised.
         """
-        if name is not None:
-            return [
-                freshness.freshness(
-                    self.ports, registered(self.ports, name, self.ports.store.read(name).record), why=why
-                )
-            ]
-        return [freshness.freshness_or_error(self.ports, record, why=why) for record in self.ports.store.records()]
+        if name is None:
+            return for_each(partial(freshness.report_freshness, self.ports, why=why), self.ports.store.records())
+        seen = observe(self.ports, self._record(name))
+        seen.must_be_readable()
+        return [freshness.with_expected_seconds(self.ports, freshness.freshness(self.ports, seen, why=why))]
 
     def pause(self, name: str) -> DefinitionStatus:
         """Pause a definition before its next chunk."""
@@ -118,3 +122,6 @@ class Refreshes:
         A run in progress is stopped with `stop`; without it the drop is refused.
         """
         return dropping.drop(self.ports, name, delete_target=delete_target, stop=stop)
+
+    def _record(self, name: str) -> Record:
+        return registered(self.ports, name, self.ports.store.read(name).record)

@@ -84,7 +84,7 @@ def check_due(context: Context, ports: Ports, name: str, *, cascaded: bool = Fal
         report = refreshes.due(name)
     except (Invalid, Refused, Failed):
         return  # the refresh fails with it, and counts it
-    schedule = refreshes.show(name).definition.refresh
+    schedule = refreshes.stored(name).definition.refresh
     if report.cause == Cause.NOTHING_NEW:
         metrics.idle(name)
         raise AirflowSkipException(report.reason)
@@ -189,8 +189,8 @@ def announce(context: Context, outlets: Iterable[object], result: RunResult, log
 
 
 def result_or_skip(result: RunResult) -> RunResult:
-    """The result of a refresh. Raises AirflowSkipException when there was nothing to do."""
-    if result.outcome is Outcome.NOTHING_TO_DO:
+    """The result of a refresh. Raises AirflowSkipException when there was nothing to do, or it was skipped."""
+    if result.outcome in (Outcome.NOTHING_TO_DO, Outcome.SKIPPED):
         raise skip(result)
     return result
 

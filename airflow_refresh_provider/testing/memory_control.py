@@ -91,11 +91,10 @@ class MemoryControlStore:
             self._progress.extend(rows)
 
     def progress(self, name: str, run_id: str) -> list[ProgressRow]:
-        """The latest row of every vnode of a run, by vnode."""
+        """All rows of a run, oldest first."""
         with self._lock:
             found = [row for row in self._progress if (row.name, row.run_id) == (name, run_id)]
-        latest = {row.vnode: row for row in sorted(found, key=lambda r: (r.at, r.generation, r.chunk))}
-        return [latest[vnode] for vnode in sorted(latest)]
+        return sorted(found, key=lambda r: (r.at, r.generation, r.chunk))
 
     def add_event(self, row: EventRow) -> None:
         """Append one event."""

@@ -89,7 +89,7 @@ def look(places: Places, name: str, condition: Condition) -> tuple[bool, dict[st
     from airflow_refresh_provider.compose import refreshes
 
     found = refreshes(places)
-    status = found.show(name)
+    status = found.stored(name)
     if condition.max_lag is None:
         return condition.is_met(status), seen(status)
     [fresh] = found.freshness(name)

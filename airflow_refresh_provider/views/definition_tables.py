@@ -3,9 +3,21 @@
 from __future__ import annotations
 
 from airflow_refresh_provider.core.run.admin_results import Dropped, Recovery, Registration, ServerReport, Validated
+from airflow_refresh_provider.core.run.health import Health
+from airflow_refresh_provider.core.run.last_run import LastRun
 from airflow_refresh_provider.core.run.reports import DefinitionStatus, DueReport, Freshness, InputLag, RunStatus
+from airflow_refresh_provider.core.run.results import Outcome
 from airflow_refresh_provider.views import formats
 from airflow_refresh_provider.views.result_table import Cell, ResultTable, details, name_value_table, row
+
+_WORDS = {
+    Health.WAITING: "between tasks",
+    Health.NOT_PUBLISHED: "never published",
+    Health.REPLACED: "target replaced",
+    Health.OVERWRITTEN: "written by others",
+    Health.REDEFINED: "definition changed",
+}
+"""What is shown of a health that is not its own word."""
 
 
 @row.register
@@ -41,23 +53,37 @@ def _(value: ServerReport) -> dict[str, Cell]:
 
 @row.register
 def _(value: DefinitionStatus) -> dict[str, Cell]:
+    """One line of at most 100 characters, unless names are long."""
+    fresh, last = value.freshness, value.last_run
     return {
         "name": value.name,
-        "state": _state(value),
-        "run": None if value.run is None else _run_in_short(value.run),
-        "published": None if value.published_version is None else str(value.published_version),
-        "published at": formats.time(value.published_at),
-        "target": value.target,
+        "status": health_text(value),
+        "data as of": formats.minute(fresh.confirmed_at) if fresh else None,
+        "behind": formats.duration(fresh.lag_seconds) if fresh else None,
+        "last run": _last_run(last) if last else None,
+        "next due": _next_due(value),
+        "target": formats.place(value.target),
     }
 
 
 @details.register
 def _(value: DefinitionStatus) -> ResultTable:
-    definition = value.definition
+    definition, fresh = value.definition, value.freshness
     return name_value_table(
         [
-            *(row(value) | {"run": None if value.run is None else _run(value.run)}).items(),
-            ("status", f"{value.status}: {value.status_text}"),
+            ("name", value.name),
+            ("status", health_text(value)),
+            ("why", _why(value)),
+            ("data as of", formats.time(fresh.confirmed_at) if fresh else None),
+            ("behind", _behind(fresh) if fresh else None),
+            ("next due", _due_text(value)),
+            ("run", None if value.run is None else _run(value.run)),
+            ("last run", _last_run_text(value.last_run) if value.last_run else None),
+            ("state", _state(value)),
+            ("activity", f"{value.status}: {value.status_text}"),
+            ("published", None if value.published_version is None else str(value.published_version)),
+            ("published at", formats.time(value.published_at)),
+            ("target", value.target),
             ("inputs", formats.versions(value.input_versions) or ", ".join(definition.inputs)),
             ("files not read", formats.ignored(value.ignored_files)),
             ("keys", ", ".join(definition.keys)),
@@ -91,19 +117,79 @@ def _(value: Freshness) -> dict[str, Cell]:
     }
 
 
+def health_text(value: DefinitionStatus) -> str:
+    """How a table is, in a few words."""
+    run = value.run
+    words = _WORDS.get(value.health, str(value.health)) if value.health else value.status_text
+    match value.health:
+        case Health.RUNNING if run:
+            left = f", {formats.duration(run.seconds_left)} left" if run.seconds_left is not None else ""
+            done = f"{run.percent:.0f} %" if run.percent is not None else run.stage
+            return f"running, {done}{left}"
+        case Health.WAITING | Health.INTERRUPTED | Health.FAILED if run:
+            at = f"{formats.done_of(run.chunks_done, run.chunks_total)} chunks"
+            return f"{words}, {at}"
+        case Health.FAILED if value.last_run and value.last_run.code:
+            return f"failed: {value.last_run.code}"
+        case Health.UNKNOWN if value.freshness and value.freshness.error:
+            return f"unknown: {value.freshness.error.code}"
+        case _:
+            return words
+
+
+def _why(value: DefinitionStatus) -> str | None:
+    """The reason where a table is not as it should be."""
+    fresh, last = value.freshness, value.last_run
+    match value.health:
+        case Health.FAILED if last:
+            return last.reason
+        case Health.SUSPENDED:
+            return value.suspended
+        case Health.UNKNOWN if fresh and fresh.error:
+            return fresh.error.message
+        case _:
+            return (fresh.unreadable_reason or fresh.overwritten_reason) if fresh else None
+
+
 def _state(value: DefinitionStatus) -> str:
     state = f"suspended: {value.suspended}" if value.suspended else value.state
     return f"{state}, paused" if value.paused else state
 
 
+def _last_run(last: LastRun) -> str:
+    """For a column."""
+    if last.outcome is not Outcome.SUCCEEDED:
+        return f"{last.outcome} {formats.minute(last.at)}"
+    return f"{formats.signed(last.rows)} in {formats.duration(last.elapsed_seconds)}"
+
+
+def _last_run_text(last: LastRun) -> str:
+    rows = f", {formats.change_counts(last.rows)}" if last.outcome is Outcome.SUCCEEDED else ""
+    took = f" after {formats.duration(last.elapsed_seconds)}" if last.elapsed_seconds is not None else ""
+    tries = f", {last.attempts} attempts" if last.attempts > 1 else ""
+    why = f": {last.reason} [{last.code}]" if last.code else f": {last.reason}" if last.reason else ""
+    return f"{last.outcome} at {formats.time(last.at)}{took}{tries}{rows}{why}"
+
+
+def _next_due(value: DefinitionStatus) -> str | None:
+    """For a column."""
+    if value.due is None:
+        return None
+    return "now" if value.due.due else formats.minute(value.due.next_at)
+
+
+def _due_text(value: DefinitionStatus) -> str | None:
+    if value.due is None:
+        return None
+    at = "now" if value.due.due else formats.time(value.due.next_at) or "not scheduled"
+    return f"{at}: {value.due.reason}"
+
+
 def _run(run: RunStatus) -> str:
-    return f"{run.run_id}, {_progress(run)}, attempt {run.attempts}, {_holder(run)}"
-
-
-def _run_in_short(run: RunStatus) -> str:
-    """What fits into a column: labels of owners and ids of runs may be long."""
-    holder = "running" if run.live else "between two tasks" if run.kept_until else "interrupted"
-    return f"{_progress(run)}, {holder}"
+    rate = f", {run.rows_per_second:,.0f} rows/s" if run.rows_per_second else ""
+    left = f", {formats.duration(run.seconds_left)} left" if run.seconds_left is not None else ""
+    done = f" ({run.percent:.0f} %)" if run.percent is not None else ""
+    return f"{run.run_id}, {_progress(run)}{done}{rate}{left}, attempt {run.attempts}, {_holder(run)}"
 
 
 def _progress(run: RunStatus) -> str:
@@ -121,8 +207,8 @@ def _holder(run: RunStatus) -> str:
 def _behind(value: Freshness) -> str:
     if value.error:
         return "not known, see below"
-    if value.unreadable_reason:
-        return value.unreadable_reason
+    if value.unreadable_reason or value.overwritten_reason:
+        return value.unreadable_reason or f"not known: {value.overwritten_reason}"
     wanted = "" if value.target_lag_seconds is None else f" of {formats.duration(value.target_lag_seconds)}"
     behind = "never refreshed" if value.lag_seconds is None else f"{formats.duration(value.lag_seconds)}{wanted}"
     return f"{behind}, late" if value.late else behind
@@ -134,6 +220,7 @@ def _input_lag(value: InputLag) -> str:
         return f"{place} applied"
     applied, newest = (formats.version(found or 0) for found in (value.applied, value.newest))
     kept = f", kept until {formats.time(value.kept_until)}" if value.kept_until else ""
+    kept = ", its changes are deleted: the next refresh compares everything" if value.expired else kept
     return f"{place} {applied} of {newest}, {formats.duration(value.lag_seconds)}{kept}"
 
 

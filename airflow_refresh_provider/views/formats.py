@@ -20,6 +20,21 @@ def duration(seconds: float | None) -> str | None:
     return None if seconds is None else str(timedelta(seconds=round(seconds)))
 
 
+def minute(at: datetime | None) -> str | None:
+    """A time in UTC, to the minute; for a column."""
+    return None if at is None else at.strftime("%m-%d %H:%M")
+
+
+def place(location: str) -> str:
+    """The last part of a location; for a column."""
+    return location.rstrip("/").rpartition("/")[2]
+
+
+def signed(rows: Rows) -> str:
+    """Rows that changed: `+` inserted, `~` updated, `-` deleted; for a column."""
+    return f"+{rows.inserted:,} ~{rows.updated:,} -{rows.deleted:,}"
+
+
 def done_of(done: int, total: int | None) -> str:
     """How many of how many, if that is known."""
     return f"{done:,}" if total is None else f"{done:,} of {total:,}"
@@ -50,6 +65,6 @@ def published(result: RunResult | None) -> str | None:
     return None if result is None or result.published_version is None else str(result.published_version)
 
 
-def mode(result: RunResult) -> str:
-    """How a refresh was done, and why."""
+def mode(result: RunResult) -> str | None:
+    """How a refresh was done, and why; None where there was none."""
     return f"{result.mode}: {result.mode_reason}" if result.mode_reason else result.mode

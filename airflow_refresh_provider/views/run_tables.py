@@ -22,6 +22,7 @@ def _(value: RunResult) -> dict[str, Cell]:
         "files not read": formats.ignored(value.ignored_files),
         "published": None if value.published_version is None else f"version {value.published_version}",
         "seconds": f"{value.seconds:.1f}",
+        "attempts": _attempts(value.attempts, value.elapsed_seconds),
         "stages": ", ".join(f"{name} {seconds:.1f} s" for name, seconds in value.stages.items()) or None,
         "run": value.run_id,
     }
@@ -49,7 +50,8 @@ def _(value: HistoryEntry) -> dict[str, Cell]:
         "mode": None if result is None else formats.mode(result),
         "generation": value.generation,
         "rows": None if result is None else formats.change_counts(result.rows),
-        "seconds": None if result is None else f"{result.seconds:.1f}",
+        "duration": formats.duration(value.elapsed_seconds),
+        "attempts": value.attempts or None,
         "published": formats.published(result),
         "run": value.run_id,
         "reason": value.reason,
@@ -96,10 +98,21 @@ def _(value: Differences) -> ResultTable:
     return name_value_table(row(value).items(), notes)
 
 
+def _attempts(attempts: int, elapsed_seconds: float) -> str | None:
+    """Shown of a run that did not come through in its first attempt."""
+    return f"{attempts}, {formats.duration(elapsed_seconds)} since the run started" if attempts > 1 else None
+
+
 def _progress(value: ProgressReport) -> dict[str, Cell]:
+    speed, left = value.rows_per_second, formats.duration(value.seconds_left)
     return {
         "chunks": formats.done_of(value.chunks_done, value.chunks_total),
         "rows": formats.done_of(value.rows_done, value.rows_total),
+        "done": None if value.percent is None else f"{value.percent:.0f} %",
+        "rate": None if speed is None else f"{speed:,.0f} rows/s",
+        "time left": left,
+        "outcome": value.outcome,
+        "failure": value.failure,
         "run": value.run_id,
     }
 

@@ -7,6 +7,7 @@ import pytest
 
 from airflow_refresh_provider.cli.call import Composition
 from airflow_refresh_provider.core.run.admin_results import Rebuilt, Recovery
+from airflow_refresh_provider.core.run.health import Health
 from airflow_refresh_provider.core.run.reports import DefinitionStatus, ProgressReport, RunStatus
 from airflow_refresh_provider.core.run.results import Differences, HistoryEntry, RunResult
 from airflow_refresh_provider.ports.control import EventRow
@@ -227,9 +228,9 @@ def test_tables_are_never_cut_when_another_program_reads_them(world: World, here
     for name in names:
         here("register", world.write(name))
     header, *lines = here("list").out.splitlines()
-    assert header.split() == ["name", "state", "run", "published", "published", "at", "target"]
+    assert header.split() == ["name", "status", "data", "as", "of", "behind", "last", "run", "next", "due", "target"]
     assert [line.split()[0] for line in lines] == names
-    assert [line.split()[-1] for line in lines] == [str(world.folder / "gold" / name) for name in names]
+    assert [line.split()[-1] for line in lines] == names
 
 
 @pytest.mark.usefixtures("registered")
@@ -265,10 +266,15 @@ def test_a_run_is_shown_in_short_in_a_list_and_in_full_by_itself(owner: str | No
         attempts=2,
         chunks_done=3,
         chunks_total=9,
+        percent=33.3,
+        rows_per_second=20.0,
+        seconds_left=65.0,
     )
-    found = registered.refreshes().show("people_copy").model_copy(update={"run": run})
-    assert "merge, 3 of 9 chunks, running" in table_of([found]).rows[0]
-    whole = f"id-of-the-run, merge, 3 of 9 chunks, attempt 2, held by {owner or 'tasks of the same run'}"
+    shown = registered.refreshes().show("people_copy")
+    found = shown.model_copy(update={"run": run, "health": Health.RUNNING})
+    assert "running, 33 %, 0:01:05 left" in table_of([found]).rows[0]
+    progress = "merge, 3 of 9 chunks (33 %), 20 rows/s, 0:01:05 left"
+    whole = f"id-of-the-run, {progress}, attempt 2, held by {owner or 'tasks of the same run'}"
     assert ("run", whole) in table_of(found).rows
 
 

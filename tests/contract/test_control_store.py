@@ -114,20 +114,21 @@ def test_records_lists_the_newest_of_each_by_name_without_dropped_ones(doors: Do
     assert doors().read("gone").record == record("gone", 2, dropped=True)
 
 
-def test_the_latest_progress_row_of_each_vnode_counts(doors: Doors) -> None:
+def test_progress_rows_of_a_run_come_back_oldest_first(doors: Doors) -> None:
     doors().add_progress([progress_row("orders", "r1", v, 1, 0, inserted=5, main_position=-(1 << 63)) for v in (3, 1)])
     doors().add_progress([progress_row("orders", "r1", 3, 2, 1, commit_version=9)])
     doors().add_progress([progress_row("orders", "r2", 3, 9, 9), progress_row("other", "r1", 3, 9, 9)])
     doors().add_progress([])
-    assert doors().progress("orders", "r1") == [
-        progress_row("orders", "r1", 1, 1, 0, inserted=5, main_position=-(1 << 63)),
-        progress_row("orders", "r1", 3, 2, 1, commit_version=9),
+    found = doors().progress("orders", "r1")
+    assert found[-1] == progress_row("orders", "r1", 3, 2, 1, commit_version=9)
+    assert sorted(found[:-1], key=lambda row: row.vnode) == [
+        progress_row("orders", "r1", v, 1, 0, inserted=5, main_position=-(1 << 63)) for v in (1, 3)
     ]
 
 
-def test_of_progress_rows_of_one_moment_the_higher_chunk_counts(store: ControlStore) -> None:
+def test_of_progress_rows_of_one_moment_the_higher_chunk_comes_last(store: ControlStore) -> None:
     store.add_progress([progress_row("orders", "r1", 1, 2), progress_row("orders", "r1", 1, 1)])
-    assert [row.chunk for row in store.progress("orders", "r1")] == [2]
+    assert [row.chunk for row in store.progress("orders", "r1")] == [1, 2]
 
 
 def test_events_come_back_oldest_first(doors: Doors) -> None:

@@ -59,7 +59,7 @@ def landing(open_session: Callable[[], SparkSession], tmp_path: Path, spark_serv
     return Landing(open_session(), tmp_path, spark_server)
 
 
-def mode_of(result: RunResult) -> tuple[str, str]:
+def mode_of(result: RunResult) -> tuple[str | None, str]:
     return result.mode, result.mode_reason or ""
 
 

@@ -16,6 +16,7 @@ from airflow_refresh_provider.core.changes.pins import VersionVector
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.plan.plan import ChangeCounts, Frozen, Plan
 from airflow_refresh_provider.core.query.facts import QueryFacts
+from airflow_refresh_provider.core.run.last_run import LastRun
 from airflow_refresh_provider.core.run.lifecycle import Event, State, advance
 from airflow_refresh_provider.core.run.owner import PARKED_FOR, Owner
 from airflow_refresh_provider.core.text.stored import Stored
@@ -95,6 +96,10 @@ class Run(Stored):
     unresumable_reason: str | None = None
     left_over: tuple[str, ...] = ()
 
+    def elapsed(self, now: datetime) -> float:
+        """Seconds since the run was started, as far as clocks agree where another machine started it."""
+        return round(max(0.0, (now - self.started_at).total_seconds()), 3)
+
     @property
     def generation(self) -> int:
         """The generation of the owner of the run as a whole."""
@@ -132,7 +137,8 @@ class Run(Stored):
 class Record(Stored):
     """Everything stored about one definition. `generation` is the counter: the highest number ever drawn.
 
-    `format` is the version of this model, `facts` are those of the definition's query.
+    `format` is the version of this model, `facts` are those of the definition's query. `last_run` is the newest run
+    that has ended, or has failed and is kept.
     """
 
     format: int = Field(default=RECORD_FORMAT, le=RECORD_FORMAT)
@@ -147,6 +153,7 @@ class Record(Stored):
     dropped: bool = False
     run: Run | None = None
     published: Published | None = None
+    last_run: LastRun | None = None
 
     def after(self, event: Event, **changes: object) -> Record:
         """The record a transition leads to. Raises Defect when the lifecycle has no such transition."""

@@ -7,7 +7,9 @@ from datetime import datetime
 from airflow_refresh_provider.core.changes.pins import Digests, IgnoredFiles
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.plan.plan import ChangeCounts
-from airflow_refresh_provider.core.run.results import ErrorReport
+from airflow_refresh_provider.core.run.health import Health
+from airflow_refresh_provider.core.run.last_run import LastRun
+from airflow_refresh_provider.core.run.results import ErrorReport, Outcome
 from airflow_refresh_provider.core.run.status import RefreshStatus
 from airflow_refresh_provider.core.text.stored import Stored
 
@@ -30,30 +32,9 @@ class RunStatus(Stored):
     attempts: int
     chunks_done: int
     chunks_total: int | None
-
-
-class DefinitionStatus(Stored):
-    """One definition, its run and what is published.
-
-    `state` is as stored; `status` is derived from it and the run, `status_text` includes the progress. `ignored_files`
-    lay in the folders of inputs at the last refresh and were not read.
-    """
-
-    name: str
-    target: str
-    state: str
-    status: RefreshStatus
-    status_text: str
-    suspended: str | None = None
-    paused: bool = False
-    generation: int
-    run: RunStatus | None = None
-    published_version: int | None = None
-    published_at: datetime | None = None
-    input_versions: Digests = {}
-    ignored_files: dict[str, IgnoredFiles] = {}
-    definition_hash: str
-    definition: Definition
+    percent: float | None = None
+    rows_per_second: float | None = None
+    seconds_left: float | None = None
 
 
 class VnodeProgress(Stored):
@@ -73,7 +54,12 @@ class VnodeProgress(Stored):
 
 
 class ProgressReport(Stored):
-    """The progress of the current run, or of the last one, which has no `stage`. Totals are null until known."""
+    """The progress of the current run, or of the last one, which has no `stage`. Totals are null until known.
+
+    `percent`, 0 to 100, is of rows where they are known, else of chunks. `rows_per_second` is that of the newest chunks
+    of this attempt, `seconds_left` follows from it; both are null before two chunks are done, and after the end.
+    `outcome` is that of a run that has ended, or has failed and is kept; `failure` is why it was not published.
+    """
 
     name: str
     run_id: str | None
@@ -82,6 +68,11 @@ class ProgressReport(Stored):
     chunks_total: int | None = None
     rows_done: int = 0
     rows_total: int | None = None
+    percent: float | None = None
+    rows_per_second: float | None = None
+    seconds_left: float | None = None
+    outcome: Outcome | None = None
+    failure: str | None = None
     vnodes: tuple[VnodeProgress, ...] = ()
 
 
@@ -104,7 +95,8 @@ class InputLag(Stored):
     """An input: the applied version, the newest one, and the age of the oldest change that is not applied.
 
     `upstream` is the definition whose target it is, if any. `kept_until`: later the changes may be deleted, and then
-    the next refresh compares everything; null if all changes are applied.
+    the next refresh compares everything; null if all changes are applied. `expired`: that moment has passed, or a
+    VACUUM has already deleted them.
     """
 
     name: str
@@ -112,6 +104,7 @@ class InputLag(Stored):
     newest: int | str | None
     lag_seconds: float
     kept_until: datetime | None = None
+    expired: bool = False
     upstream: str | None = None
 
 
@@ -120,12 +113,14 @@ class Freshness(Stored):
 
     The target had all changes that its inputs had at `confirmed_at`. `late`: `lag_seconds` is more than
     `target_lag_seconds`. `expected_seconds`: the estimated duration of the next refresh. `unreadable_reason`: why the
-    published version can no longer be read at the target's location; the lag is unknown then. `error`: why none of this
+    published version can no longer be read at the target's location; the lag is unknown then. `overwritten_reason`: why
+    the target may have other rows than the last refresh wrote; it is then as of no moment. `error`: why none of this
     could be determined.
     """
 
     name: str
     unreadable_reason: str | None = None
+    overwritten_reason: str | None = None
     confirmed_at: datetime | None = None
     lag_seconds: float | None = None
     target_lag_seconds: float | None
@@ -133,3 +128,33 @@ class Freshness(Stored):
     expected_seconds: float | None = None
     inputs: tuple[InputLag, ...] = ()
     error: ErrorReport | None = None
+
+
+class DefinitionStatus(Stored):
+    """One definition, its run, what is published, and how its table is.
+
+    `state` is as stored; `status` is derived from it and the run, `status_text` includes the progress. `last_run` is
+    the newest run that has ended, or has failed and is kept. `health` is the whole in one word; it, `freshness` and
+    `due` are null where inputs and target were not read. `ignored_files` lay in the folders of inputs at the last
+    refresh and were not read.
+    """
+
+    name: str
+    target: str
+    state: str
+    status: RefreshStatus
+    status_text: str
+    suspended: str | None = None
+    paused: bool = False
+    generation: int
+    run: RunStatus | None = None
+    health: Health | None = None
+    last_run: LastRun | None = None
+    freshness: Freshness | None = None
+    due: DueReport | None = None
+    published_version: int | None = None
+    published_at: datetime | None = None
+    input_versions: Digests = {}
+    ignored_files: dict[str, IgnoredFiles] = {}
+    definition_hash: str
+    definition: Definition

@@ -21,7 +21,11 @@ _KINDS: dict[str, type[errors.Explained]] = {
 
 
 class Outcome(StrEnum):
-    """How a refresh or a cascade ended. Skipped are definitions of a cascade, and scheduled runs of suspended ones."""
+    """How a refresh or a cascade ended.
+
+    Skipped are refreshes that were not started while another run was in progress, definitions of a cascade whose
+    upstream was not refreshed, and scheduled runs of suspended definitions.
+    """
 
     SUCCEEDED = "succeeded"
     NOTHING_TO_DO = "nothing_to_do"
@@ -53,6 +57,9 @@ class RunResult(Stored):
 
     In a phased DAG, `seconds` is from the start of the run to its end, and `stages` are those of the last task.
 
+    `attempts` counts the start and the take-overs of the run, `elapsed_seconds` is from its start to its end, with the
+    time between attempts. Without a run (nothing to do, skipped) there is no `run_id` and no `mode`.
+
     `mode` is how it was done, and `mode_reason` why. `windows` are the versions (after, upto] of each input, or the
     digests of its lists of files, that an incremental refresh has read. `lag_seconds` is how far the target was behind
     its inputs at the end; `late`: that was more than its `target_lag`. `ignored_files` lie in the folders of inputs and
@@ -62,7 +69,7 @@ class RunResult(Stored):
     run_id: str | None
     name: str
     outcome: Outcome
-    mode: str = "full"
+    mode: str | None = None
     mode_reason: str | None = None
     generation: int
     resumed: bool = False
@@ -76,17 +83,24 @@ class RunResult(Stored):
     lag_seconds: float | None = None
     late: bool = False
     seconds: float = 0.0
+    attempts: int = 0
+    elapsed_seconds: float = 0.0
     stages: dict[str, float] = {}
     reason: str | None = None
 
 
 class HistoryEntry(Stored):
-    """One ended run; `reason` is why it was abandoned or refused."""
+    """One ended run; `reason` is why it was abandoned or refused.
+
+    `elapsed_seconds` is from its start to its end, with all `attempts` and the time between them.
+    """
 
     run_id: str | None
     outcome: Outcome
     at: datetime
     generation: int
+    attempts: int = 0
+    elapsed_seconds: float = 0.0
     reason: str | None = None
     result: RunResult | None = None
 

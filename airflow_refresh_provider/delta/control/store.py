@@ -81,11 +81,9 @@ class DeltaControlStore:
         self._append(self._progress, rows, self._compact_progress)
 
     def progress(self, name: str, run_id: str) -> list[ProgressRow]:
-        """The latest row of every vnode of a run, by vnode."""
+        """All rows of a run, oldest first."""
         rows = self._select(self._progress, f"name = {quoted(name)} AND run_id = {quoted(run_id)}")
-        found = sorted((ProgressRow.model_validate(r) for r in rows), key=lambda r: (r.at, r.generation, r.chunk))
-        latest = {row.vnode: row for row in found}
-        return [latest[vnode] for vnode in sorted(latest)]
+        return sorted(map(ProgressRow.model_validate, rows), key=lambda r: (r.at, r.generation, r.chunk))
 
     def add_event(self, row: EventRow) -> None:
         """Append one event."""

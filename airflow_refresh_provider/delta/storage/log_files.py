@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
+from urllib.parse import unquote
 
 import obstore
 from obstore.store import ObjectStore
@@ -76,6 +77,17 @@ class LogFiles:
         except ValueError:
             return None
         return found if isinstance(found, dict) else None
+
+    def has_file(self, path: str) -> bool:
+        """Whether a data file, by its path in the log, is still there. One outside of the table's folder counts so."""
+        if path.startswith("/") or "://" in path:
+            return True
+        with storage("looking at a data file", self.location):
+            try:
+                obstore.head(self.store, unquote(path))
+            except FileNotFoundError:
+                return False
+        return True
 
     def _read(self, name: str) -> bytes | None:
         with storage(_READING, self.location):

@@ -27,13 +27,15 @@ class ChangedFiles:
     """The files whose rows were removed, and those whose rows were added.
 
     `readable` is false where the log does not say enough to read them. `removed_at`: when the first of them was
-    removed from the table, from when on its retention counts; None while all are in the table.
+    removed from the table, from when on its retention counts; None while all are in the table. `first_gone` is the path
+    of that one.
     """
 
     removed: tuple[File, ...]
     added: tuple[File, ...]
     readable: bool
     removed_at: datetime | None
+    first_gone: str | None = None
 
     @property
     def bytes(self) -> int:
@@ -61,12 +63,13 @@ class FileSum:
         left = {key: net for key, net in self._net.items() if net}
         removed = tuple(self._files[key] for key, net in left.items() if net < 0)
         added = tuple(self._files[key] for key, net in left.items() if net > 0)
-        gone = [self._removed[key] for key in left if key in self._removed]
+        gone = sorted((self._removed[key], key[0]) for key in left if key in self._removed)
         return ChangedFiles(
             removed=removed,
             added=added,
             readable=all(abs(net) == 1 for net in left.values()) and all(map(_described, (*removed, *added))),
-            removed_at=min(gone, default=None),
+            removed_at=gone[0][0] if gone else None,
+            first_gone=gone[0][1] if gone else None,
         )
 
     def _count(self, files: Iterable[File], by: int) -> None:

@@ -43,13 +43,13 @@ def history(applied: DeltaPin, newest: DeltaPin) -> InputHistory | None:
         return None
     shapes = [_Shape.of(now)]
     commits = []
-    feed_bytes = 0
+    feed = _Feed()
     files = FileSum()
     try:
         for version, actions in log.between(applied.version, newest.version):
             by_kind = grouped(actions)
             commits.append(_commit(log, version, by_kind))
-            feed_bytes += sum(int(f.get("size") or 0) for f in by_kind.get("cdc") or _moved(by_kind))
+            feed.add(by_kind)
             files.add(by_kind, commits[-1].at)
             shapes += (_Shape.written(metadata) for metadata in by_kind.get("metaData", ()))
         applied_at = _applied_at(log, applied.version)
@@ -62,7 +62,7 @@ def history(applied: DeltaPin, newest: DeltaPin) -> InputHistory | None:
         shapes.append(_Shape.of(before))
     return InputHistory(
         commits=tuple(commits),
-        change_sources=tuple(_change_sources(commits, shapes, feed_bytes, files.total())),
+        change_sources=tuple(_change_sources(log, commits, shapes, feed, files.total())),
         reshaped=any(shape.columns != shapes[0].columns for shape in shapes),
         applied_at=applied_at,
     )
@@ -101,22 +101,41 @@ class _Shape:
         return _Shape(metadata.get("configuration") or {}, json.loads(metadata["schemaString"]), partitioned_by)
 
 
+class _Feed:
+    """What reading the change data feed costs, and the first of its files that a VACUUM deletes."""
+
+    def __init__(self) -> None:
+        self.bytes = 0
+        self.first_gone: str | None = None
+
+    def add(self, by_kind: ByKind) -> None:
+        """One commit."""
+        read = by_kind.get("cdc") or _moved(by_kind)
+        self.bytes += sum(int(f.get("size") or 0) for f in read)
+        gone = by_kind.get("cdc") or changing(by_kind, "remove")
+        self.first_gone = self.first_gone or next((str(f["path"]) for f in gone), None)
+
+
 def _change_sources(
-    commits: Sequence[InputCommit], shapes: Sequence[_Shape], feed_bytes: int, files: ChangedFiles
+    log: LogFiles, commits: Sequence[InputCommit], shapes: Sequence[_Shape], feed: _Feed, files: ChangedFiles
 ) -> Iterator[ChangeSourceInfo]:
     """The feed is the better source: it has only the rows that changed. Files have unchanged rows too.
 
     The feed expires when the first file that was removed in its window may be deleted. Added files that are still in
-    the table are not deleted; with these alone, the changed files expire with the log.
+    the table are not deleted; with these alone, the changed files expire with the log. A VACUUM may have been earlier,
+    with a shorter retention: it deletes the oldest files first, so a source whose first one is gone has expired.
     """
     files_kept, log_kept = min(s.files_kept for s in shapes), min(s.log_kept for s in shapes)
     changed_at = next((c.at for c in commits if c.data_change), None)
     if all(shape.feed for shape in shapes):
         until = changed_at + min(files_kept, log_kept) if changed_at else None
-        yield ChangeSourceInfo(source=ChangeSource.FEED, bytes=feed_bytes, expires_at=until)
+        deleted = feed.first_gone is not None and not log.has_file(feed.first_gone)
+        yield ChangeSourceInfo(source=ChangeSource.FEED, bytes=feed.bytes, expires_at=changed_at if deleted else until)
     if files.readable:
         ends = [commits[0].at + log_kept] if commits else []
-        ends += [files.removed_at + files_kept] if files.removed_at else []
+        if files.removed_at and files.first_gone:
+            deleted = not log.has_file(files.first_gone)
+            ends.append(files.removed_at if deleted else files.removed_at + files_kept)
         yield ChangeSourceInfo(source=ChangeSource.FILES, bytes=files.bytes, expires_at=min(ends, default=None))
 
 

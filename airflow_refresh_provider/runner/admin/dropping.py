@@ -99,7 +99,7 @@ def _end_run(tenure: Tenure, old: Run) -> None:
     ports.store.clear_beats(tenure.name, old.run_id)
     if old.run_id not in {entry.run_id for entry in reports.history(ports, tenure.name)}:
         outcome = Outcome.SUCCEEDED if old.published else Outcome.ABANDONED
-        ending.record_end(ports, tenure.name, old.run_id, tenure.generation, outcome, "the definition was dropped")
+        ending.record_end(ports, tenure.name, old, tenure.generation, outcome, "the definition was dropped")
 
 
 def _forget(reset: _Reset) -> None:

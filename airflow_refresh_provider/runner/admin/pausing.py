@@ -13,9 +13,9 @@ from airflow_refresh_provider.core.run.lifecycle import Event, State
 from airflow_refresh_provider.core.run.record import Record
 from airflow_refresh_provider.core.run.reports import DefinitionStatus
 from airflow_refresh_provider.ports.bundle import Ports
-from airflow_refresh_provider.runner.admin.registry import status
 from airflow_refresh_provider.runner.facts.records import being_dropped, registered
 from airflow_refresh_provider.runner.hold.control_writes import Change, change
+from airflow_refresh_provider.runner.report.statuses import status
 
 
 def pause(ports: Ports, name: str) -> DefinitionStatus:

@@ -1,26 +1,17 @@
-"""Definitions: registered, changed, shown."""
+"""Definitions: registered, changed, and what is published of them."""
 
 from __future__ import annotations
 
-from airflow_refresh_provider.core.changes.pins import digests, ignored_files
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.run.admin_results import Registration, RegistrationOutcome
 from airflow_refresh_provider.core.run.lifecycle import Event, State
-from airflow_refresh_provider.core.run.owner import Liveness
 from airflow_refresh_provider.core.run.ownership import check_storage
-from airflow_refresh_provider.core.run.record import Published, Record, Run
-from airflow_refresh_provider.core.run.reports import DefinitionStatus, RunStatus
-from airflow_refresh_provider.core.run.status import status as status_of
-from airflow_refresh_provider.core.run.status import status_text
+from airflow_refresh_provider.core.run.record import Published, Record
 from airflow_refresh_provider.errors import Failed, Refused
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.runner.facts import pinned_inputs, table_places, targets
-from airflow_refresh_provider.runner.facts.records import being_dropped, owner_liveness
+from airflow_refresh_provider.runner.facts.records import being_dropped
 from airflow_refresh_provider.runner.hold.control_writes import Change, change
-from airflow_refresh_provider.runner.report import reports
-
-_NOT_KEPT = (Liveness.ORPHANED, Liveness.ORIGIN_FINISHED)
-"""Owners whose run is not kept for later tasks of its origin: there are none."""
 
 
 def register(ports: Ports, definition: Definition) -> Registration:
@@ -67,29 +58,6 @@ def _is_stored(record: Record | None, definition: Definition) -> bool:
     return record is not None and record.definition == definition and not (record.dropped or record.facts.outdated)
 
 
-def status(ports: Ports, record: Record) -> DefinitionStatus:
-    """The status of a definition."""
-    published = record.published
-    run = _run_status(ports, record, record.run) if record.run else None
-    return DefinitionStatus(
-        name=record.name,
-        target=record.definition.target,
-        state=record.state.value,
-        status=status_of(record),
-        status_text=status_text(record, run.chunks_done if run else 0),
-        suspended=record.suspended,
-        paused=record.paused,
-        generation=record.generation,
-        run=run,
-        published_version=published.version if published else None,
-        published_at=published.at if published else None,
-        input_versions=digests(published.pins) if published else {},
-        ignored_files=ignored_files(published.pins) if published else {},
-        definition_hash=record.definition.hash,
-        definition=record.definition,
-    )
-
-
 def published(ports: Ports, record: Record) -> Published:
     """The published refresh, if its table is still at the target's location. Raises Failed where there is none."""
     done = record.published
@@ -98,24 +66,6 @@ def published(ports: Ports, record: Record) -> Published:
     if why := targets.replaced_reason(ports, done, record.definition.target):
         raise _not_published(record, why)
     return done
-
-
-def _run_status(ports: Ports, record: Record, run: Run) -> RunStatus:
-    how_far = reports.report(record, run.run_id, ports.store.progress(record.name, run.run_id))
-    liveness = owner_liveness(ports, record)
-    return RunStatus(
-        run_id=run.run_id,
-        stage=reports.stage_of(run),
-        owner=run.lease.owner.label if run.lease.owner else None,
-        live=liveness.is_running,
-        origin=run.origin,
-        kept_until=None if liveness in _NOT_KEPT else run.kept_until(ports.clock.now()),
-        started_at=run.started_at,
-        generation=run.generation,
-        attempts=run.attempts,
-        chunks_done=how_far.chunks_done,
-        chunks_total=how_far.chunks_total,
-    )
 
 
 def _not_published(record: Record, why: str) -> Failed:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from airflow_refresh_provider.core.plan.policy import ENVIRONMENT_ERRORS, KEY_ERRORS, UNRESUMABLE_ERRORS
+from airflow_refresh_provider.core.run.last_run import LastRun
 from airflow_refresh_provider.core.run.lifecycle import TRANSITIONS, Event, State
 from airflow_refresh_provider.core.run.record import Record, Run
 from airflow_refresh_provider.core.run.request import Request
@@ -31,15 +32,19 @@ from airflow_refresh_provider.runner.hold.tenure import Tenure
 RUN_ENDED = "run_ended"
 
 
-def abandon(tenure: Tenure, reason: str, outcome: Outcome = Outcome.ABANDONED) -> None:
-    """Abandon the run: its staging is dropped, history has the reason. All it could still write is fenced before."""
+def abandon(tenure: Tenure, reason: str, outcome: Outcome = Outcome.ABANDONED, code: str | None = None) -> None:
+    """Abandon the run: its staging is dropped, history has the reason. All it could still write is fenced before.
+
+    `code` is that of the error, if there was one.
+    """
     run = tenure.read_run()
-    record_end(tenure.ports, tenure.name, run.run_id, run.generation, outcome, reason)
+    record_end(tenure.ports, tenure.name, run, run.generation, outcome, reason)
     failed = run.scheduled and outcome is not Outcome.ABANDONED
+    last = _last_run(tenure.ports, run, outcome, code, reason)
 
     def abandoned(record: Record, _run: Run) -> Record:
         counted = after_failure(record, reason) if failed else {}
-        return record.after(Event.ABANDON, run=None, **counted)
+        return record.after(Event.ABANDON, run=None, last_run=last, **counted)
 
     tenure.write_record(Event.ABANDON, abandoned)
     tenure.ports.staging.drop(run.plan.staging)
@@ -47,15 +52,20 @@ def abandon(tenure: Tenure, reason: str, outcome: Outcome = Outcome.ABANDONED) -
 
 
 @contextmanager
-def count_start_failure(ports: Ports, snapshot: Snapshot, record: Record, request: Request) -> Iterator[None]:
-    """Count it as a failure when a scheduled run cannot start, for a reason that does not go away by itself."""
+def store_start_failure(ports: Ports, snapshot: Snapshot, record: Record, request: Request) -> Iterator[None]:
+    """Store that a run could not start, and why. Of a scheduled one it counts as a failure, unless the reason goes away
+    by itself. A failure that is stored already is not stored again.
+    """
     try:
         yield
     except (Invalid, Refused, Failed) as error:
-        if request.scheduled and counts(error.code):
-            counted = record.after(Event.START_FAILED, **after_failure(record, error.message))
+        counted = after_failure(record, error.message) if request.scheduled and counts(error.code) else {}
+        last = _last_run(ports, None, _outcome(error), error.code, error.message)
+        known = record.last_run is not None and record.last_run.model_copy(update={"at": last.at}) == last
+        if counted or not known:
+            failed = record.after(Event.START_FAILED, last_run=last, **counted)
             with suppress(StaleSnapshot):
-                commit(ports, snapshot, counted, Event.START_FAILED)
+                commit(ports, snapshot, failed, Event.START_FAILED)
         raise
 
 
@@ -102,7 +112,8 @@ def record_failure(tenure: Tenure, error: RefreshError) -> None:
         noted = record.with_run(
             Event.FAIL, unresumable_reason=run.unresumable_reason or found, failed_in=run.generation
         )
-        return noted.model_copy(update=counted)
+        last = _last_run(tenure.ports, run, _outcome(error), error.code, error.message)
+        return noted.model_copy(update={"last_run": last, **counted})
 
     with suppress(RefreshError):  # the caller raises the error from before
         if (tenure.read_record().state, Event.FAIL) in TRANSITIONS:
@@ -124,7 +135,7 @@ def must_be_kept(tenure: Tenure, error: RefreshError) -> bool:
 def record_end(
     ports: Ports,
     name: str,
-    run_id: str,
+    run: Run,
     generation: int,
     outcome: Outcome,
     reason: str | None = None,
@@ -132,14 +143,41 @@ def record_end(
 ) -> None:
     """Write the end of a run into the events; the last such row of a run counts."""
     at = ports.clock.now()
-    entry = HistoryEntry(run_id=run_id, outcome=outcome, at=at, generation=generation, reason=reason, result=result)
+    entry = HistoryEntry(
+        run_id=run.run_id,
+        outcome=outcome,
+        at=at,
+        generation=generation,
+        attempts=run.attempts,
+        elapsed_seconds=run.elapsed(at),
+        reason=reason,
+        result=result,
+    )
     ports.store.add_event(
         EventRow(
             name=name,
-            run_id=run_id,
+            run_id=run.run_id,
             event=RUN_ENDED,
             generation=generation,
             at=at,
             detail=StoredHistory(entry=entry).model_dump_json(),
         )
     )
+
+
+def _last_run(ports: Ports, run: Run | None, outcome: Outcome, code: str | None, reason: str) -> LastRun:
+    """How a run came out that is not published; None is one that could not start."""
+    at = ports.clock.now()
+    return LastRun(
+        run_id=run.run_id if run else None,
+        outcome=outcome,
+        at=at,
+        attempts=run.attempts if run else 0,
+        elapsed_seconds=run.elapsed(at) if run else None,
+        code=code,
+        reason=reason,
+    )
+
+
+def _outcome(error: RefreshError) -> Outcome:
+    return Outcome.REFUSED if isinstance(error, Refused) else Outcome.FAILED

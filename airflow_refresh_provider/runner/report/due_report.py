@@ -9,20 +9,21 @@ from airflow_refresh_provider.core.run.reports import DueReport
 from airflow_refresh_provider.core.timing.due import Behind, Cause, DueDecision, DueFacts, describe, due, lag
 from airflow_refresh_provider.errors import Failed, Invalid, Refused
 from airflow_refresh_provider.ports.bundle import Ports
-from airflow_refresh_provider.runner.facts import targets
-from airflow_refresh_provider.runner.facts.records import owner_liveness, registered
-from airflow_refresh_provider.runner.report.input_lags import inputs_now, naming, upstream
+from airflow_refresh_provider.runner.facts.records import owner_liveness
+from airflow_refresh_provider.runner.report.input_lags import upstream
+from airflow_refresh_provider.runner.report.observation import Observation
 
 _CHECK_AGAIN = timedelta(seconds=15)
 """When to check an input again that is being refreshed."""
 
 
-def report_due(ports: Ports, name: str) -> DueReport:
-    """Whether a refresh of a definition is due now. Raises Invalid for an unknown name or a missing input."""
-    record = registered(ports, name, ports.store.read(name).record)
-    now, published, blocked = ports.clock.now(), record.published, _blocked(ports, record)
-    behind = _behind(ports, record, tolerant=blocked is not None)
-    ready = _ready(ports, record)
+def report_due(ports: Ports, seen: Observation) -> DueReport:
+    """Whether a refresh of a definition is due now. Raises Invalid when an input is missing."""
+    record, now, published = seen.record, seen.now, seen.record.published
+    blocked, ready = _blocked(seen), _ready(seen)
+    if seen.error and not (blocked and isinstance(seen.error, Invalid | Refused | Failed)):
+        seen.must_be_readable()
+    behind = seen.inputs.behind if seen.inputs else ()
     decision = due(
         DueFacts(
             now=now,
@@ -38,26 +39,13 @@ def report_due(ports: Ports, name: str) -> DueReport:
         decision = DueDecision(Cause.INPUT_RUNNING, now + _CHECK_AGAIN)
         reason = f"its input {running} is being refreshed"
     return DueReport(
-        name=name,
+        name=record.name,
         due=decision.cause.due,
         cause=decision.cause.value,
         reason=reason,
         next_at=decision.next_at,
         lag_seconds=lag(now, behind).total_seconds() if published else None,
     )
-
-
-def _behind(ports: Ports, record: Record, *, tolerant: bool) -> tuple[Behind, ...]:
-    """The inputs with changes that were not applied; `tolerant`: none where they cannot be read."""
-    if record.published is None:
-        return ()
-    try:
-        with naming(record.name):
-            return inputs_now(ports, record, record.published).behind
-    except (Invalid, Refused, Failed):
-        if tolerant:
-            return ()
-        raise
 
 
 def _clock(record: Record) -> tuple[Behind, ...]:
@@ -71,23 +59,23 @@ def _clock(record: Record) -> tuple[Behind, ...]:
     return (Behind(name="the clock", applied_at=published.at, oldest=published.at, newest=published.at),)
 
 
-def _blocked(ports: Ports, record: Record) -> Cause | None:
-    if record.suspended:
+def _blocked(seen: Observation) -> Cause | None:
+    if seen.record.suspended:
         return Cause.SUSPENDED
-    if record.paused:
+    if seen.record.paused:
         return Cause.PAUSED
-    return Cause.RUNNING if owner_liveness(ports, record).is_running else None
+    return Cause.RUNNING if seen.liveness.is_running else None
 
 
-def _ready(ports: Ports, record: Record) -> Cause | None:
-    published = record.published
+def _ready(seen: Observation) -> Cause | None:
+    record, published = seen.record, seen.record.published
     if record.run is not None:
         return Cause.INTERRUPTED
     if published is None:
         return Cause.FIRST
     if published.definition_hash != record.definition.hash:
         return Cause.REDEFINED
-    return None if targets.as_published(ports, published, record.definition.target) else Cause.OVERWRITTEN
+    return Cause.OVERWRITTEN if seen.replaced or seen.overwritten else None
 
 
 def _being_refreshed(ports: Ports, record: Record, now: datetime) -> str | None:

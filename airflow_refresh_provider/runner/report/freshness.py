@@ -11,26 +11,30 @@ from airflow_refresh_provider.core.run.results import ErrorReport, Outcome
 from airflow_refresh_provider.core.timing.due import is_late, lag
 from airflow_refresh_provider.errors import RefreshError
 from airflow_refresh_provider.ports.bundle import Ports
-from airflow_refresh_provider.runner.facts import targets
 from airflow_refresh_provider.runner.report import reports
-from airflow_refresh_provider.runner.report.input_lags import input_lags, inputs_now, naming
+from airflow_refresh_provider.runner.report.input_lags import input_lags, inputs_now
+from airflow_refresh_provider.runner.report.observation import Observation, observe
 
 _NEWEST = 5
 """How many of the newest refreshes the duration of the next is estimated from."""
 
 
-def freshness(ports: Ports, record: Record, *, why: bool) -> Freshness:
-    """How far the target of a definition is behind its inputs; `why` adds each of them. Raises as `pin`."""
-    with naming(record.name):
-        return _freshness(ports, record, why=why)
-
-
-def freshness_or_error(ports: Ports, record: Record, *, why: bool) -> Freshness:
-    """As `freshness`, with the error in the result: one definition whose inputs cannot be read hides no other."""
-    try:
-        return _freshness(ports, record, why=why)
-    except RefreshError as error:
-        return Freshness(name=record.name, target_lag_seconds=_allowed(record), error=ErrorReport.of(error))
+def freshness(ports: Ports, seen: Observation, *, why: bool = False) -> Freshness:
+    """How far the target of a definition is behind its inputs; `why` adds each of them."""
+    record, age = seen.record, seen.lag_seconds
+    schedule, published = record.definition.refresh, record.published
+    known = age is not None and seen.overwritten is None
+    return Freshness(
+        name=record.name,
+        unreadable_reason=seen.replaced,
+        overwritten_reason=seen.overwritten,
+        confirmed_at=seen.inputs.confirmed_at(seen.now) if known and seen.inputs else None,
+        lag_seconds=age,
+        target_lag_seconds=schedule.target_lag.total_seconds() if schedule.target_lag else None,
+        late=seen.error is None and is_late(schedule, age),
+        inputs=input_lags(ports, published, seen.inputs, seen.now) if published and seen.inputs and why else (),
+        error=ErrorReport.of(seen.error) if seen.error else None,
+    )
 
 
 def lag_seconds(ports: Ports, record: Record) -> float | None:
@@ -42,28 +46,13 @@ def lag_seconds(ports: Ports, record: Record) -> float | None:
     return None
 
 
-def _freshness(ports: Ports, record: Record, *, why: bool) -> Freshness:
-    now, published, schedule = ports.clock.now(), record.published, record.definition.refresh
-    replaced = targets.replaced_reason(ports, published, record.definition.target) if published else None
-    found = inputs_now(ports, record, published) if published and not replaced else None
-    age = lag(now, found.behind) if found else None
-    return Freshness(
-        name=record.name,
-        unreadable_reason=replaced,
-        confirmed_at=now - age if age is not None else None,
-        lag_seconds=age.total_seconds() if age is not None else None,
-        target_lag_seconds=_allowed(record),
-        late=is_late(schedule, age.total_seconds() if age is not None else None),
-        expected_seconds=_usual_seconds(ports, record.name),
-        inputs=input_lags(ports, published, found, now) if published and found and why else (),
-    )
+def report_freshness(ports: Ports, record: Record, *, why: bool = False) -> Freshness:
+    """How far a target is behind; an error is in the result, so that one definition hides no other."""
+    return with_expected_seconds(ports, freshness(ports, observe(ports, record), why=why))
 
 
-def _allowed(record: Record) -> float | None:
-    allowed = record.definition.refresh.target_lag
-    return allowed.total_seconds() if allowed else None
-
-
-def _usual_seconds(ports: Ports, name: str) -> float | None:
-    done = [e.result.seconds for e in reports.history(ports, name) if e.outcome is Outcome.SUCCEEDED and e.result]
-    return round(median(done[:_NEWEST]), 3) if done else None
+def with_expected_seconds(ports: Ports, found: Freshness) -> Freshness:
+    """With the median duration of the newest refreshes, None before the first."""
+    history = reports.history(ports, found.name)
+    done = [e.result.seconds for e in history if e.outcome is Outcome.SUCCEEDED and e.result][:_NEWEST]
+    return found.model_copy(update={"expected_seconds": round(median(done), 3) if done else None})

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -12,7 +11,6 @@ from airflow_refresh_provider.core.changes.pins import Pin, VersionVector
 from airflow_refresh_provider.core.run.record import Published, Record
 from airflow_refresh_provider.core.run.reports import InputLag
 from airflow_refresh_provider.core.timing.due import Behind, lag
-from airflow_refresh_provider.errors import RefreshError
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.runner.facts import pinned_inputs, targets
 from airflow_refresh_provider.runner.windows import change_windows
@@ -25,6 +23,10 @@ class InputsNow:
     pins: VersionVector
     histories: Mapping[str, InputHistory | None]
     behind: tuple[Behind, ...]
+
+    def confirmed_at(self, now: datetime) -> datetime:
+        """The target has all changes that its inputs had then."""
+        return now - lag(now, self.behind)
 
 
 def inputs_now(ports: Ports, record: Record, published: Published) -> InputsNow:
@@ -41,27 +43,20 @@ def inputs_now(ports: Ports, record: Record, published: Published) -> InputsNow:
     return InputsNow(pins, histories, tuple(behind))
 
 
-@contextmanager
-def naming(name: str) -> Iterator[None]:
-    """Errors of the block name the definition."""
-    try:
-        yield
-    except RefreshError as error:
-        raise error.about(name) from error
-
-
 def input_lags(ports: Ports, published: Published, found: InputsNow, now: datetime) -> tuple[InputLag, ...]:
     """The lag of each input."""
     behind = {b.name: b for b in found.behind}
 
     def lag_of(name: str, pin: Pin) -> InputLag:
         applied, history = published.pins.get(name), found.histories.get(name)
+        until = history.readable_until if history else None
         return InputLag(
             name=name,
             applied=applied.digest if applied else None,
             newest=pin.digest,
             lag_seconds=lag(now, [behind[name]] if name in behind else []).total_seconds(),
-            kept_until=history.readable_until if history else None,
+            kept_until=until,
+            expired=until is not None and until <= now,
             upstream=upstream(ports, pin),
         )
 

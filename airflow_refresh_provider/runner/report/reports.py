@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import ValidationError
 
 from airflow_refresh_provider.core.plan.plan import ChangeCounts
+from airflow_refresh_provider.core.run.extent import Extent
 from airflow_refresh_provider.core.run.record import Record, Run
 from airflow_refresh_provider.core.run.reports import ProgressReport, VnodeProgress
 from airflow_refresh_provider.core.run.results import HistoryEntry, RunResult, StoredHistory
@@ -13,6 +14,7 @@ from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.control import ProgressRow
 from airflow_refresh_provider.runner.facts.records import registered
 from airflow_refresh_provider.runner.hold.ending import RUN_ENDED
+from airflow_refresh_provider.runner.report.rates import changed_rows, rate
 
 
 def history(ports: Ports, name: str) -> list[HistoryEntry]:
@@ -50,39 +52,66 @@ def published_for(ports: Ports, name: str, origin: str) -> RunResult | None:
 
 
 def progress(ports: Ports, name: str) -> ProgressReport:
-    """The run in progress, else the last published one."""
+    """The run in progress, else the last one that was published or has ended otherwise."""
     record = registered(ports, name, ports.store.read(name).record)
     run_id = newest_run(record)
     if run_id is None:
-        return ProgressReport(name=name, run_id=None, stage=None)
+        last = record.last_run
+        outcome, failure = (last.outcome, last.reason) if last else (None, None)
+        return ProgressReport(name=name, run_id=None, stage=None, outcome=outcome, failure=failure)
     return report(record, run_id, ports.store.progress(name, run_id))
 
 
 def newest_run(record: Record) -> str | None:
-    """The run in progress, else the last published one."""
+    """The run in progress, else the one that ended last, else the last published one."""
     if record.run:
         return record.run.run_id
+    if record.last_run and record.last_run.run_id:
+        return record.last_run.run_id
     return record.published.run_id if record.published else None
 
 
 def report(record: Record, run_id: str, rows: list[ProgressRow]) -> ProgressReport:
-    """How far a run is, by its progress rows."""
-    run = record.run
-    planned = [(u, c) for r in run.frozen.rounds for u in r.units for c in u.chunks] if run and run.frozen else None
-    reached = {unit: max(r.chunk for r in rows if r.unit == unit) for unit in {r.unit for r in rows}}
-    # The chunks of a unit follow each other; of a vnode that is cut only the row of its last one is left.
-    done = [c for u, c in planned or () if c.number <= reached.get(u.slot, 0)]
-    chunks_done = len(done) if planned is not None else len({(r.unit, r.chunk) for r in rows})
+    """How far a run is, by its progress rows, oldest first."""
+    run, last = record.run, record.last_run
+    done = list({(row.vnode, row.unit, row.chunk): row for row in rows}.values())
+    size = _planned(run, done) if run and run.frozen else _recorded(done, ended=run is None)
+    speed = rate(done, run.lease.taken_at) if run and not run.published else None
+    known = last if last and last.run_id == run_id else None
     return ProgressReport(
         name=record.name,
         run_id=run_id,
         stage=stage_of(run) if run else None,
-        chunks_done=chunks_done,
-        chunks_total=len(planned) if planned is not None else chunks_done if run is None else None,
-        rows_done=sum(c.counts.total for c in done) or sum(r.inserted + r.updated + r.deleted for r in rows),
-        rows_total=sum(c.counts.total for _, c in planned) or None if planned is not None else None,
-        vnodes=tuple(_vnode(r) for r in rows),
+        **size.model_dump(),
+        percent=size.percent,
+        rows_per_second=speed,
+        seconds_left=size.seconds_left(speed),
+        outcome=known.outcome if known else None,
+        failure=known.reason if known else None,
+        vnodes=tuple(_vnode(r) for _, r in sorted({row.vnode: row for row in rows}.items())),
     )
+
+
+def _planned(run: Run, done: list[ProgressRow]) -> Extent:
+    """Of a run whose chunks are planned."""
+    assert run.frozen is not None
+    planned = [(u, c) for r in run.frozen.rounds for u in r.units for c in u.chunks]
+    reached = {row.unit: row.chunk for row in sorted(done, key=lambda r: r.chunk)}
+    chunks = [c for u, c in planned if c.number <= reached.get(u.slot, 0)]
+    recorded = _recorded(done, ended=False)
+    return Extent(
+        chunks_done=len(chunks),
+        chunks_total=len(planned),
+        rows_done=sum(c.counts.total for c in chunks) or recorded.rows_done,
+        rows_total=sum(c.counts.total for _, c in planned) or None,
+    )
+
+
+def _recorded(done: list[ProgressRow], *, ended: bool) -> Extent:
+    """Of a run of which only the progress rows are left, or that has none yet."""
+    chunks = len({(row.unit, row.chunk) for row in done})
+    rows = sum(map(changed_rows, done))
+    return Extent(chunks_done=chunks, chunks_total=chunks if ended else None, rows_done=rows)
 
 
 def stage_of(run: Run) -> str:

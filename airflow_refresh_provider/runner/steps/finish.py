@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 
 from airflow_refresh_provider.core.plan.plan import ChangeCounts
+from airflow_refresh_provider.core.run.last_run import LastRun
 from airflow_refresh_provider.core.run.lifecycle import Event
 from airflow_refresh_provider.core.run.prepared import FrozenRun, frozen, prepared
 from airflow_refresh_provider.core.run.record import Published, Record, Run
@@ -98,12 +99,12 @@ def publish_sealed(tenure: Tenure) -> None:
     publish(tenure, sealed.published, sealed.version)
 
 
-def clean_up(tenure: Tenure) -> None:
-    """Drop staging and end the run."""
+def clean_up(tenure: Tenure, last: LastRun) -> None:
+    """Drop staging and end the run; `last` is how it came out."""
     run = tenure.read_run()
     tenure.ports.watch.stage("cleanup")
     tenure.ports.staging.drop(run.plan.staging)
-    tenure.write_record(Event.END, lambda record, _run: record.after(Event.END, run=None))
+    tenure.write_record(Event.END, lambda record, _run: record.after(Event.END, run=None, last_run=last))
     tenure.ports.store.clear_beats(tenure.name, run.run_id)
 
 

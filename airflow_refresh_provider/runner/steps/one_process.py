@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from airflow_refresh_provider.core.run.last_run import LastRun
 from airflow_refresh_provider.core.run.recovery import Step
 from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.core.run.results import Outcome, RunResult
@@ -24,8 +25,8 @@ from airflow_refresh_provider.runner.hold.takeover import HeldRun
 from airflow_refresh_provider.runner.hold.tenure import Tenure
 from airflow_refresh_provider.runner.report import freshness
 from airflow_refresh_provider.runner.steps import finish, load, merge
-from airflow_refresh_provider.runner.steps.run_results import nothing_to_do, result_of
-from airflow_refresh_provider.runner.steps.start import NothingToDo, begin
+from airflow_refresh_provider.runner.steps.run_results import not_started, result_of
+from airflow_refresh_provider.runner.steps.start import NotStarted, begin
 
 Work = Callable[[Tenure, EngineSession, Request, Stopwatch], int]
 """What is done with a run that is held; returns how many chunks were already in."""
@@ -34,10 +35,9 @@ Work = Callable[[Tenure, EngineSession, Request, Stopwatch], int]
 def refresh(ports: Ports, name: str, request: Request) -> RunResult:
     """Bring a definition's target up to its query. Raises errors.*; the module says what they leave behind."""
     watch = Stopwatch(ports.clock)
-    with watch.stage("start"):
-        started = begin(ports, name, request)
-    if isinstance(started, NothingToDo):
-        return nothing_to_do(started.record, started.reason, watch)
+    started = begin(ports, name, request, watch)
+    if isinstance(started, NotStarted):
+        return not_started(started, watch)
     return continue_run(started, request, watch, started.decision.step if started.decision else Step.RESUME)
 
 
@@ -117,7 +117,7 @@ def keep_or_abandon(tenure: Tenure) -> Iterator[None]:
             ending.release_quietly(tenure)
         else:
             refused = isinstance(error, Refused)
-            ending.abandon(tenure, error.message, Outcome.REFUSED if refused else Outcome.FAILED)
+            ending.abandon(tenure, error.message, Outcome.REFUSED if refused else Outcome.FAILED, error.code)
         raise
     except LogGap:
         ending.release_or_lose(tenure)
@@ -144,11 +144,13 @@ def _end(held: HeldRun, watch: Stopwatch, skipped: int) -> RunResult:
     tenure = held.tenure
     record, run = tenure.read()
     assert record.published is not None
-    result = result_of(record.name, run, record.published, held, skipped)
+    ended = result_of(record.name, run, record.published, held, skipped)
+    elapsed = run.elapsed(tenure.ports.clock.now())
+    result = ended.model_copy(update={"attempts": run.attempts, "elapsed_seconds": elapsed})
     behind = freshness.lag_seconds(tenure.ports, record)
     result = result.model_copy(update={"lag_seconds": behind, "late": is_late(record.definition.refresh, behind)})
     timed = result.model_copy(update={"seconds": watch.total(), "stages": dict(watch.stages)})
-    ending.record_end(tenure.ports, tenure.name, tenure.run_id, tenure.generation, Outcome.SUCCEEDED, result=timed)
+    ending.record_end(tenure.ports, tenure.name, run, tenure.generation, Outcome.SUCCEEDED, result=timed)
     with watch.stage("cleanup"):
-        finish.clean_up(tenure)
+        finish.clean_up(tenure, LastRun.succeeded(timed, tenure.ports.clock.now()))
     return result.model_copy(update={"seconds": watch.total(), "stages": watch.stages})

@@ -30,8 +30,8 @@ from airflow_refresh_provider.runner.hold.tenure import Tenure
 from airflow_refresh_provider.runner.report.reports import published_for
 from airflow_refresh_provider.runner.steps import load, merge
 from airflow_refresh_provider.runner.steps.one_process import continue_run, end, keep_or_abandon, log_gap, working
-from airflow_refresh_provider.runner.steps.run_results import nothing_to_do
-from airflow_refresh_provider.runner.steps.start import NothingToDo, begin
+from airflow_refresh_provider.runner.steps.run_results import not_started
+from airflow_refresh_provider.runner.steps.start import NotStarted, begin
 
 
 def start(ports: Ports, name: str, request: Request) -> StartedRun | RunResult:
@@ -40,12 +40,12 @@ def start(ports: Ports, name: str, request: Request) -> StartedRun | RunResult:
     An unfinished run that reads other versions than requested is finished here, before the requested one.
     """
     watch = Stopwatch(ports.clock)
-    started = begin(ports, name, request)
+    started = begin(ports, name, request, watch)
     if isinstance(started, HeldRun) and _reads_others(started.tenure.read_run(), request.pins):
         continue_run(started, request, watch, _step(started))
-        started = begin(ports, name, request)
-    if isinstance(started, NothingToDo):
-        return nothing_to_do(started.record, started.reason, watch)
+        started = begin(ports, name, request, watch)
+    if isinstance(started, NotStarted):
+        return not_started(started, watch)
     _park(started)
     reason = started.decision.reason if started.decision else None
     return StartedRun(name=name, run_id=started.tenure.run_id, resumed=started.resumed, reason=reason)
@@ -137,8 +137,8 @@ def interrupt(ports: Ports, name: str, request: Request) -> bool:
 def _attached(ports: Ports, name: str, request: Request) -> HeldRun:
     """The run of this origin, held by this process. Raises Lost when it has ended, or has another origin now."""
     _own_run(ports, name, request)
-    started = begin(ports, name, request)
-    if isinstance(started, NothingToDo):
+    started = begin(ports, name, request, Stopwatch(ports.clock))
+    if isinstance(started, NotStarted):
         raise run_ended(ports, name, request.origin)
     return started
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from airflow_refresh_provider.core.changes.pins import digests, ignored_files
 from airflow_refresh_provider.core.definition.mode import Mode
-from airflow_refresh_provider.core.run.record import Published, Record, Run
+from airflow_refresh_provider.core.run.record import Published, Run
 from airflow_refresh_provider.core.run.results import ChunkCounts, Outcome, Rows, RunResult
 from airflow_refresh_provider.runner.facts.stopwatch import Stopwatch
 from airflow_refresh_provider.runner.hold.takeover import HeldRun
+from airflow_refresh_provider.runner.steps.start import NotStarted
 
 
 def result_of(name: str, run: Run, published: Published, held: HeldRun, skipped: int) -> RunResult:
@@ -38,18 +39,18 @@ def result_of(name: str, run: Run, published: Published, held: HeldRun, skipped:
     )
 
 
-def nothing_to_do(record: Record, reason: str, watch: Stopwatch) -> RunResult:
-    """The result of a refresh that was not needed."""
-    published = record.published
+def not_started(found: NotStarted, watch: Stopwatch) -> RunResult:
+    """The result of a refresh that was not needed, or that another run is in the way of."""
+    record, published = found.record, found.record.published
     return RunResult(
-        run_id=published.run_id if published else None,
+        run_id=None,
         name=record.name,
-        outcome=Outcome.NOTHING_TO_DO,
+        outcome=found.outcome,
         generation=record.generation,
         input_versions=digests(published.pins) if published else {},
         target_version=published.seal_version if published else None,
         published_version=published.version if published else None,
         seconds=watch.total(),
         stages=watch.stages,
-        reason=reason,
+        reason=found.reason,
     )

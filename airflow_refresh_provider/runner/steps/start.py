@@ -17,6 +17,7 @@ from airflow_refresh_provider.core.run.owner import WAIT_FOR_LEASE
 from airflow_refresh_provider.core.run.record import Record, Run
 from airflow_refresh_provider.core.run.recovery import Admission, admit
 from airflow_refresh_provider.core.run.request import Request
+from airflow_refresh_provider.core.run.results import Outcome
 from airflow_refresh_provider.core.run.suspension import check_not_paused, check_not_suspended
 from airflow_refresh_provider.errors import StaleSnapshot
 from airflow_refresh_provider.ports.bundle import Ports
@@ -24,6 +25,7 @@ from airflow_refresh_provider.ports.control import Snapshot
 from airflow_refresh_provider.ports.table_log import TableFacts
 from airflow_refresh_provider.runner.facts import pinned_inputs, queries, staging_paths, targets
 from airflow_refresh_provider.runner.facts.records import being_dropped, owner_liveness, registered
+from airflow_refresh_provider.runner.facts.stopwatch import Stopwatch
 from airflow_refresh_provider.runner.hold import ending
 from airflow_refresh_provider.runner.hold.control_writes import commit
 from airflow_refresh_provider.runner.hold.leases import new_lease
@@ -38,19 +40,21 @@ _SHORT_DIGEST = 19  # "sha256:" and twelve digits
 
 
 @dataclass(frozen=True)
-class NothingToDo:
-    """Why a refresh is not needed, or not now."""
+class NotStarted:
+    """Why a refresh is not needed (nothing to do), or not now (skipped)."""
 
     record: Record
     reason: str
+    outcome: Outcome = Outcome.NOTHING_TO_DO
 
 
-StartResult = HeldRun | NothingToDo
+StartResult = HeldRun | NotStarted
 
 
-def begin(ports: Ports, name: str, request: Request) -> StartResult:
+def begin(ports: Ports, name: str, request: Request, watch: Stopwatch) -> StartResult:
     """Hold a run of `name`. Raises Invalid for an unknown name, Refused when it may not be refreshed now, Paused.
 
+    Its time is in the stages `start` and `take_over`.
     A run of the request's own origin is attached to, or taken over from the owner that held it for that origin.
     """
     deadline = ports.clock.now() + WAIT_FOR_LEASE
@@ -64,20 +68,24 @@ def begin(ports: Ports, name: str, request: Request) -> StartResult:
             raise being_dropped(name)
         run = record.run
         if run is None:
-            started = _start(ports, snapshot, record, request)
+            with watch.stage("start"):
+                started = _start(ports, snapshot, record, request)
         elif admission is Admission.BUSY:
             if not may_end_soon(ports, name, run, liveness) or ports.clock.now() >= deadline:
                 return _busy(ports, record, run, request)
             ports.clock.sleep(POLL_SECONDS)
             continue
+        elif admission is Admission.ATTACH:
+            started = adopt(ports, snapshot, record, run, request)
         else:
-            hold = adopt if admission is Admission.ATTACH else take_over
-            started = hold(ports, snapshot, record, run, request)
+            ports.watch.stage("take over")
+            with watch.stage("take_over"):
+                started = take_over(ports, snapshot, record, run, request)
         if started is not None:
             return started
 
 
-def up_to_date(ports: Ports, name: str, request: Request) -> NothingToDo | None:
+def up_to_date(ports: Ports, name: str, request: Request) -> NotStarted | None:
     """Why a refresh would do nothing now; None when it may have something to do. Does not wait for an owner.
 
     Raises Paused, and as `begin` where inputs are missing, which counts as it does there.
@@ -90,12 +98,12 @@ def up_to_date(ports: Ports, name: str, request: Request) -> NothingToDo | None:
     published = record.published
     if published is None:
         return None
-    with ending.count_start_failure(ports, snapshot, record, request):
+    with ending.store_start_failure(ports, snapshot, record, request):
         pins = _pins(ports, record, request)
     if not _same_result(record, pins):
         return None
     unchanged = targets.as_published(ports, published, record.definition.target)
-    return NothingToDo(record, _NOTHING_CHANGED) if unchanged else None
+    return NotStarted(record, _NOTHING_CHANGED) if unchanged else None
 
 
 def _start(ports: Ports, snapshot: Snapshot, record: Record, request: Request) -> StartResult | None:
@@ -103,14 +111,14 @@ def _start(ports: Ports, snapshot: Snapshot, record: Record, request: Request) -
     check_not_suspended(record)
     definition = record.definition
     staging_paths.drop_orphans(ports, record.name)
-    with ending.count_start_failure(ports, snapshot, record, request):
+    with ending.store_start_failure(ports, snapshot, record, request):
         pins = _pins(ports, record, request)
         facts = ports.log.facts(definition.target)
         targets.check(ports, definition, facts)
         check_padding(facts.padded if facts else (), definition.target)
     found = _found(ports, record, facts)
     if not request.force and _same_result(record, pins) and found.doubt is None:
-        return NothingToDo(record, _NOTHING_CHANGED)
+        return NotStarted(record, _NOTHING_CHANGED)
     run = _new_run(ports, record, pins, found, request)
     try:
         commit(ports, snapshot, record.after(Event.START, run=run, generation=run.generation), Event.START)
@@ -191,7 +199,7 @@ def _counting(record: Record, vector: VersionVector) -> VersionVector:
     return {name: pin for name, pin in vector.items() if name not in given or not given[name].ignore_changes}
 
 
-def _busy(ports: Ports, record: Record, run: Run, request: Request) -> NothingToDo:
+def _busy(ports: Ports, record: Record, run: Run, request: Request) -> NotStarted:
     if request.yields_to(run.origin):
-        return NothingToDo(record, f"run {run.run_id} is in progress, held by {run.holder}")
+        return NotStarted(record, f"run {run.run_id} is in progress, held by {run.holder}", Outcome.SKIPPED)
     raise already_running(record, run, ports.clock.now())

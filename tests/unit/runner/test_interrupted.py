@@ -152,7 +152,7 @@ def test_a_live_owner_is_not_disturbed() -> None:
         world.another()
     assert raised.value.code == "already_running"
     skipped = world.another(Request(if_running=IfRunning.SKIP))
-    assert (skipped.outcome, "in progress" in (skipped.reason or "")) == (Outcome.NOTHING_TO_DO, True)
+    assert (skipped.outcome, "in progress" in (skipped.reason or "")) == (Outcome.SKIPPED, True)
 
 
 def test_an_owner_without_signs_of_life_is_waited_for_and_then_replaced() -> None:

@@ -35,7 +35,7 @@ def test_between_two_phases_no_other_caller_takes_the_run() -> None:
             world.another(request)
         assert "unpause it" in e.value.next
         assert "--" not in e.value.next.replace("--follow", "")
-    assert world.another(Request(if_running=IfRunning.SKIP)).outcome is Outcome.NOTHING_TO_DO
+    assert world.another(Request(if_running=IfRunning.SKIP)).outcome is Outcome.SKIPPED
     assert [r.outcome for r in world.refreshes.recover()] == ["live"]
     loaded(world)
     with pytest.raises(Refused):
@@ -51,7 +51,7 @@ def test_runs_of_one_schedule_skip_while_one_is_running() -> None:
         request = Request(origin=origin, scheduled=True).model_copy(update=options)
         found = one_task.start(world.process(), NAME, request)
         assert isinstance(found, RunResult)
-        assert found.outcome is Outcome.NOTHING_TO_DO
+        assert found.outcome is Outcome.SKIPPED
         return found.reason
 
     mine = "http://airflow dag scheduled__two"
@@ -105,7 +105,7 @@ def test_the_status_shows_for_which_origin_a_run_is_kept_and_until_when() -> Non
     assert (waiting.run.live, waiting.run.origin) == (False, "dag/one")
     assert waiting.run.kept_until == world.interrupted.lease.parked_until
     assert "between two tasks of dag/one, kept until 2024-01-01 01:00:0" in str(table_of(waiting).rows)
-    assert str(result_table.row(waiting)["run"]).endswith("between two tasks")
+    assert str(result_table.row(waiting)["status"]).startswith("between tasks")
     unit, *_ = loaded(world)
     with at(world.lake, "begin /gold"), pytest.raises(Killed):
         merged(world, unit)
@@ -120,7 +120,7 @@ def test_any_caller_may_take_a_run_whose_deadline_has_passed() -> None:
     left = Refreshes(later).show(NAME)
     assert left.run is not None
     assert left.run.kept_until is None
-    assert str(result_table.row(left)["run"]).endswith("interrupted")
+    assert str(result_table.row(left)["status"]).startswith("interrupted")
     assert Refreshes(later).run(NAME, ONE).resumed
     assert world.fresh()
     with pytest.raises(Lost):

@@ -1,0 +1,73 @@
+"""What a definition, its inputs and its target are now: read once, for every report. Needs no Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeVar
+
+from airflow_refresh_provider.core.run.owner import Liveness
+from airflow_refresh_provider.core.run.record import Record
+from airflow_refresh_provider.core.timing.due import lag
+from airflow_refresh_provider.errors import RefreshError
+from airflow_refresh_provider.ports.bundle import Ports
+from airflow_refresh_provider.runner.facts import targets
+from airflow_refresh_provider.runner.facts.records import owner_liveness
+from airflow_refresh_provider.runner.report.input_lags import InputsNow, inputs_now
+
+T = TypeVar("T")
+
+_AT_ONCE = 8
+"""Definitions that are looked at in parallel."""
+
+
+@dataclass(frozen=True)
+class Observation:
+    """A definition at a moment. Of one that was never refreshed, neither inputs nor target are looked at.
+
+    `replaced`: why the target is not the table that the last refresh wrote. `overwritten`: why it may have other rows.
+    `inputs` is None where the target was replaced, or where the `error` was met.
+    """
+
+    record: Record
+    now: datetime
+    liveness: Liveness
+    replaced: str | None = None
+    overwritten: str | None = None
+    inputs: InputsNow | None = None
+    error: RefreshError | None = None
+
+    @property
+    def lag_seconds(self) -> float | None:
+        """How far the target is behind its inputs; None when that is not known."""
+        return lag(self.now, self.inputs.behind).total_seconds() if self.inputs else None
+
+    def must_be_readable(self) -> None:
+        """Raises the error that was met, with the name of the definition."""
+        if self.error:
+            raise self.error.about(self.record.name) from self.error
+
+
+def observe(ports: Ports, record: Record) -> Observation:
+    """Read what a definition's inputs and target are. An error of theirs is in the result."""
+    now, liveness, published = ports.clock.now(), owner_liveness(ports, record), record.published
+    if published is None:
+        return Observation(record, now, liveness)
+    try:
+        facts = ports.log.facts(record.definition.target)
+        if facts is None or facts.table_id != published.target_id:
+            why = targets.replaced_reason(ports, published, record.definition.target)
+            return Observation(record, now, liveness, replaced=why)
+        overwritten = None if record.run else targets.changed_reason(ports, published, facts)
+        found = inputs_now(ports, record, published)
+        return Observation(record, now, liveness, overwritten=overwritten, inputs=found)
+    except RefreshError as error:
+        return Observation(record, now, liveness, error=error)
+
+
+def for_each(look: Callable[[Record], T], records: Sequence[Record]) -> list[T]:
+    """Look at several definitions in parallel, as most of the time is spent waiting for storage; in their order."""
+    with ThreadPoolExecutor(max_workers=_AT_ONCE, thread_name_prefix="look") as pool:
+        return list(pool.map(look, records))

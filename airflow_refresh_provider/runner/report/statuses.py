@@ -1,0 +1,104 @@
+"""How a definition, its run and its table are: the one model that list, show, sensors and pages read."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from airflow_refresh_provider.core.changes.pins import digests, ignored_files
+from airflow_refresh_provider.core.run.health import HealthFacts, health
+from airflow_refresh_provider.core.run.owner import Liveness
+from airflow_refresh_provider.core.run.record import Record, Run
+from airflow_refresh_provider.core.run.reports import DefinitionStatus, DueReport, Freshness, RunStatus
+from airflow_refresh_provider.core.run.status import status as status_of
+from airflow_refresh_provider.core.run.status import status_text
+from airflow_refresh_provider.errors import RefreshError
+from airflow_refresh_provider.ports.bundle import Ports
+from airflow_refresh_provider.runner.facts.records import owner_liveness
+from airflow_refresh_provider.runner.report import due_report, freshness, reports
+from airflow_refresh_provider.runner.report.observation import Observation, observe
+
+_NOT_KEPT = (Liveness.ORPHANED, Liveness.ORIGIN_FINISHED)
+"""Owners whose run is not kept for later tasks of its origin: there are none."""
+
+
+def stored_status(ports: Ports, record: Record) -> DefinitionStatus:
+    """A status from the control tables alone: neither inputs nor target are read, so nothing says how fresh it is."""
+    return _status(record, _run_status(ports, record, owner_liveness(ports, record)))
+
+
+def status(ports: Ports, record: Record) -> DefinitionStatus:
+    """The whole status. What cannot be read of inputs or target is in it as an error."""
+    seen = observe(ports, record)
+    run = _run_status(ports, record, seen.liveness)
+    fresh = freshness.freshness(ports, seen)
+    found = HealthFacts(
+        live=run is not None and run.live,
+        kept=run is not None and run.kept_until is not None,
+        replaced=seen.replaced is not None,
+        overwritten=seen.overwritten is not None,
+        unreadable=seen.error is not None,
+        lag_seconds=fresh.lag_seconds,
+        late=fresh.late,
+    )
+    stored = _status(record, run)
+    return stored.model_copy(
+        update={"health": health(record, found), "freshness": fresh, "due": _due(ports, seen, fresh)}
+    )
+
+
+def _status(record: Record, run: RunStatus | None) -> DefinitionStatus:
+    published = record.published
+    return DefinitionStatus(
+        name=record.name,
+        target=record.definition.target,
+        state=record.state.value,
+        status=status_of(record),
+        status_text=status_text(record, run.chunks_done if run else 0),
+        suspended=record.suspended,
+        paused=record.paused,
+        generation=record.generation,
+        run=run,
+        last_run=record.last_run,
+        published_version=published.version if published else None,
+        published_at=published.at if published else None,
+        input_versions=digests(published.pins) if published else {},
+        ignored_files=ignored_files(published.pins) if published else {},
+        definition_hash=record.definition.hash,
+        definition=record.definition,
+    )
+
+
+def _due(ports: Ports, seen: Observation, fresh: Freshness) -> DueReport | None:
+    """None where the inputs cannot be read; the error is in `fresh`."""
+    if fresh.error:
+        return None
+    try:
+        return due_report.report_due(ports, seen)
+    except RefreshError:
+        return None  # an input was refreshed or removed meanwhile
+
+
+def _run_status(ports: Ports, record: Record, liveness: Liveness) -> RunStatus | None:
+    if (run := record.run) is None:
+        return None
+    how_far = reports.report(record, run.run_id, ports.store.progress(record.name, run.run_id))
+    return RunStatus(
+        run_id=run.run_id,
+        stage=reports.stage_of(run),
+        owner=run.lease.owner.label if run.lease.owner else None,
+        live=liveness.is_running,
+        origin=run.origin,
+        kept_until=_kept_until(ports, run, liveness),
+        started_at=run.started_at,
+        generation=run.generation,
+        attempts=run.attempts,
+        chunks_done=how_far.chunks_done,
+        chunks_total=how_far.chunks_total,
+        percent=how_far.percent,
+        rows_per_second=how_far.rows_per_second,
+        seconds_left=how_far.seconds_left,
+    )
+
+
+def _kept_until(ports: Ports, run: Run, liveness: Liveness) -> datetime | None:
+    return None if liveness in _NOT_KEPT else run.kept_until(ports.clock.now())
