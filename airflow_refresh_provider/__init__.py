@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     )
     from airflow_refresh_provider.operators.submit_operator import RefreshSubmitOperator
     from airflow_refresh_provider.publication import published
+    from airflow_refresh_provider.refreshing import refresh, refresh_several
     from airflow_refresh_provider.sensors.refresh_sensors import (
         RefreshFreshnessSensor,
         RefreshPublishedSensor,
@@ -50,8 +51,10 @@ __all__ = [
     "cascade_dag",
     "load_definitions",
     "published",
+    "refresh",
     "refresh_dag",
     "refresh_group",
+    "refresh_several",
     "target_asset",
     "trigger_form",
 ]
@@ -74,8 +77,10 @@ _HOME = {
     "cascade_dag": "airflow_refresh_provider.dag_factory",
     "load_definitions": "airflow_refresh_provider.definition_files",
     "published": "airflow_refresh_provider.publication",
+    "refresh": "airflow_refresh_provider.refreshing",
     "refresh_dag": "airflow_refresh_provider.dag_factory",
     "refresh_group": "airflow_refresh_provider.dag_factory",
+    "refresh_several": "airflow_refresh_provider.refreshing",
     "target_asset": _OPERATORS,
     "trigger_form": "airflow_refresh_provider.task_context.trigger_form",
 }

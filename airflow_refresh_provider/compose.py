@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -115,6 +116,7 @@ class LazyEngine:
         self._watch = watch or Silent()
         self._make = make
         self._engine: Engine | None = None
+        self._making = threading.Lock()
 
     def open(self, session_id: str) -> EngineSession:
         """Open a session, starting the embedded server if it is used and does not run."""
@@ -127,6 +129,10 @@ class LazyEngine:
             self._found().release(session_id)
 
     def _found(self) -> Engine:
+        with self._making:  # refreshes side by side share one engine
+            return self._made()
+
+    def _made(self) -> Engine:
         if self._engine is None:
             if self._places.spark == EMBEDDED and not embedded_server(self._places).status().running:
                 self._watch.note(

@@ -17,6 +17,7 @@ class Kind(StrEnum):
     TEXT = "text"
     COUNT = "count"  # a whole number, one or more
     FLAG = "flag"
+    LIST = "list"  # a text, may be given several times
 
 
 @dataclass(frozen=True)
@@ -54,8 +55,11 @@ class Option:
         """Its name or flag, and the keywords of `add_argument`."""
         if self.kind is Kind.FLAG:
             return self.name, {"dest": self.parameter, "help": self.help, "action": "store_true"}
+        if self.kind is Kind.LIST:
+            repeated: dict[str, Any] = {"action": "append", "default": [], "metavar": self.value}
+            return self.name, {"dest": self.parameter, "help": self.help, **repeated}
         if self.positional:
-            nargs = "+" if self.many else "?" if self.optional else None
+            nargs = ("*" if self.optional else "+") if self.many else "?" if self.optional else None
             return self.parameter, {"metavar": self.name, "help": self.help, "nargs": nargs}
         return self.name, {
             "dest": self.parameter,

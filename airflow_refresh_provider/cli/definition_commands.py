@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from airflow_refresh_provider.cli.call import Call
 from airflow_refresh_provider.core.definition.definition import Definition
+from airflow_refresh_provider.core.definition.selection import Selection, selected
 from airflow_refresh_provider.core.run.admin_results import Dropped, Registration, Validated
 from airflow_refresh_provider.core.run.reports import DefinitionStatus
 from airflow_refresh_provider.core.timing.cascade import upstream_first
 from airflow_refresh_provider.errors import Invalid, RefreshError
 
 
-def validate(_call: Call, file: list[str]) -> list[Validated]:
-    """Check definitions without a server."""
-    return [Validated(file=path, name=d.name, target=d.target, definition_hash=d.hash) for path, d in _read_all(file)]
+def validate(_call: Call, file: list[str], tag: list[str], name: list[str]) -> list[Validated]:
+    """Check definitions without a server. All files are read; those that are selected are listed."""
+    found = _read_all(file)
+    selection = Selection(tuple(name), tuple(tag), every=not name)
+    chosen = {definition.name for definition in selected(selection, [definition for _, definition in found])}
+    return [
+        Validated(file=path, name=d.name, target=d.target, definition_hash=d.hash)
+        for path, d in found
+        if d.name in chosen
+    ]
 
 
 def register(call: Call, file: list[str]) -> list[Registration]:

@@ -23,7 +23,7 @@ from airflow_refresh_provider.cli.signals import Interruptions
 from airflow_refresh_provider.core.run.admin_results import Recovery
 from airflow_refresh_provider.core.run.options import from_values
 from airflow_refresh_provider.core.run.reports import DueReport, Freshness
-from airflow_refresh_provider.core.run.results import CascadeResult, Outcome
+from airflow_refresh_provider.core.run.results import Outcome, RefreshesResult
 from airflow_refresh_provider.errors import Defect, Explained, Interrupted, RefreshError, Refused
 
 _NOT_DUE = 4
@@ -89,12 +89,14 @@ def _code_of(ended: Any) -> int:
     match ended:
         case DueReport(due=False):
             return _NOT_DUE
-        case CascadeResult(outcome=Outcome.FAILED):
+        case RefreshesResult(outcome=Outcome.FAILED):
             return RefreshError.exit_code
-        case CascadeResult(outcome=Outcome.REFUSED):
+        case RefreshesResult(outcome=Outcome.REFUSED):
             return Refused.exit_code
-        case list() if any(isinstance(one, Freshness | Recovery) and one.error for one in ended):
+        case list() if any(isinstance(one, DueReport | Freshness | Recovery) and one.error for one in ended):
             return RefreshError.exit_code
+        case [DueReport(), *_] if not any(report.due for report in ended):
+            return _NOT_DUE
         case _:
             return 0
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from airflow_refresh_provider.cli.call import Call
+from airflow_refresh_provider.core.definition.selection import Selection
 from airflow_refresh_provider.core.run.admin_results import Rebuilt, Recovery
 from airflow_refresh_provider.core.run.reports import DefinitionStatus, DueReport, Freshness, ProgressReport
 from airflow_refresh_provider.core.run.request import Request, RunRequest
-from airflow_refresh_provider.core.run.results import CascadeResult, Differences, HistoryEntry, RunResult
+from airflow_refresh_provider.core.run.results import Differences, HistoryEntry, RefreshesResult, RunResult
+from airflow_refresh_provider.errors import Invalid
 
 if TYPE_CHECKING:
     from airflow_refresh_provider.ports.watch import Watch
@@ -18,13 +20,20 @@ _FOLLOW_SECONDS = 1.0
 _MISSED = "changes made while it was suspended are applied within the hour, or at once by a manual run"
 
 
-def run(call: Call, name: str, request: RunRequest) -> RunResult | Differences:
-    """One refresh, or only the comparison."""
-    refreshes = call.refreshes()
-    return refreshes.compare_only(name) if request.compare_only else refreshes.run(name, request)
+def run(
+    call: Call, name: list[str], tag: list[str], all: bool, due: bool, request: RunRequest
+) -> RunResult | Differences | RefreshesResult:
+    """One refresh, or only the comparison; or several refreshes."""
+    selection, refreshes = Selection(tuple(name), tuple(tag), every=all), call.refreshes()
+    one = None if due else selection.one
+    if one is None:
+        if request.compare_only:
+            raise Invalid("usage", "--compare-only compares one definition", next="Name one definition.")
+        return refreshes.run_several(selection, request, due=due)
+    return refreshes.compare_only(one) if request.compare_only else refreshes.run(one, request)
 
 
-def cascade(call: Call, name: list[str], request: Request) -> CascadeResult:
+def cascade(call: Call, name: list[str], request: Request) -> RefreshesResult:
     """Refreshes of definitions that read each other's targets."""
     return call.refreshes().cascade(name, request)
 
@@ -60,9 +69,10 @@ def resume(call: Call, name: str) -> DefinitionStatus:
     return found
 
 
-def history(call: Call, name: str) -> list[HistoryEntry]:
-    """The ended runs of a definition."""
-    return call.refreshes().history(name)
+def history(call: Call, name: list[str], tag: list[str], all: bool) -> list[HistoryEntry]:
+    """The ended runs of one definition or of several."""
+    selection, refreshes = Selection(tuple(name), tuple(tag), every=all), call.refreshes()
+    return refreshes.history_several(selection) if selection.one is None else refreshes.history(selection.one)
 
 
 def recover(call: Call, name: str | None) -> list[Recovery]:
@@ -94,14 +104,18 @@ def _live(refreshes: Refreshes, name: str) -> bool:
     return run is not None and run.live
 
 
-def due(call: Call, name: str) -> DueReport:
+def due(call: Call, name: list[str], tag: list[str], all: bool) -> DueReport | list[DueReport]:
     """Whether a refresh is due now."""
-    return call.refreshes().due(name)
+    selection, refreshes = Selection(tuple(name), tuple(tag), every=all), call.refreshes()
+    return refreshes.due_several(selection) if selection.one is None else refreshes.due(selection.one)
 
 
-def freshness(call: Call, name: str | None, why: bool) -> list[Freshness]:
+def freshness(call: Call, name: list[str], tag: list[str], all: bool, why: bool) -> list[Freshness]:
     """How far targets are behind their inputs; with `why` by input."""
-    refreshes = call.refreshes()
-    found = refreshes.freshness(name, why=why)
+    selection, refreshes = Selection(tuple(name), tuple(tag), every=all), call.refreshes()
+    if selection.one is not None:
+        return refreshes.freshness(selection.one, why=why)
+    every = Selection(every=True) if selection.empty else selection
+    found = refreshes.freshness_several(every, why=why)
     call.note_if_none(refreshes, found)
     return found

@@ -20,6 +20,10 @@ GLOBAL_OPTIONS = (
 
 _NAME = Option("NAME", "a registered definition")
 _SOME_NAME = Option("NAME", "a registered definition (default: all)", optional=True)
+_ANY_NAMES = Option("NAME", "registered definitions, or patterns such as `sales_*`", many=True, optional=True)
+_TAG = Option("--tag", "definitions with this tag; may be given several times", Kind.LIST, value="TAG")
+_ALL = Option("--all", "all registered definitions", Kind.FLAG)
+_SELECTION = (_ANY_NAMES, _TAG, _ALL)
 _SOME_NAMES = Option("NAME", "registered definitions; those upstream of them are included", many=True)
 _FILES = Option("FILE", "YAML files of definitions, or folders of them", many=True)
 
@@ -32,7 +36,11 @@ COMMANDS = (
         ("validate",),
         "check definitions; needs no server",
         f"{_DEFINITIONS}:validate",
-        (_FILES,),
+        (
+            _FILES,
+            _TAG,
+            Option("--name", "definitions with this name, or a pattern of names", Kind.LIST, value="NAME"),
+        ),
         needs_control=False,
     ),
     Command(("register",), "store definitions in the control tables", f"{_DEFINITIONS}:register", (_FILES,)),
@@ -40,9 +48,9 @@ COMMANDS = (
     Command(("show",), "one definition, its run and what is published", f"{_DEFINITIONS}:show", (_NAME,)),
     Command(
         ("run",),
-        "refresh a target once, or resume an unfinished run",
+        "refresh a target once, or resume an unfinished run; several targets side by side",
         f"{_RUNS}:run",
-        (_NAME,),
+        (*_SELECTION, Option("--due", "only definitions whose refresh is due now", Kind.FLAG)),
         RunRequest,
     ),
     Command(
@@ -66,14 +74,14 @@ COMMANDS = (
         (_NAME, Option("--why", "the reason, shown with the definition", value="TEXT", default="by hand")),
     ),
     Command(("resume",), "end a pause or a suspension", f"{_RUNS}:resume", (_NAME,)),
-    Command(("due",), "whether a refresh is due now; needs no Spark", f"{_RUNS}:due", (_NAME,)),
+    Command(("due",), "whether a refresh is due now; needs no Spark", f"{_RUNS}:due", _SELECTION),
     Command(
         ("freshness",),
         "how far targets are behind their inputs; needs no Spark",
         f"{_RUNS}:freshness",
-        (_SOME_NAME, Option("--why", "show for each input which version is applied", Kind.FLAG)),
+        (*_SELECTION, Option("--why", "show for each input which version is applied", Kind.FLAG)),
     ),
-    Command(("history",), "ended runs", f"{_RUNS}:history", (_NAME,)),
+    Command(("history",), "ended runs, newest first", f"{_RUNS}:history", _SELECTION),
     Command(("recover",), "find interrupted runs; resume or abandon them", f"{_RUNS}:recover", (_SOME_NAME,)),
     Command(
         ("rebuild-progress",),

@@ -9,13 +9,14 @@ from collections.abc import Sequence
 from functools import partial
 
 from airflow_refresh_provider.core.definition.definition import Definition
+from airflow_refresh_provider.core.definition.selection import Selection, selected
 from airflow_refresh_provider.core.run.admin_results import Dropped, Rebuilt, Recovery, Registration
 from airflow_refresh_provider.core.run.record import Published, Record
 from airflow_refresh_provider.core.run.reports import DefinitionStatus, DueReport, Freshness, ProgressReport
 from airflow_refresh_provider.core.run.request import Request
-from airflow_refresh_provider.core.run.results import CascadeResult, Differences, HistoryEntry, RunResult
+from airflow_refresh_provider.core.run.results import Differences, HistoryEntry, RefreshesResult, RunResult
 from airflow_refresh_provider.ports.bundle import Ports
-from airflow_refresh_provider.runner.admin import cascades, dropping, pausing, rebuilding, recovering, registry
+from airflow_refresh_provider.runner.admin import cascades, dropping, pausing, rebuilding, recovering, registry, several
 from airflow_refresh_provider.runner.facts.records import registered
 from airflow_refresh_provider.runner.facts.stopwatch import Stopwatch
 from airflow_refresh_provider.runner.report import comparison, due_report, freshness, reports, statuses
@@ -56,7 +57,15 @@ class Refreshes:
         """One refresh; an interrupted run is finished first, or instead."""
         return refresh(self.ports, name, request)
 
-    def cascade(self, names: Sequence[str], request: Request) -> CascadeResult:
+    def run_several(self, selection: Selection, request: Request, *, due: bool = False) -> RefreshesResult:
+        """Refreshes of several definitions, `request.workers` at a time; with `due` of those that are due now.
+
+        Raises Invalid where the selection has none; the error of a refresh is in its step.
+        """
+        chosen = [record.definition for record in self._selected(selection)]
+        return several.refresh_several(self.ports, chosen, request, due=due)
+
+    def cascade(self, names: Sequence[str], request: Request) -> RefreshesResult:
         """Definitions and those upstream refreshed in order, at one set of versions of the outer inputs."""
         return cascades.cascade(self.ports, names, request)
 
@@ -73,13 +82,16 @@ class Refreshes:
         """Whether a refresh is due now, and why or why not. Needs no Spark."""
         return due_report.report_due(self.ports, observe(self.ports, self._record(name)))
 
-    def freshness(self, name: str | None = None, *, why: bool = False) -> list[Freshness]:
-        """How far targets are behind, of one definition or of all; `why` adds each input. Needs no Spark.
+    def due_several(self, selection: Selection) -> list[DueReport]:
+        """As `due` for several definitions, each with its own error."""
+        return for_each(partial(due_report.due_or_error, self.ports), self._selected(selection))
 
-        Of all, each has its own error; of one it is raised.
-        """
-        if name is None:
-            return for_each(partial(freshness.report_freshness, self.ports, why=why), self.ports.store.records())
+    def freshness_several(self, selection: Selection, *, why: bool = False) -> list[Freshness]:
+        """As `freshness` for several definitions, each with its own error."""
+        return for_each(partial(freshness.report_freshness, self.ports, why=why), self._selected(selection))
+
+    def freshness(self, name: str, *, why: bool = False) -> list[Freshness]:
+        """How far the target of a definition is behind; `why` adds each input. Needs no Spark."""
         seen = observe(self.ports, self._record(name))
         seen.must_be_readable()
         return [freshness.with_expected_seconds(self.ports, freshness.freshness(self.ports, seen, why=why))]
@@ -104,6 +116,11 @@ class Refreshes:
         """Ended runs, newest first."""
         return reports.history(self.ports, name)
 
+    def history_several(self, selection: Selection) -> list[HistoryEntry]:
+        """Ended runs of several definitions, newest first."""
+        found = for_each(lambda record: self.history(record.name), self._selected(selection))
+        return sorted((entry for entries in found for entry in entries), key=lambda e: e.at, reverse=True)
+
     def published_for(self, name: str, origin: str) -> RunResult | None:
         """The result of the newest published refresh, if it was made for this origin."""
         return reports.published_for(self.ports, name, origin)
@@ -125,3 +142,8 @@ class Refreshes:
 
     def _record(self, name: str) -> Record:
         return registered(self.ports, name, self.ports.store.read(name).record)
+
+    def _selected(self, selection: Selection) -> list[Record]:
+        records = {record.name: record for record in self.ports.store.records()}
+        chosen = selected(selection, [record.definition for record in records.values()])
+        return [records[definition.name] for definition in chosen]

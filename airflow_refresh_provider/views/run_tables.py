@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from airflow_refresh_provider.core.run.admin_results import Rebuilt
 from airflow_refresh_provider.core.run.reports import ProgressReport, VnodeProgress
-from airflow_refresh_provider.core.run.results import CascadeStep, Differences, HistoryEntry, RunResult
+from airflow_refresh_provider.core.run.results import Differences, HistoryEntry, RefreshStep, RunResult
 from airflow_refresh_provider.views import formats
 from airflow_refresh_provider.views.result_table import Cell, ResultTable, details, name_value_table, row
 
@@ -29,7 +29,7 @@ def _(value: RunResult) -> dict[str, Cell]:
 
 
 @row.register
-def _(value: CascadeStep) -> dict[str, Cell]:
+def _(value: RefreshStep) -> dict[str, Cell]:
     result = value.result
     return {
         "name": value.name,
@@ -45,6 +45,7 @@ def _(value: CascadeStep) -> dict[str, Cell]:
 def _(value: HistoryEntry) -> dict[str, Cell]:
     result = value.result
     return {
+        "name": value.name,
         "at": formats.time(value.at),
         "outcome": value.outcome.value,
         "mode": None if result is None else formats.mode(result),

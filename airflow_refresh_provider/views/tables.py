@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from airflow_refresh_provider.core.run.admin_results import Recovery
-from airflow_refresh_provider.core.run.reports import Freshness
-from airflow_refresh_provider.core.run.results import CascadeResult, CascadeStep
+from airflow_refresh_provider.core.run.reports import DueReport, Freshness
+from airflow_refresh_provider.core.run.results import RefreshesResult, RefreshStep
 from airflow_refresh_provider.core.text.stored import Stored
 from airflow_refresh_provider.views import definition_tables, run_tables  # noqa: F401 - they register
 from airflow_refresh_provider.views.result_table import ResultTable, details, row
@@ -14,7 +14,7 @@ from airflow_refresh_provider.views.result_table import ResultTable, details, ro
 
 def table_of(result: Stored | list[Stored]) -> ResultTable:
     """One result as a list of names and values, several as a table."""
-    if isinstance(result, CascadeResult):
+    if isinstance(result, RefreshesResult):
         return _rows_of(list(result.refreshes))
     if isinstance(result, list):
         return _rows_of(result)
@@ -31,5 +31,5 @@ def _rows_of(results: list[Stored]) -> ResultTable:
 
 def _errors(results: Iterable[Stored]) -> Iterable[str]:
     for value in results:
-        if isinstance(value, CascadeStep | Freshness | Recovery) and (error := value.error):
+        if isinstance(value, RefreshStep | DueReport | Freshness | Recovery) and (error := value.error):
             yield f"{value.name}: {error.message} [{error.code}] {error.left} {error.next}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from airflow_refresh_provider.cli.call import Composition
-from airflow_refresh_provider.core.run.results import CascadeResult
+from airflow_refresh_provider.core.run.results import RefreshesResult
 from tests.cli.conftest import DEFINITION, Program, World
 
 READS_COPY = """
@@ -33,14 +33,14 @@ def chain(world: World, here: Program) -> World:
     return world
 
 
-def steps(found: CascadeResult) -> list[tuple[str, str]]:
+def steps(found: RefreshesResult) -> list[tuple[str, str]]:
     return [(step.name, step.outcome.value) for step in found.refreshes]
 
 
 def test_each_definition_has_the_result_that_run_prints(chain: World, here: Program) -> None:
     chain.lake.append(chain.people, [{"id": 3, "name": "Grace"}])
     ended = here("cascade", "again", "--output", "json")
-    found = CascadeResult.model_validate(ended.json)
+    found = RefreshesResult.model_validate(ended.json)
     assert (ended.code, found.outcome) == (0, "succeeded")
     assert steps(found) == [("people_copy", "succeeded"), ("again", "succeeded")]
     assert all(step.result and step.result.rows.inserted for step in found.refreshes)
@@ -60,7 +60,7 @@ def test_a_chain_is_registered_and_refreshed_before_any_of_its_targets_exists(wo
     alone = here("run", "again", "--output", "json")
     assert (alone.code, alone.json["error"]["code"]) == (3, "input_not_published")
     assert "people_copy" in alone.json["error"]["message"]
-    found = CascadeResult.model_validate(here("cascade", "again", "--output", "json").json)
+    found = RefreshesResult.model_validate(here("cascade", "again", "--output", "json").json)
     assert steps(found) == [("people_copy", "succeeded"), ("again", "succeeded")]
 
 
@@ -80,7 +80,7 @@ def test_an_input_that_is_no_target_must_exist(world: World, here: Program) -> N
 def test_a_failure_skips_those_downstream_and_says_what_to_do(chain: World, here: Program) -> None:
     chain.lake.append(chain.people, [{"id": 1, "name": "twice"}])
     ended = here("cascade", "again", "--output", "json")
-    found = CascadeResult.model_validate(ended.json)
+    found = RefreshesResult.model_validate(ended.json)
     assert (ended.code, steps(found)) == (1, [("people_copy", "failed"), ("again", "skipped")])
     assert ended.json["refreshes"][0]["error"] == here("run", "people_copy", "--output", "json").json["error"]
     shown = here("cascade", "again")

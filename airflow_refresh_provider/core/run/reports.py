@@ -80,7 +80,7 @@ class DueReport(Stored):
     """Whether a refresh is due, and why or why not: `cause` for programs, `reason` for people.
 
     `next_at`: when it becomes due without further changes, null if it does not. `lag_seconds` is null before the first
-    refresh.
+    refresh. `error`: why it could not be determined, when several definitions were asked for.
     """
 
     name: str
@@ -89,6 +89,7 @@ class DueReport(Stored):
     reason: str
     next_at: datetime | None = None
     lag_seconds: float | None = None
+    error: ErrorReport | None = None
 
 
 class InputLag(Stored):

@@ -90,11 +90,12 @@ class RunResult(Stored):
 
 
 class HistoryEntry(Stored):
-    """One ended run; `reason` is why it was abandoned or refused.
+    """One ended run of the definition `name`; `reason` is why it was abandoned or refused.
 
     `elapsed_seconds` is from its start to its end, with all `attempts` and the time between them.
     """
 
+    name: str
     run_id: str | None
     outcome: Outcome
     at: datetime
@@ -143,10 +144,11 @@ class ErrorReport(Stored):
         return cls(**error.parts)
 
 
-class CascadeStep(Stored):
-    """One definition of a cascade: the `result` of its refresh, or the `error`.
+class RefreshStep(Stored):
+    """One definition of several that were refreshed: the `result` of its refresh, or the `error`.
 
-    It is skipped if one upstream of it was not refreshed; `reason` names that one.
+    `reason` is why there was nothing to do, or why it was skipped: in a cascade, the definition upstream of it that was
+    not refreshed.
     """
 
     name: str
@@ -156,13 +158,14 @@ class CascadeStep(Stored):
     error: ErrorReport | None = None
 
 
-class CascadeResult(Stored):
-    """The definitions of a cascade in the order of their refreshes. `outcome` is the worst one; `nothing_to_do` only if
-    all have that.
+class RefreshesResult(Stored):
+    """Several definitions: those of a cascade in the order of their refreshes, others by name.
+
+    `outcome` is the worst one; `nothing_to_do` only if all have that.
     """
 
     outcome: Outcome
-    refreshes: tuple[CascadeStep, ...]
+    refreshes: tuple[RefreshStep, ...]
 
 
 JsonRow = Annotated[dict[str, Any] | None, BeforeValidator(to_json_value)]

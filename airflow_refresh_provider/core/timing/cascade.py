@@ -11,7 +11,7 @@ from graphlib import CycleError, TopologicalSorter
 
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.definition.inputs import Input
-from airflow_refresh_provider.core.run.results import CascadeResult, CascadeStep, Outcome
+from airflow_refresh_provider.core.run.results import Outcome, RefreshesResult, RefreshStep
 from airflow_refresh_provider.core.text.stored import Stored
 from airflow_refresh_provider.errors import Invalid
 
@@ -23,7 +23,7 @@ _BY_WEIGHT = (
     Outcome.SUCCEEDED,
     Outcome.NOTHING_TO_DO,
 )
-"""The outcome of a cascade is the first of these that one of its steps has."""
+"""The outcome of several refreshes is the first of these that one of them has."""
 
 
 class Link(Stored):
@@ -91,17 +91,18 @@ def with_upstream(names: Collection[str], definitions: Sequence[Definition]) -> 
     return [definition for definition in definitions if definition.name in found]
 
 
-def failed_upstream(link: Link, before: Iterable[CascadeStep]) -> tuple[str, ...]:
+def failed_upstream(link: Link, before: Iterable[RefreshStep]) -> tuple[str, ...]:
     """The direct upstream definitions that were not refreshed, for which this one is skipped."""
     failed = {step.name for step in before if step.outcome in _NOT_REFRESHED}
     return tuple(name for name in link.upstream if name in failed)
 
 
-def summary_of(steps: Iterable[CascadeStep]) -> CascadeResult:
-    """The steps and the outcome of the cascade."""
+def summary_of(steps: Iterable[RefreshStep]) -> RefreshesResult:
+    """The steps and the outcome of all."""
     done = tuple(steps)
     outcomes = {step.outcome for step in done}
-    return CascadeResult(outcome=next(outcome for outcome in _BY_WEIGHT if outcome in outcomes), refreshes=done)
+    worst = next((outcome for outcome in _BY_WEIGHT if outcome in outcomes), Outcome.NOTHING_TO_DO)
+    return RefreshesResult(outcome=worst, refreshes=done)
 
 
 def _located(read: Input, environment: Mapping[str, str]) -> Input:

@@ -34,6 +34,7 @@ class Cause(StrEnum):
     RUNNING = "running"
     PAUSED = "paused"
     SUSPENDED = "suspended"
+    UNKNOWN = "unknown"  # an input cannot be read
 
     @property
     def due(self) -> bool:

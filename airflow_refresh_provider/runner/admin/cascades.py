@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from airflow_refresh_provider.core.changes.pins import Pin, VersionVector
 from airflow_refresh_provider.core.definition.inputs import Input
 from airflow_refresh_provider.core.run.request import Request
-from airflow_refresh_provider.core.run.results import CascadeResult, CascadeStep, ErrorReport, Outcome, RunResult
+from airflow_refresh_provider.core.run.results import ErrorReport, Outcome, RefreshesResult, RefreshStep, RunResult
 from airflow_refresh_provider.core.timing.cascade import (
     Link,
     bases,
@@ -39,7 +39,7 @@ def pinned(ports: Ports, reads: Iterable[tuple[str, Input]]) -> VersionVector:
     return {pin.location: pin for pin in found}
 
 
-def cascade(ports: Ports, names: Sequence[str], request: Request) -> CascadeResult:
+def cascade(ports: Ports, names: Sequence[str], request: Request) -> RefreshesResult:
     """Refresh these definitions and those upstream.
 
     Raises Invalid for an unknown name or a cycle. The error of a single refresh is in its step; only Interrupted ends
@@ -49,24 +49,24 @@ def cascade(ports: Ports, names: Sequence[str], request: Request) -> CascadeResu
     stored = located((record.definition for record in ports.store.records()), ports.environment)
     links = ordered(with_upstream(named, stored))
     wanted = request.model_copy(update={"pins": pinned(ports, bases(links).items())})
-    steps: list[CascadeStep] = []
+    steps: list[RefreshStep] = []
     for link in links:
         steps.append(_step(ports, link, steps, wanted))
     return summary_of(steps)
 
 
-def _step(ports: Ports, link: Link, before: Sequence[CascadeStep], request: Request) -> CascadeStep:
+def _step(ports: Ports, link: Link, before: Sequence[RefreshStep], request: Request) -> RefreshStep:
     name = link.definition.name
     if parents := failed_upstream(link, before):
         reason = f"it reads {', '.join(parents)}, and that was not refreshed"
-        return CascadeStep(name=name, outcome=Outcome.SKIPPED, reason=reason)
+        return RefreshStep(name=name, outcome=Outcome.SKIPPED, reason=reason)
     ports.watch.note(f"refreshing {name}")
     try:
         result = _refreshed(ports, name, request)
     except RefreshError as error:
         state = Outcome.REFUSED if isinstance(error, Refused) else Outcome.FAILED
-        return CascadeStep(name=name, outcome=state, reason=error.message, error=ErrorReport.of(error))
-    return CascadeStep(name=name, outcome=result.outcome, reason=result.reason, result=result)
+        return RefreshStep(name=name, outcome=state, reason=error.message, error=ErrorReport.of(error))
+    return RefreshStep(name=name, outcome=result.outcome, reason=result.reason, result=result)
 
 
 def _refreshed(ports: Ports, name: str, request: Request) -> RunResult:

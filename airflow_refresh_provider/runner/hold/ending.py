@@ -144,6 +144,7 @@ def record_end(
     """Write the end of a run into the events; the last such row of a run counts."""
     at = ports.clock.now()
     entry = HistoryEntry(
+        name=name,
         run_id=run.run_id,
         outcome=outcome,
         at=at,

@@ -6,12 +6,13 @@ from datetime import datetime, timedelta
 
 from airflow_refresh_provider.core.run.record import Record
 from airflow_refresh_provider.core.run.reports import DueReport
+from airflow_refresh_provider.core.run.results import ErrorReport
 from airflow_refresh_provider.core.timing.due import Behind, Cause, DueDecision, DueFacts, describe, due, lag
-from airflow_refresh_provider.errors import Failed, Invalid, Refused
+from airflow_refresh_provider.errors import Failed, Invalid, RefreshError, Refused
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.runner.facts.records import owner_liveness
 from airflow_refresh_provider.runner.report.input_lags import upstream
-from airflow_refresh_provider.runner.report.observation import Observation
+from airflow_refresh_provider.runner.report.observation import Observation, observe
 
 _CHECK_AGAIN = timedelta(seconds=15)
 """When to check an input again that is being refreshed."""
@@ -46,6 +47,15 @@ def report_due(ports: Ports, seen: Observation) -> DueReport:
         next_at=decision.next_at,
         lag_seconds=lag(now, behind).total_seconds() if published else None,
     )
+
+
+def due_or_error(ports: Ports, record: Record) -> DueReport:
+    """As `report_due`, with the error in the result, so that one definition hides no other."""
+    try:
+        return report_due(ports, observe(ports, record))
+    except RefreshError as error:
+        why = ErrorReport.of(error)
+        return DueReport(name=record.name, due=False, cause=Cause.UNKNOWN.value, reason=error.message, error=why)
 
 
 def _clock(record: Record) -> tuple[Behind, ...]:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airflow_refresh_provider.core.definition.definition import Definition
-from airflow_refresh_provider.core.run.results import CascadeStep, Outcome
+from airflow_refresh_provider.core.run.results import Outcome, RefreshStep
 from airflow_refresh_provider.core.timing.cascade import bases, failed_upstream, ordered, summary_of, with_upstream
 from airflow_refresh_provider.errors import Invalid
 
@@ -72,7 +72,7 @@ def test_upstream_definitions_are_added_and_no_others() -> None:
 
 def test_the_worst_state_of_the_steps_is_that_of_the_cascade() -> None:
     def of(*states: str) -> str:
-        return summary_of(CascadeStep(name=s, outcome=Outcome(s)) for s in states).outcome.value
+        return summary_of(RefreshStep(name=s, outcome=Outcome(s)) for s in states).outcome.value
 
     assert of("nothing_to_do", "succeeded") == "succeeded"
     assert of("nothing_to_do", "nothing_to_do") == "nothing_to_do"
@@ -83,6 +83,6 @@ def test_the_worst_state_of_the_steps_is_that_of_the_cascade() -> None:
 def test_upstream_definitions_that_were_not_refreshed_are_found() -> None:
     links = {link.definition.name: link for link in ordered([made("top", "left", "right"), made("left", "b")])}
     states = {"left": "skipped", "other": "failed"}
-    before = [CascadeStep(name=name, outcome=Outcome(state)) for name, state in states.items()]
+    before = [RefreshStep(name=name, outcome=Outcome(state)) for name, state in states.items()]
     assert failed_upstream(links["top"], before) == ("left",)
     assert failed_upstream(links["left"], before) == ()

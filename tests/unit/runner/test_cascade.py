@@ -11,7 +11,7 @@ from airflow_refresh_provider.core.changes.pins import DeltaPin
 from airflow_refresh_provider.core.definition.inputs import Input
 from airflow_refresh_provider.core.run.ownership import CONTROL, DEFINITION
 from airflow_refresh_provider.core.run.request import Request
-from airflow_refresh_provider.core.run.results import CascadeResult, Outcome
+from airflow_refresh_provider.core.run.results import Outcome, RefreshesResult
 from airflow_refresh_provider.errors import Interrupted, Invalid
 from airflow_refresh_provider.runner.admin.cascades import pinned
 from airflow_refresh_provider.runner.refreshes import Refreshes
@@ -38,7 +38,7 @@ def diamond() -> World:
     return world
 
 
-def states(result: CascadeResult) -> dict[str, Outcome]:
+def states(result: RefreshesResult) -> dict[str, Outcome]:
     return {step.name: step.outcome for step in result.refreshes}
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from airflow_refresh_provider.core.definition.selection import Selection
 from airflow_refresh_provider.core.run.reports import Freshness
 from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.errors import Failed, Invalid, Refused
@@ -193,7 +194,7 @@ def test_an_input_that_is_a_target_names_its_definition() -> None:
     made.refreshes.run("next", ONE)
     (found,) = made.refreshes.freshness("next", why=True)
     assert found.inputs[0].upstream == NAME
-    assert len(made.refreshes.freshness()) == 2
+    assert len(made.refreshes.freshness_several(Selection(every=True))) == 2
 
 
 def test_an_error_of_one_definition_hides_no_other_and_names_it() -> None:
@@ -201,7 +202,7 @@ def test_an_error_of_one_definition_hides_no_other_and_names_it() -> None:
     made.refreshes.register(definition(name="next", target="/gold/next", inputs={"x": {"path": TARGET}}))
     made.refreshes.run("next", ONE)
     made.lake.remove(INPUT)
-    after, broken = made.refreshes.freshness()
+    after, broken = made.refreshes.freshness_several(Selection(every=True))
     assert (after.name, after.lag_seconds, after.error) == ("next", 0, None)
     assert broken.error is not None
     assert (broken.name, broken.error.code, broken.lag_seconds) == (NAME, "input_missing", None)

@@ -1,0 +1,65 @@
+"""Which of many definitions a command is about: by name, by pattern of names, by tag, or all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from airflow_refresh_provider.core.definition.definition import Definition
+from airflow_refresh_provider.errors import Invalid
+
+_WILDCARDS = frozenset("*?[")
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Definitions whose name is one of `names`, or matches one of them (`*`, `?`), and that have one of `tags`.
+
+    Without names all are meant, if tags are given or `every` is set.
+    """
+
+    names: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    every: bool = False
+
+    @property
+    def one(self) -> str | None:
+        """The name, where it selects one definition by its name alone."""
+        alone = len(self.names) == 1 and not self.tags and not self.every
+        return self.names[0] if alone and not _is_pattern(self.names[0]) else None
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing was said about what is meant."""
+        return not (self.names or self.tags or self.every)
+
+
+def selected(selection: Selection, definitions: Sequence[Definition]) -> list[Definition]:
+    """The definitions that are meant, in the order given. Raises Invalid where a name, pattern or tag has none."""
+    if selection.empty or (selection.every and selection.names):
+        raise Invalid(
+            "selection",
+            "name definitions, or pass --tag or --all" if selection.empty else "names and --all exclude each other",
+            next="A name may be a pattern, such as `sales_*`.",
+        )
+    for name in selection.names:
+        if not any(_matches(name, definition) for definition in definitions):
+            raise _nothing(f"no registered definition {'matches' if _is_pattern(name) else 'is named'} {name!r}")
+    for tag in selection.tags:
+        if not any(tag in definition.tags for definition in definitions):
+            raise _nothing(f"no registered definition has the tag {tag!r}")
+    named = [d for d in definitions if not selection.names or any(_matches(name, d) for name in selection.names)]
+    return [d for d in named if not selection.tags or set(selection.tags) & set(d.tags)]
+
+
+def _matches(name: str, definition: Definition) -> bool:
+    return fnmatchcase(definition.name, name)
+
+
+def _is_pattern(name: str) -> bool:
+    return bool(_WILDCARDS & set(name))
+
+
+def _nothing(why: str) -> Invalid:
+    return Invalid("unknown_name", why, next="See names and tags with `airflow-refresh list --output json`.")
