@@ -8,14 +8,15 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from deltalake import DeltaTable
+from deltalake import DeltaTable, Transaction
 
 from airflow_refresh_provider.core.query.facts import QueryFacts
 from airflow_refresh_provider.core.run.owner import Beat
 from airflow_refresh_provider.core.run.record import RECORD_FORMAT, Record
 from airflow_refresh_provider.delta.control import control_table
+from airflow_refresh_provider.delta.control.control_table import ControlTable, Row
 from airflow_refresh_provider.delta.control.state import KEEP_SUPERSEDED
-from airflow_refresh_provider.delta.control.store import PROGRESS_KEPT, DeltaControlStore
+from airflow_refresh_provider.delta.control.store import EVENTS_KEPT, PROGRESS_KEPT, DeltaControlStore
 from airflow_refresh_provider.errors import Failed, Invalid, Refused, Retry, StaleSnapshot
 from tests.contract.samples import REGISTER, event_row, moment, progress_row, record
 
@@ -155,18 +156,19 @@ def test_small_files_are_merged_along_the_way(root: Path) -> None:
     assert len(store.progress("orders", "r1")) == control_table.COMPACT_EVERY + 2
 
 
-def test_superseded_rows_are_dropped_after_a_week_and_the_newest_never(root: Path) -> None:
+def test_superseded_rows_are_dropped_after_an_hour_and_the_newest_never(root: Path) -> None:
     store = DeltaControlStore(str(root))
     store.commit(store.read("old"), record("old", 1), REGISTER, moment(0))
     view = store.read("orders")
-    for generation, days in enumerate((0, 1, 9 - KEEP_SUPERSEDED.days, 9), start=1):
-        view = store.commit(view, record("orders", generation), REGISTER, moment(0) + timedelta(days=days))
+    last = 9 * KEEP_SUPERSEDED
+    for generation, after in enumerate((0 * last, last / 9, last - KEEP_SUPERSEDED, last), start=1):
+        view = store.commit(view, record("orders", generation), REGISTER, moment(0) + after)
     store.compact()
-    assert _rows(root) == 3  # the newest of both, and one that is exactly a week old
+    assert _rows(root) == 3  # the newest of both, and one that is exactly an hour old
     assert store.records() == [record("old", 1), record("orders", 4)]
 
 
-def test_progress_is_dropped_after_a_month(root: Path) -> None:
+def test_progress_is_dropped_after_a_week(root: Path) -> None:
     store = DeltaControlStore(str(root))
     store.commit(store.read("orders"), record("orders"), REGISTER, moment(0))
     old, young = progress_row("orders", "old", 1, 1), progress_row("orders", "young", 2, 1)
@@ -213,3 +215,64 @@ def test_a_record_this_program_cannot_have_written_is_named(root: Path) -> None:
     with pytest.raises(Failed) as caught:
         store.read("orders")
     assert caught.value.code == "record_unreadable"
+
+
+def _on_disk(root: Path, table: str) -> int:
+    return len(list((root / table).glob("*.parquet")))
+
+
+def test_replaced_files_are_deleted_along_the_way(root: Path) -> None:
+    """An hour is no time in a test: replaced files are deleted at once here."""
+    store = DeltaControlStore(str(root), lambda place, name: ControlTable(place, name, replaced_kept_hours=0))
+    view = store.read("orders")
+    for number in range(2 * control_table.COMPACT_EVERY + 2):
+        view = store.commit(view, record("orders", number), REGISTER, moment(number))
+        store.add_progress([progress_row("orders", "r1", number, 1)])
+        store.add_event(event_row("orders", "end", number))
+    assert {name: _on_disk(root, name) <= 8 for name in ("state", "progress", "events")} == {
+        "state": True,
+        "progress": True,
+        "events": True,
+    }
+    assert store.records() == [record("orders", 2 * control_table.COMPACT_EVERY + 1)]
+    assert len(store.events("orders")) == 2 * control_table.COMPACT_EVERY + 2
+
+
+def test_tables_of_an_earlier_version_get_the_properties_that_keep_them_small(root: Path) -> None:
+    store = DeltaControlStore(str(root))
+    store.commit(store.read("orders"), record("orders"), REGISTER, moment(0))
+    table = DeltaTable(root / "state")
+    table.alter.set_table_properties({"delta.logRetentionDuration": "interval 7 days"})
+    store.compact()
+    assert DeltaTable(root / "state").metadata().configuration["delta.logRetentionDuration"] == "interval 2 hours"
+
+
+def test_a_write_to_a_part_of_the_log_that_was_cleaned_is_stale(root: Path) -> None:
+    """As by a process that was stopped for hours just before its commit."""
+    other = DeltaControlStore(str(root))
+
+    class Stopped(ControlTable):
+        def append(self, view: DeltaTable, rows: list[Row], transaction: Transaction | None = None) -> None:
+            if rows[0]["generation"] == 99:
+                newest = other.read("orders")
+                for generation in range(2, 5):
+                    newest = other.commit(newest, record("orders", generation), REGISTER, moment(generation))
+                DeltaTable(root / "state").create_checkpoint()
+                for version in range(view.version() + 1, view.version() + 4):
+                    (root / "state" / "_delta_log" / f"{version:020}.json").unlink()
+            super().append(view, rows, transaction)
+
+    store = DeltaControlStore(str(root), Stopped)
+    view = store.commit(store.read("orders"), record("orders", 1), REGISTER, moment(0))
+    with pytest.raises(StaleSnapshot):
+        store.commit(view, record("orders", 99), REGISTER, moment(9))
+    assert other.records() == [record("orders", 4)]
+
+
+def test_history_is_dropped_after_three_months(root: Path) -> None:
+    store = DeltaControlStore(str(root))
+    store.commit(store.read("orders"), record("orders"), REGISTER, moment(0))
+    store.add_event(event_row("orders", "old", 0))
+    store.add_event(event_row("orders", "young", EVENTS_KEPT.total_seconds() + 1))
+    store.compact()
+    assert [event.event for event in store.events("orders")] == ["young"]

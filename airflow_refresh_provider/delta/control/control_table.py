@@ -1,7 +1,9 @@
 """One control table: rows appended in commits of their own, read by SQL, kept small.
 
-Every COMPACT_EVERY commits the writer merges the small files. That is bookkeeping: when it meets another writer it
-leaves it for next time.
+Every COMPACT_EVERY commits the writer merges the small files, and deletes those that were replaced an hour ago: a view
+is read within seconds of being opened. Files that a commit in progress has written are not touched, however old they
+are.
+That is bookkeeping: when it meets another writer it leaves it for next time.
 """
 
 from __future__ import annotations
@@ -29,10 +31,15 @@ COMPACT_EVERY = 64
 Row = dict[str, object]
 
 _RETRIES = 100  # of a commit that met one it does not conflict with
-_VACUUM_AFTER_HOURS = 7 * 24
-_PROPERTIES: dict[str, str | None] = {
+_MERGED_BYTES = 16 * 1024 * 1024
+"""Files that are this large are not merged again."""
+
+_PROPERTIES: dict[str, str] = {
     "delta.checkpointInterval": "50",
-    "delta.logRetentionDuration": "interval 7 days",
+    # A checkpoint lists the files that were removed within this time.
+    "delta.deletedFileRetentionDuration": "interval 1 hours",
+    # A write through a view whose log was cleaned meanwhile is found by reading it back (`StateTable.write`).
+    "delta.logRetentionDuration": "interval 2 hours",
 }
 
 
@@ -42,6 +49,7 @@ class ControlTable:
 
     root: str
     name: str
+    replaced_kept_hours: int = 1
 
     @property
     def location(self) -> str:
@@ -69,7 +77,7 @@ class ControlTable:
         check_room(f"creating the control table {self.name}", self.location)
         with storage(f"creating the control table {self.name}", self.location):
             skipping = ",".join(c.name for c in self.columns if c.kind is not Kind.TEXT or c.name in ("name", "run_id"))
-            properties = {**_PROPERTIES, "delta.dataSkippingStatsColumns": skipping}
+            properties: dict[str, str | None] = {**_PROPERTIES, "delta.dataSkippingStatsColumns": skipping}
             try:
                 return DeltaTable.create(
                     self.location, schema=schema_of(self.columns), mode="ignore", configuration=properties
@@ -115,13 +123,15 @@ class ControlTable:
             view.delete(f"at < {before} AND {also}")
 
     def compact(self) -> None:
-        """Merge small files and remove those replaced a week ago. Yields to other writers."""
+        """Merge small files, delete those that were replaced. Yields to other writers."""
         view = self.open()
         if view is None:
             return
         with storage(f"compacting the control table {self.name}", self.location), suppress(CommitFailedError):
-            view.optimize.compact()
-            view.vacuum(_VACUUM_AFTER_HOURS, dry_run=False)
+            if {name: view.metadata().configuration.get(name) for name in _PROPERTIES} != _PROPERTIES:
+                view.alter.set_table_properties(_PROPERTIES)
+            view.optimize.compact(target_size=_MERGED_BYTES)
+            view.vacuum(self.replaced_kept_hours, dry_run=False, enforce_retention_duration=False)
 
 
 def compact_regularly(view: DeltaTable, compact: Callable[[], None]) -> None:

@@ -3,7 +3,8 @@
 Rows of a definition count up from 1, and each is committed under the definition's own appId with its number as the
 version. A view names the row it was decided on; writing through it succeeds only if that row is still the newest and
 no other writer commits meanwhile. delta-rs refuses two commits with one appId that race, but not one that is late,
-so the number on the view is compared here.
+so the number on the view is compared here. The log is cleaned after hours: a process that was stopped for longer
+between reading and writing could write a version whose file is gone, which no reader sees. So every write is read back.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from airflow_refresh_provider.delta.control.control_table import ControlTable, c
 from airflow_refresh_provider.delta.storage.object_stores import STORAGE_ERRORS, check_room, translated
 from airflow_refresh_provider.errors import Defect, Failed, Invalid, StaleSnapshot
 
-KEEP_SUPERSEDED = timedelta(days=7)
+KEEP_SUPERSEDED = timedelta(hours=1)
 
 _DOING = "writing the control table state"
 
@@ -75,6 +76,8 @@ class StateTable:
             self.table.append(view, [row], Transaction(_app_id(read.name), seq))
         except STORAGE_ERRORS as error:
             view = self._settled(read.name, seq, nonce, error)
+        else:
+            view = self._read_back(view, read.name, seq, nonce)
         compact_regularly(view, self.compact)
         return StateView(read.name, record, seq, view)
 
@@ -96,7 +99,7 @@ class StateTable:
         self.table.compact()
 
     def _forget_superseded(self) -> None:
-        """Remove rows that are not the newest of their definition and a week older than the newest of all."""
+        """Remove rows that are not the newest of their definition and an hour older than the newest of all."""
         view = self.table.open()
         if view is None:
             return
@@ -111,6 +114,15 @@ class StateTable:
             seen = seq, self._record(self._row(view, name, seq))
             self._seen[key] = seen
         return seen[1]
+
+    def _read_back(self, written: DeltaTable, name: str, seq: int, nonce: str) -> DeltaTable:
+        """A fresh view that has the row. Raises StaleSnapshot when the log was cleaned where it was written."""
+        view = self.table.open()
+        if view is not None and view.version() == written.version():
+            return view
+        if view is None or _newest(view, name) < seq or self._row(view, name, seq)["nonce"] != nonce:
+            raise StaleSnapshot
+        return view
 
     def _settled(self, name: str, seq: int, nonce: str, error: Exception) -> DeltaTable:
         """What became of a write that raised: in (a view that has it), beaten (StaleSnapshot), or not made.

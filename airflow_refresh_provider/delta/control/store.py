@@ -17,7 +17,8 @@ from airflow_refresh_provider.delta.control.state import StateTable, StateView
 from airflow_refresh_provider.delta.storage.object_stores import check_room, storage
 from airflow_refresh_provider.ports.control import EventRow, ProgressRow, Snapshot
 
-PROGRESS_KEPT = timedelta(days=30)
+PROGRESS_KEPT = timedelta(days=7)
+EVENTS_KEPT = timedelta(days=90)
 
 
 class DeltaControlStore:
@@ -87,7 +88,7 @@ class DeltaControlStore:
 
     def add_event(self, row: EventRow) -> None:
         """Append one event."""
-        self._append(self._events, [row], self._events.compact)
+        self._append(self._events, [row], self._compact_events)
 
     def events(self, name: str) -> list[EventRow]:
         """Oldest first."""
@@ -95,10 +96,10 @@ class DeltaControlStore:
         return sorted((EventRow.model_validate(r) for r in rows), key=lambda r: r.at)
 
     def compact(self) -> None:
-        """Merge small files, drop superseded state and old progress; safe beside any reader and writer."""
+        """Merge small files, drop superseded state, old progress and history; safe beside any reader and writer."""
         if self.exists:
             self._state.compact()
-            self._events.compact()
+            self._compact_events()
             self._compact_progress()
 
     def _compact_progress(self) -> None:
@@ -106,6 +107,12 @@ class DeltaControlStore:
         if view := self._progress.open():
             self._progress.forget(view, PROGRESS_KEPT)
             self._progress.compact()
+
+    def _compact_events(self) -> None:
+        """History older than three months is forgotten."""
+        if view := self._events.open():
+            self._events.forget(view, EVENTS_KEPT)
+            self._events.compact()
 
     def _append(self, table: ControlTable, rows: Iterable[Stored], compact: Callable[[], None]) -> None:
         stored: list[Row] = [row.model_dump() for row in rows]
