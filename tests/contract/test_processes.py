@@ -65,7 +65,7 @@ def test_a_store_whose_writers_are_killed_stays_whole(tmp_path: Path) -> None:
         found = DeltaControlStore(root).read("orders").record
         assert found is not None and found.generation >= stored
     store = DeltaControlStore(root)
-    assert len(store.progress("orders", "r1")) == 4
+    assert len({row.vnode for row in store.progress("orders", "r1")}) == 4
     view = store.read("orders")
     store.commit(view, record("orders", 0), REGISTER, moment(0))
     assert store.records() == [record("orders", 0)]
