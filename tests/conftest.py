@@ -51,8 +51,9 @@ _ONE_WORKER = ("running",)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """An option to show that tests do not depend on the order of their files."""
+    """Options: to show that tests do not depend on the order of their files; to record what real Spark raises."""
     parser.addoption("--shuffle-files", type=int, metavar="SEED", help="run the test files in a random order")
+    parser.addoption("--record-spark-errors", action="store_true", help="store the facts of provoked errors of Spark")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -14,6 +14,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
+from airflow_refresh_provider.core.faults.fault import Doing
 from airflow_refresh_provider.errors import Failed, Refused
 from airflow_refresh_provider.spark.connect.faults import SPARK_ERRORS, translated
 from airflow_refresh_provider.spark.server.jars import PACKAGE
@@ -32,7 +33,7 @@ def application() -> Iterator[SparkSession]:
     # With these variables, possibly of the submitting environment, pyspark would look for a Spark Connect server.
     for variable in _CONNECT_VARIABLES:
         os.environ.pop(variable, None)
-    with translated(left="Nothing was changed."):
+    with translated(Doing(left="Nothing was changed.")):
         given = {key: SparkContext.getSystemProperty(key) for key in _CONFS}
         for key, value in confs(given).items():
             SparkContext.setSystemProperty(key, value)

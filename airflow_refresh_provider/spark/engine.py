@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 
 from pyspark.sql import SparkSession
 
 from airflow_refresh_provider.core.definition.columns import VNODE, Column, Columns
+from airflow_refresh_provider.core.faults.fault import Doing
+from airflow_refresh_provider.core.faults.of_query import TARGET_CHANGED
 from airflow_refresh_provider.core.plan.plan import Split, StagedTable, Target
 from airflow_refresh_provider.errors import Conflict, Failed, Invalid, Retry
 from airflow_refresh_provider.ports.engine import (
@@ -22,7 +23,16 @@ from airflow_refresh_provider.ports.engine import (
     TargetSpec,
     WindowTask,
 )
-from airflow_refresh_provider.spark.acts import apply, compare, content, ddl, key_check, stamped_writes, window_rows
+from airflow_refresh_provider.spark.acts import (
+    apply,
+    compare,
+    content,
+    ddl,
+    doing,
+    key_check,
+    stamped_writes,
+    window_rows,
+)
 from airflow_refresh_provider.spark.connect import sessions
 from airflow_refresh_provider.spark.connect.faults import translated
 from airflow_refresh_provider.spark.connect.sessions import Endpoint
@@ -69,101 +79,84 @@ class SparkEngineSession:
         self._lost = False
 
     def describe(self, source: Source) -> Columns:
-        with self._act("Nothing was changed.", source):
+        with self._act(doing.querying("Nothing was changed.", source)):
             return ddl.columns_of(content.result(self._spark, source).schema)
 
     def columns(self, location: str) -> Columns:
-        with self._act("Nothing was changed."):
+        with self._act(Doing(left="Nothing was changed.", target=location)):
             return ddl.columns_of(self._spark.read.format("delta").load(location).schema)
 
     def prepare(self, spec: TargetSpec) -> None:
-        with self._act("The target was not created; an existing one has its old properties."):
+        left = "The target was not created; an existing one has its old properties."
+        with self._act(Doing(left=left, target=spec.location)):
             ddl.prepare(self._spark, spec)
 
     def add_columns(self, location: str, columns: tuple[Column, ...]) -> None:
-        with self._act("The target has its old columns."):
+        with self._act(Doing(left="The target has its old columns.", target=location)):
             ddl.add_columns(self._spark, location, columns)
 
     def mark(self, location: str, stamp: Stamp) -> None:
-        with self._act("The target's rows were not touched."):
+        with self._act(Doing(left="The target's rows were not touched.", target=location)):
             stamped_writes.mark(self._spark, location, stamp)
 
     def check_keys(self, source: Source, target: Target) -> KeyReport:
-        with self._act("The target was not changed.", source):
+        with self._act(doing.querying("The target was not changed.", source)):
             return key_check.check(content.desired(self._spark, source, target), source.keys)
 
     def stage_rows(self, source: Source, target: Target, split: Split, location: str, stamp: Stamp) -> None:
-        with self._act("The target was not changed; staged splits are kept.", source):
+        left = "The target was not changed; staged splits are kept."
+        with self._act(doing.querying(left, source, staging=(location,))):
             rows = content.with_hidden(content.desired(self._spark, source, target, split=split), source, target)
             writer = stamped_writes.stamped(rows.repartition(VNODE).write, stamp).mode("append")
             writer.options(**ddl.naming(target.columns)).partitionBy(VNODE).save(location)
 
     def compare(self, task: CompareTask) -> Comparison:
-        with self._act("The target was not changed.", task.source):
+        with self._act(doing.comparing("The target was not changed.", task)):
             return compare.compare(self._spark, task)
 
     def read_windows(self, task: WindowTask) -> StagedTable:
-        with self._act("The target was not changed.", task.source, discarded=True):
+        with self._act(doing.reading_windows("The target was not changed.", task), discarded=True):
             return window_rows.read(self._spark, task)
 
     def apply(self, task: ApplyTask) -> None:
-        left = "The target has every chunk that was committed, and nothing of any other."
-        try:
-            with self._act(left, task.source):
-                apply.apply(self._spark, task)
-        except Invalid as error:
-            if task.reads_inputs:
-                raise
-            raise Failed(
-                "target_changed",
-                f"the columns of the target {task.target.location} have changed since its changes were staged: "
-                f"{error.message}",
-                left=left,
-                next="Run again: this run is abandoned, and a new one compares everything.",
-            ) from None
+        with self._act(doing.applying(task)):
+            apply.apply(self._spark, task)
 
     def samples(
         self, changes: StagedTable, target: Target, keys: tuple[str, ...], base: int, limit: int
     ) -> tuple[Sample, ...]:
-        with self._act("Nothing was changed."):
+        act = Doing(left="Nothing was changed.", target=target.location, staging=(changes.location,))
+        with self._act(act):
             return compare.samples(self._spark, changes, target, keys, base, limit)
 
     def show_version(self, view: str, location: str, version: int, columns: Columns) -> None:
-        with self._act("The target holds the whole refresh; the view shows the one before."):
+        left = "The target holds the whole refresh; the view shows the one before."
+        with self._act(Doing(left=left)):
             ddl.show_version(self._spark, view, location, version, columns)
 
     def close(self) -> None:
         sessions.close(self._spark)
 
     @contextmanager
-    def _act(
-        self,
-        left: str,
-        source: Source | None = None,
-        *,
-        discarded: bool = False,
-    ) -> Iterator[None]:
-        """One operation; `source` is what it reads, so that an error can name the input.
-
-        `discarded`: after an error its output is not used, so the session stays usable.
-        """
+    def _act(self, act: Doing, *, discarded: bool = False) -> Iterator[None]:
+        """One operation. `discarded`: after an error its output is not used, so the session stays usable."""
         if self._lost:
             raise Retry(
                 "session_lost",
                 "the Spark session cannot be used any more: its last statement is not known to have ended",
-                left=left,
+                left=act.left,
                 next="Run again: the refresh resumes from its last commit.",
             )
         known = False
         try:
-            with translated(left=left, written=partial(content.written_place, source)):
+            with translated(act):
                 yield
             known = True
         except (Conflict, Invalid):
             known = True
             raise
         except Failed as error:
-            known = discarded
-            raise content.blamed(error, source) if source else error from None
+            known = discarded or error.code == TARGET_CHANGED
+            raise
         finally:
             self._lost = not known

@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 
 from airflow_refresh_provider.core.plan.plan import Target
 from airflow_refresh_provider.core.plan.ways import Way
-from airflow_refresh_provider.errors import Invalid, Retry
+from airflow_refresh_provider.errors import Failed, Invalid, Retry
 from airflow_refresh_provider.spark.connect.sessions import open_classic
 from airflow_refresh_provider.spark.engine import ClassicEngine
 from tests.engine.acts import Lake, source
@@ -65,6 +65,12 @@ def _acts(lake: Lake) -> dict[str, object]:
         lake.session.describe(source("SELECT nope", "k"))
     except Invalid as error:
         results["refusal"] = error.message
+    by_zero = source("SELECT id AS k, 1 / (id - 1) AS v FROM range(2)", "k")
+    divided = lake.target(by_zero)
+    try:
+        lake.load(divided, by_zero)
+    except Failed as error:
+        results["bad value"] = error.code
     return results
 
 

@@ -41,7 +41,8 @@ def test_a_classic_session_does_the_same_acts_with_the_same_results(tmp_path: Pa
         "from nothing": [[10, 0, 10, 0], [0, 10, 0, 10], [0, 0, 0, 0]],
         "duplicates": 1,
         "refusal": "Spark refuses the query: A column, variable, or function parameter with name `nope` "
-        "cannot be resolved. (line 1, column 8)",
+        "cannot be resolved, in `nope` (line 1, column 8)",
+        "bad value": "bad_value",
         "released": "statement_cancelled",
         "columns": ["v", "k", "a"],
     }

@@ -10,27 +10,25 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from airflow_refresh_provider.errors import Conflict, RefreshError
-from airflow_refresh_provider.spark.connect.faults import (
-    SPARK_ERRORS,
-    FaultKind,
-    SparkFault,
-    as_refresh_error,
-    fault_of,
-)
+from airflow_refresh_provider.core.faults.answers import explained
+from airflow_refresh_provider.core.faults.fault import Doing, Fault, SentQuery
+from airflow_refresh_provider.core.faults.positions import position
+from airflow_refresh_provider.core.faults.sentences import reason
+from airflow_refresh_provider.errors import Conflict
+from airflow_refresh_provider.spark.connect.faults import SPARK_ERRORS, FaultKind, fault_of, kind_of
 from airflow_refresh_provider.spark.connect.sessions import Endpoint, close, connect
 
 Open = Callable[[], SparkSession]
 
 
-def _fault(session: SparkSession, statement: str) -> SparkFault:
+def _fault(session: SparkSession, statement: str) -> Fault:
     with pytest.raises(SPARK_ERRORS) as raised:
         session.sql(statement).collect()
     return fault_of(raised.value)
 
 
 @pytest.mark.parametrize(
-    ("statement", "kind", "error_class", "position"),
+    ("statement", "kind", "error_class", "place"),
     [
         ("SELECT (1", FaultKind.PARSE, "PARSE_SYNTAX_ERROR", (1, 10)),
         ("SELECT 1,\n  nope FROM range(3)", FaultKind.ANALYSIS, "UNRESOLVED_COLUMN.WITH_SUGGESTION", (2, 3)),
@@ -44,11 +42,13 @@ def _fault(session: SparkSession, statement: str) -> SparkFault:
     ],
 )
 def test_a_mistake_in_a_statement_is_reported_with_kind_class_and_position(
-    open_session: Open, statement: str, kind: FaultKind, error_class: str, position: tuple[int, int] | None
+    open_session: Open, statement: str, kind: FaultKind, error_class: str, place: tuple[int, int] | None
 ) -> None:
     fault = _fault(open_session(), statement)
+    found = position(fault, Doing(left="", query=SentQuery(text=statement)))
 
-    assert (fault.kind, fault.error_class, fault.position) == (kind, error_class, position)
+    assert (kind_of(fault), fault.error_class) == (kind, error_class)
+    assert ((found.line, found.column) if found else None) == place
 
 
 def _table(session: SparkSession, folder: Path) -> Path:
@@ -66,7 +66,7 @@ def table(tmp_path_factory: pytest.TempPathFactory, spark_server: Endpoint) -> P
 
 
 def test_a_version_that_never_was_is_missing(open_session: Open, table: Path) -> None:
-    assert _fault(open_session(), f"SELECT * FROM delta.`{table}` VERSION AS OF 9").kind is FaultKind.MISSING
+    assert kind_of(_fault(open_session(), f"SELECT * FROM delta.`{table}` VERSION AS OF 9")) is FaultKind.MISSING
 
 
 def test_a_data_file_that_vanished_is_missing_and_a_damaged_one_unreadable(open_session: Open, tmp_path: Path) -> None:
@@ -78,18 +78,18 @@ def test_a_data_file_that_vanished_is_missing_and_a_damaged_one_unreadable(open_
     file.unlink()
     vanished = _fault(open_session(), statement)
 
-    assert (damaged.kind, vanished.kind) == (FaultKind.UNREADABLE, FaultKind.MISSING)
-    assert file.name in damaged.first_line
+    assert (kind_of(damaged), kind_of(vanished)) == (FaultKind.UNREADABLE, FaultKind.MISSING)
+    assert file.name in reason(damaged)
 
 
 def test_a_bad_row_in_a_write_is_reported_by_its_own_cause(open_session: Open, table: Path) -> None:
     fault = _fault(open_session(), f"INSERT INTO delta.`{table}` SELECT id, CAST(1 / (id - 1) AS BIGINT) FROM range(3)")
 
-    assert (fault.kind, fault.error_class) == (FaultKind.BAD_VALUE, "DIVIDE_BY_ZERO")
+    assert (kind_of(fault), fault.error_class) == (FaultKind.BAD_VALUE, "DIVIDE_BY_ZERO")
 
 
 def test_of_two_racing_updates_the_loser_gets_a_conflict(open_session: Open, table: Path) -> None:
-    faults: list[SparkFault] = []
+    faults: list[Fault] = []
     sessions = [open_session(), open_session()]
 
     def update(session: SparkSession) -> None:
@@ -107,8 +107,8 @@ def test_of_two_racing_updates_the_loser_gets_a_conflict(open_session: Open, tab
         if faults:
             break
 
-    assert [fault.kind for fault in faults] == [FaultKind.CONCURRENCY]
-    assert isinstance(as_refresh_error(faults[0], left=""), Conflict)
+    assert [kind_of(fault) for fault in faults] == [FaultKind.CONCURRENCY]
+    assert isinstance(explained(faults[0], Doing(left="")), Conflict)
 
 
 def test_no_stack_trace_and_no_exception_name_reaches_a_user(
@@ -116,7 +116,7 @@ def test_no_stack_trace_and_no_exception_name_reaches_a_user(
 ) -> None:
     session = open_session()
     for statement in ("SELECT (1", "SELECT nope", "SELECT 1 / 0", f"SELECT * FROM delta.`{table}` VERSION AS OF 9"):
-        error: RefreshError = as_refresh_error(_fault(session, statement), left="Nothing was changed.")
+        error = explained(_fault(session, statement), Doing(left="", query=SentQuery(text=statement)))
 
         assert not any(word in error.message for word in ("\n", "\tat ", "Exception", "SQLSTATE", "org.apache"))
     assert capfd.readouterr() == ("", "")

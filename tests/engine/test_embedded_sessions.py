@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from airflow_refresh_provider.core.faults.fault import Doing
 from airflow_refresh_provider.errors import Retry
 from airflow_refresh_provider.spark.connect.endpoint import Endpoint
 from airflow_refresh_provider.spark.connect.faults import translated
@@ -32,7 +33,7 @@ def _started(session: Any) -> threading.Event:
 def _run(session: Any, ended: list[str]) -> threading.Thread:
     def statement() -> None:
         try:
-            with translated(left=""):
+            with translated(Doing(left="")):
                 session.sql(_FOR_EVER).collect()
         except Retry as error:
             ended.append(error.code)
@@ -73,7 +74,7 @@ def test_a_released_session_is_lost_to_all_clients(open_session: Open, spark_ser
     release(spark_server, session.session_id)
     release(spark_server, session.session_id)
 
-    with pytest.raises(Retry) as lost, translated(left=""):
+    with pytest.raises(Retry) as lost, translated(Doing(left="")):
         session.sql("SELECT 1").collect()
     with pytest.raises(Retry) as refused:
         connect(spark_server, session.session_id)

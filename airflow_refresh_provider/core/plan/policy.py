@@ -9,8 +9,20 @@ from airflow_refresh_provider.errors import Failed, Refused
 
 KEY_ERRORS = frozenset({"null_key", "duplicate_key"})
 """Errors in the keys of the query's result."""
-UNRESUMABLE_ERRORS = frozenset({"input_missing", "input_unreadable", "bad_value", "target_changed"})
-"""Errors after which a frozen run can never be completed: its inputs or its target have changed."""
+UNRESUMABLE_ERRORS = frozenset(
+    {
+        "input_missing",
+        "input_unreadable",
+        "bad_value",
+        "constraint_violated",
+        "partition_value_too_long",
+        "staging_lost",
+        "target_changed",
+        "target_refused",
+        "target_unreadable",
+    }
+)
+"""Errors after which a frozen run can never be completed: its inputs, its target or what it staged have changed."""
 ENVIRONMENT_ERRORS = frozenset({"disk_full", "storage_denied"})
 """Errors of the environment: once it is fixed, the run is resumed."""
 TARGET_ERRORS = frozenset({"duplicate_target_key", "null_target_key", "misplaced_target_rows"})

@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
 from airflow_refresh_provider.core.definition.columns import OP, VNODE, visible
+from airflow_refresh_provider.core.faults.sentences import reason
 from airflow_refresh_provider.core.plan.plan import ChangeCounts, StagedTable, Target
 from airflow_refresh_provider.core.text.wording import counted
 from airflow_refresh_provider.errors import Failed
@@ -93,7 +94,7 @@ def _observed(observation: Observation) -> dict[str, int]:
     try:
         return observation.get
     except SPARK_ERRORS as error:
-        if fault_of(error).first_line != _NOTHING_OBSERVED:
+        if reason(fault_of(error)) != _NOTHING_OBSERVED:
             raise
         return {}
 

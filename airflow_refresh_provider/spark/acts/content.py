@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from urllib.parse import unquote
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -15,10 +14,9 @@ from pyspark.sql import functions as F
 from airflow_refresh_provider.core.changes.reads import Read
 from airflow_refresh_provider.core.definition.columns import OP, ROW_HASH, VNODE, Column, visible
 from airflow_refresh_provider.core.plan.plan import Split, StagedTable, Target
-from airflow_refresh_provider.core.query import query
-from airflow_refresh_provider.errors import Failed
 from airflow_refresh_provider.ports.engine import Source
 from airflow_refresh_provider.spark.acts import ddl, sql
+from airflow_refresh_provider.spark.connect import faults
 
 _RANK = OP  # any reserved name will do: no column of a query can have it
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
@@ -30,13 +28,14 @@ _PATTERN = re.compile(r"[\[\]{}*?\\]")
 def result(spark: SparkSession, source: Source, split: Split | None = None) -> DataFrame:
     """The query's result as the query gives it; of one split of its only input if that is given."""
     reads = {name: read.of_files(split.files) if split else read for name, read in source.reads.items()}
-    return over(spark, source, {name: load(spark, read) for name, read in reads.items()})
+    return over(spark, source, {name: _opened(spark, name, read) for name, read in reads.items()})
 
 
 def over(spark: SparkSession, source: Source, reads: Mapping[str, DataFrame]) -> DataFrame:
     """The query's result over these inputs, their hidden columns left out."""
     for name, read in reads.items():
-        read.drop(*source.reads[name].hidden).createOrReplaceTempView(name)
+        with faults.reading(name):
+            read.drop(*source.reads[name].hidden).createOrReplaceTempView(name)
     return spark.sql(source.query)
 
 
@@ -98,21 +97,9 @@ def at_version(spark: SparkSession, location: str, version: int) -> DataFrame:
     return spark.read.format("delta").option("versionAsOf", version).load(location)
 
 
-def blamed(error: Failed, source: Source) -> Failed:
-    """The error with the name of the input whose location its message has."""
-    message = unquote(error.message)
-    names = {read.location: name for name, read in source.reads.items() if read.location in message}
-    if not names:
-        return error
-    name = names[max(names, key=len)]
-    return Failed(error.code, f"the input {name}: {error.message}", left=error.left, next=error.next)
-
-
-def written_place(source: Source | None, place: tuple[int, int]) -> tuple[int, int]:
-    """Where the author of the query finds what Spark has found at a line and column of it."""
-    if source is None or source.written in (None, source.query) or source.moment is None:
-        return place
-    return query.written_place(source.written, source.clock_spans, source.moment, place)
+def _opened(spark: SparkSession, name: str, read: Read) -> DataFrame:
+    with faults.reading(name):
+        return load(spark, read)
 
 
 def load(spark: SparkSession, read: Read) -> DataFrame:

@@ -16,7 +16,7 @@ from airflow_refresh_provider.core.plan.plan import StagedTable
 from airflow_refresh_provider.ports.engine import CompareTask, Stamp, WindowTask
 from airflow_refresh_provider.spark.acts import ddl, sql
 from airflow_refresh_provider.spark.connect import sessions
-from airflow_refresh_provider.spark.connect.faults import SPARK_ERRORS, FaultKind, fault_of
+from airflow_refresh_provider.spark.connect.faults import SPARK_ERRORS, FaultKind, fault_of, kind_of
 
 _APP_ID = "spark.databricks.delta.write.txnAppId"
 _VERSION = "spark.databricks.delta.write.txnVersion"
@@ -84,7 +84,7 @@ def setting(spark: SparkSession, values: dict[str, str]) -> Iterator[None]:
         yield
         ended = True
     except SPARK_ERRORS as error:
-        ended = fault_of(error).kind in _ENDED
+        ended = kind_of(fault_of(error)) in _ENDED
         raise
     finally:
         if ended:

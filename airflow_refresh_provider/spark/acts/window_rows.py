@@ -16,6 +16,7 @@ from airflow_refresh_provider.core.definition.columns import DOUBTFUL, OP, ROW_H
 from airflow_refresh_provider.core.plan.plan import StagedTable
 from airflow_refresh_provider.ports.engine import WindowTask
 from airflow_refresh_provider.spark.acts import changed_rows, content, sql, stamped_writes
+from airflow_refresh_provider.spark.connect import faults
 
 _PARTITIONS = 4
 _BYTES_OF_PARTITION = 32 << 20  # of compressed files; rows take several times as much
@@ -31,7 +32,10 @@ def read(spark: SparkSession, task: WindowTask) -> StagedTable:
 def _signed(spark: SparkSession, task: WindowTask) -> DataFrame:
     """The query over the removed rows (-1) and over the added rows (1)."""
     source = task.source
-    sides = {name: changed_rows.sides(spark, read, task.changes[name]) for name, read in source.reads.items()}
+    sides: dict[str, changed_rows.Sides] = {}
+    for name, read in source.reads.items():
+        with faults.reading(name):
+            sides[name] = changed_rows.sides(spark, read, task.changes[name])
     # The view keeps its plan when the views of the inputs are replaced by those over the added rows.
     _result(spark, task, {name: removed for name, (removed, _) in sides.items()}, -1).createOrReplaceTempView(OP)
     added = _result(spark, task, {name: added for name, (_, added) in sides.items()}, 1)

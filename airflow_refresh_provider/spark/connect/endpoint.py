@@ -9,9 +9,11 @@ from airflow_refresh_provider.core.text.spark_url import shown
 from airflow_refresh_provider.errors import Retry
 
 if TYPE_CHECKING:
+    import grpc
     from pyspark.sql.connect.client import DefaultChannelBuilder
 
 ANSWER_SECONDS = 5.0
+_UNTOUCHED = "No data was changed; a refresh in progress is as its last commit left it."
 _UNKNOWN = "/spark.connect.SparkConnectService/Ping"
 
 
@@ -35,7 +37,25 @@ def channel_builder(endpoint: Endpoint) -> DefaultChannelBuilder:
 
 
 def answers(endpoint: Endpoint, seconds: float = ANSWER_SECONDS) -> bool:
-    """Whether a gRPC server answers there: a stopped process accepts connections, but does not answer.
+    """Whether a gRPC server answers there: a stopped process accepts connections, but does not answer."""
+    return _silence(endpoint, seconds) is None
+
+
+def must_answer(endpoint: Endpoint) -> None:
+    """Raises Retry within seconds when no server answers, Failed when one does not speak TLS as the address says."""
+    error = _silence(endpoint, ANSWER_SECONDS)
+    if error is None:
+        return
+    from airflow_refresh_provider.core.faults.fault import Doing
+    from airflow_refresh_provider.spark.connect.faults import FaultKind, answer, fault_of, kind_of
+
+    if kind_of(fault_of(error)) is FaultKind.TLS:
+        raise answer(error, Doing(left=_UNTOUCHED)) from None
+    raise unreachable(endpoint)
+
+
+def _silence(endpoint: Endpoint, seconds: float) -> grpc.RpcError | None:
+    """The error of a call when no server answers.
 
     The method that is called does not exist: an error from the server is an answer. Watching the state of the channel
     takes five times as long, because grpc polls it five times a second.
@@ -46,16 +66,11 @@ def answers(endpoint: Endpoint, seconds: float = ANSWER_SECONDS) -> bool:
     try:
         channel.unary_unary(_UNKNOWN)(b"", timeout=seconds)
     except grpc.RpcError as error:
-        return error.code() not in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
+        silent = error.code() in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
+        return error if silent else None
     finally:
         channel.close()
-    return True
-
-
-def must_answer(endpoint: Endpoint) -> None:
-    """Raises Retry within seconds when no server answers."""
-    if not answers(endpoint):
-        raise unreachable(endpoint)
+    return None
 
 
 def unreachable(endpoint: Endpoint) -> Retry:
@@ -63,6 +78,6 @@ def unreachable(endpoint: Endpoint) -> Retry:
     return Retry(
         "spark_unreachable",
         f"no Spark Connect server answers at {endpoint.shown}",
-        left="No data was changed; a refresh in progress is as its last commit left it.",
+        left=_UNTOUCHED,
         next="Check the address and that the server runs, then run again.",
     )

@@ -23,12 +23,14 @@ from pyspark.sql.connect.proto import ConfigRequest
 from pyspark.sql.connect.proto import KeyValue as ConfigPair
 from pyspark.sql.connect.session import SparkSession as ConnectSession
 
+from airflow_refresh_provider.core.faults.fault import Doing
 from airflow_refresh_provider.spark.connect.endpoint import Endpoint, answers, channel_builder, must_answer
 from airflow_refresh_provider.spark.connect.faults import (
     SPARK_ERRORS,
     FaultKind,
-    as_refresh_error,
+    answer,
     fault_of,
+    kind_of,
     translated,
 )
 
@@ -68,6 +70,8 @@ SESSION_CONFS = {
 _CLASSIC_ONLY_CONFS = {"spark.sql.pyspark.jvmStacktrace.enabled": "false"}
 _CONNECT_ONLY_CONFS = {"spark.sql.connect.serverStacktrace.enabled": "false"}
 
+_NOTHING_CHANGED = Doing(left="Nothing was changed.")
+
 _log = logging.getLogger(__name__)
 _open: WeakSet[SparkSession] = WeakSet()
 
@@ -80,7 +84,7 @@ def connect(endpoint: Endpoint, session_id: str) -> SparkSession:
     os.environ.setdefault("SPARK_CONNECT_MODE_ENABLED", "1")
     session = _session(endpoint, session_id)
     _close_at_exit(session)
-    with ExitStack() as on_failure, translated(left="Nothing was changed."):
+    with ExitStack() as on_failure, translated(_NOTHING_CHANGED):
         on_failure.callback(close, session)
         configure(session, SESSION_CONFS | _CONNECT_ONLY_CONFS)
         on_failure.pop_all()
@@ -138,9 +142,8 @@ def release(endpoint: Endpoint, session_id: str) -> None:
         session.interruptAll()
         session.client.release_session()
     except SPARK_ERRORS as error:
-        fault = fault_of(error)
-        if fault.kind not in (FaultKind.SESSION_GONE, FaultKind.UNREACHABLE):
-            raise as_refresh_error(fault, left="Nothing was changed.") from None
+        if kind_of(fault_of(error)) not in (FaultKind.SESSION_GONE, FaultKind.UNREACHABLE):
+            raise answer(error, _NOTHING_CHANGED) from None
     finally:
         session.client.close()
 

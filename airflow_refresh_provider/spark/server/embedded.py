@@ -188,12 +188,13 @@ def _warm(endpoint: Endpoint) -> None:
     A Java class whose initialization is interrupted, such as a codec, stays unusable for the life of the JVM, and the
     session of a refresh can be released at any moment. The next statement is faster by as much as this one takes.
     """
+    from airflow_refresh_provider.core.faults.fault import Doing
     from airflow_refresh_provider.spark.connect import sessions
     from airflow_refresh_provider.spark.connect.faults import translated
 
     session = sessions.connect(endpoint, str(uuid.uuid4()))
     try:
-        with translated(left="The server runs; nothing was changed."):
+        with translated(Doing(left="The server runs; nothing was changed.")):
             session.range(1).collect()
     finally:
         sessions.close(session)

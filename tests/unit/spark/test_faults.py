@@ -1,15 +1,21 @@
 from __future__ import annotations
 
 import pickle
+from datetime import UTC, datetime
 
 import grpc
 import pytest
 from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.errors import PySparkAssertionError
-from pyspark.errors.exceptions.connect import SparkConnectGrpcException
+from pyspark.errors.exceptions.connect import AnalysisException, SparkConnectGrpcException
 
-from airflow_refresh_provider.spark.connect.fault_errors import of
-from airflow_refresh_provider.spark.connect.faults import FaultKind, as_refresh_error, fault_of
+from airflow_refresh_provider.core.faults.answers import explained
+from airflow_refresh_provider.core.faults.blame import Place, blamed
+from airflow_refresh_provider.core.faults.fault import Cause, Doing, Fault, Fragment, SentQuery, chain_of
+from airflow_refresh_provider.core.faults.sentences import reason
+from airflow_refresh_provider.core.query.facts import ClockSpan
+from airflow_refresh_provider.core.query.outputs import start_of_output
+from airflow_refresh_provider.spark.connect.faults import FaultKind, fault_of, kind_of, reading
 
 
 def _grpc(message: str, status: grpc.StatusCode, trace: str | None = None) -> SparkConnectGrpcException:
@@ -36,7 +42,7 @@ def _grpc(message: str, status: grpc.StatusCode, trace: str | None = None) -> Sp
     ],
 )
 def test_a_failed_call_is_classified_by_its_status(error: Exception, kind: FaultKind) -> None:
-    assert fault_of(error).kind is kind
+    assert kind_of(fault_of(error)) is kind
 
 
 def test_a_full_disk_is_found_below_what_wraps_it() -> None:
@@ -47,23 +53,119 @@ def test_a_full_disk_is_found_below_what_wraps_it() -> None:
 
     fault = fault_of(error)
 
-    assert (fault.kind, fault.first_line) == (FaultKind.OUT_OF_DISK, "Task failed while writing rows.")
+    assert kind_of(fault) is FaultKind.OUT_OF_DISK
+    assert reason(fault) == "No space left on device"
 
 
-@pytest.mark.parametrize("kind", FaultKind)
-def test_every_kind_has_an_error_in_three_parts_that_can_cross_processes(kind: FaultKind) -> None:
-    error = of(kind, "reason", "as it was")
+def test_an_answer_can_cross_processes() -> None:
+    error = explained(fault_of(_grpc("gone", grpc.StatusCode.UNAVAILABLE)), Doing(left="as it was"))
 
-    assert error.message and error.next
-    assert pickle.loads(pickle.dumps(error)).left == "as it was"  # noqa: S301
+    assert pickle.loads(pickle.dumps(error)).parts == error.parts  # noqa: S301
+    assert error.left == "as it was"
 
 
-def test_a_position_is_shown_to_the_user() -> None:
-    error = SparkConnectGrpcException(
-        "[UNRESOLVED_COLUMN.WITH_SUGGESTION] no `x`. SQLSTATE: 42703; line 2 pos 4",
+def test_words_of_a_user_do_not_decide_what_kind_an_error_is() -> None:
+    cause = Cause(error_class="USER_RAISED_EXCEPTION", message="[USER_RAISED_EXCEPTION] No space left on device")
+
+    assert kind_of(Fault(kind="SparkRuntimeException", chain=(cause,))) is FaultKind.BAD_VALUE
+
+
+def test_causes_are_read_from_the_trace_without_frames_and_equal_ones_once() -> None:
+    trace = (
+        "org.apache.spark.SparkException\n\tat a.B.c(B.java:1)\nCaused by: java.io.IOException: x y: 1\nsecond line\n"
+        "\tat a.B.c(B.java:1)\n\t... 3 more\nCaused by: java.io.IOException: x y: 1\nsecond line"
+    )
+
+    found = chain_of("[TASK_WRITE_FAILED] failed", trace, "TASK_WRITE_FAILED")
+
+    assert [(cause.type, cause.error_class, cause.message) for cause in found] == [
+        ("org.apache.spark.SparkException", "TASK_WRITE_FAILED", "[TASK_WRITE_FAILED] failed"),
+        ("java.io.IOException", "", "x y: 1\nsecond line"),
+    ]
+
+
+def test_a_position_in_a_query_whose_clock_functions_were_replaced_is_that_in_the_query_as_written() -> None:
+    written = "SELECT now() AS n, nope FROM x"
+    sent = written.replace("now()", "TIMESTAMP'2026-01-01 00:00:00.000000+00:00'")
+    error = AnalysisException(
+        f"[UNRESOLVED_COLUMN.WITH_SUGGESTION] no `nope`. SQLSTATE: 42703; line 1 pos {sent.index('nope')}",
         errorClass="UNRESOLVED_COLUMN.WITH_SUGGESTION",
         messageParameters={},
         sql_state="42703",
     )
+    query = SentQuery(
+        text=sent,
+        written=written,
+        clock_spans=(ClockSpan(function="now", start=7, end=12),),
+        moment=datetime(2026, 1, 1, tzinfo=UTC),
+    )
 
-    assert "no `x`. (line 2, column 5)" in as_refresh_error(fault_of(error), left="").message
+    found = explained(fault_of(error), Doing(left="", query=query))
+
+    place = f"(line 1, column {written.index('nope') + 1})"
+    assert found.message == f"Spark refuses the query: no `nope`, in the query {place}"
+
+
+def test_a_position_in_a_generated_statement_is_not_shown() -> None:
+    cause = Cause(error_class="UNRESOLVED_COLUMN", message="[UNRESOLVED_COLUMN] no `x`. SQLSTATE: 42703; line 9 pos 4")
+    fault = Fault(kind="AnalysisException", chain=(cause,), fragments=(Fragment(text="CAST(`x` AS int)", start=0),))
+
+    error = explained(fault, Doing(left="", query=SentQuery(text="SELECT x FROM y")))
+
+    assert (error.code, error.message) == ("query_invalid", "Spark refuses the query: no `x`.")
+
+
+@pytest.mark.parametrize(
+    ("message", "place", "name"),
+    [
+        ("file:///data/a/part-1.parquet is damaged", Place.INPUT, "a"),
+        ("s3a://bucket/b%20b/part-1.parquet is damaged", Place.INPUT, "b"),
+        ("/data/a/target/part-1.parquet is damaged", Place.TARGET, ""),
+        ("/data/ab/part-1.parquet is damaged", Place.UNKNOWN, ""),
+        ("Path does not exist: file:/data/a.", Place.INPUT, "a"),
+        ("/staging/1/part-1.parquet is damaged", Place.STAGING, ""),
+    ],
+)
+def test_the_longest_location_that_is_named_whole_is_blamed(message: str, place: Place, name: str) -> None:
+    doing = Doing(
+        left="", inputs={"a": "/data/a", "b": "s3://bucket/b b"}, target="/data/a/target", staging=("/staging/1",)
+    )
+
+    found = blamed(Fault(kind="SparkException", chain=(Cause(message=message),)), doing)
+
+    assert (found.place, found.name) == (place, name)
+
+
+def test_a_folder_that_cannot_be_made_is_denied_by_the_storage() -> None:
+    cause = Cause(type="java.io.IOException", message="Mkdirs failed to create file:/t/n=a (exists=false, cwd=file:/w)")
+
+    error = explained(Fault(kind="SparkException", chain=(cause,)), Doing(left="", target="/t"))
+
+    assert (error.code, "Spark cannot make a folder of the target /t" in error.message) == ("storage_denied", True)
+
+
+def test_the_input_that_was_being_opened_is_blamed_whatever_the_text_says() -> None:
+    error = _grpc("something", grpc.StatusCode.INTERNAL)
+    with pytest.raises(SparkConnectGrpcException), reading("b"):
+        raise error
+
+    found = blamed(fault_of(error), Doing(left="", inputs={"a": "/a", "b": "/b"}))
+
+    assert (found.place, found.name) == (Place.INPUT, "b")
+
+
+@pytest.mark.parametrize(
+    ("query", "name", "expected"),
+    [
+        ("SELECT a, f(b, c) AS x FROM t", "X", "f(b"),
+        ("WITH c AS (SELECT 1 AS x) SELECT y,\n x / 2 AS x FROM c", "x", "x / 2"),
+        ("SELECT x FROM a UNION ALL SELECT y AS x FROM b", "x", "x FROM a"),
+        ("SELECT array(1, 2)[0] AS x, y", "y", "y"),
+        ("SELECT * FROM t", "x", None),
+        ("SELECT (", "x", None),
+    ],
+)
+def test_a_column_of_the_result_is_found_in_the_query(query: str, name: str, expected: str | None) -> None:
+    start = start_of_output(query, name)
+
+    assert start is None if expected is None else query[start or 0 :].startswith(expected)
