@@ -13,7 +13,9 @@ from airflow_refresh_provider.host import LocalProcesses, StoredHeart, SystemClo
 from airflow_refresh_provider.places import EMBEDDED, Places
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.engine import Engine, EngineSession
+from airflow_refresh_provider.ports.store_as_written import StoreAsWritten
 from airflow_refresh_provider.ports.watch import Silent, Watch
+from airflow_refresh_provider.runner.facts.hidden_values import without_values
 from airflow_refresh_provider.runner.refreshes import Refreshes
 
 if TYPE_CHECKING:
@@ -38,8 +40,8 @@ def refreshes(
     from airflow_refresh_provider.delta.tables.target_log import DeltaTableLog
     from airflow_refresh_provider.inputs.kinds import input_kinds
 
-    clock = SystemClock()
-    store = DeltaControlStore(places.control)
+    clock, environment = SystemClock(), dict(os.environ)
+    store = StoreAsWritten(DeltaControlStore(places.control), environment)
     return Refreshes(
         Ports(
             store=store,
@@ -52,7 +54,7 @@ def refreshes(
             processes=LocalProcesses(label or f"airflow-refresh, process {os.getpid()}", origin_status or _unknown),
             heart=StoredHeart(store, clock),
             watch=watch or Silent(),
-            environment=dict(os.environ),
+            environment=environment,
             staging_root=f"{places.control}/staging",
             control_root=places.control,
         )
@@ -63,7 +65,13 @@ def input_state(read: Input) -> Callable[[], str]:
     """A function that returns a text, which changes whenever rows of the input may have changed. Raises errors.*"""
     from airflow_refresh_provider.inputs.kinds import kind_of
 
-    return kind_of(read.format).watch(read.expanded(os.environ))
+    look = kind_of(read.format).watch(read.expanded(os.environ))
+
+    def state() -> str:
+        with without_values(os.environ, [read]):
+            return look()
+
+    return state
 
 
 def application_results(places: Places) -> ApplicationResults:

@@ -27,7 +27,7 @@ from airflow_refresh_provider.assets import changes_asset, input_asset
 from airflow_refresh_provider.core.definition.broken import Broken
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.text.wording import suggestion
-from airflow_refresh_provider.core.timing.cascade import Link, bases, located, ordered
+from airflow_refresh_provider.core.timing.cascade import bases, located, ordered
 from airflow_refresh_provider.errors import Invalid
 from airflow_refresh_provider.hooks import configuration
 from airflow_refresh_provider.hooks.refresh_hook import RefreshHook
@@ -125,8 +125,9 @@ def cascade_dag(
     """
     given = {definition.name: definition for definition in map(_valid, definitions)}
     links = ordered(located(given.values(), os.environ))
-    with _dag(dag_id, schedule, default_args, {"tags": ["refresh"], "doc_md": _cascade_doc(links)} | options) as dag:
-        reads = {place: read.model_dump(mode="json") for place, read in bases(links).items()}
+    doc = _cascade_doc(given[link.definition.name] for link in links)
+    with _dag(dag_id, schedule, default_args, {"tags": ["refresh"], "doc_md": doc} | options) as dag:
+        reads = {place: read.model_dump(mode="json") for place, read in bases(links, given).items()}
         pinned = RefreshPinOperator(task_id="pin", reads=reads, refresh_conn_id=refresh_conn_id)
         finished: dict[str, BaseOperator] = {}
         for link in links:
@@ -266,9 +267,7 @@ def _doc(definition: Definition) -> str:
     )
 
 
-def _cascade_doc(links: Sequence[Link]) -> str:
+def _cascade_doc(definitions: Iterable[Definition]) -> str:
     """The docs of a cascade's DAG: which definition reads what."""
-    rows = (
-        f"| `{k.definition.name}` | {', '.join(f'`{i.path}`' for i in k.definition.inputs.values())} |" for k in links
-    )
+    rows = (f"| `{d.name}` | {', '.join(f'`{i.path}`' for i in d.inputs.values())} |" for d in definitions)
     return "\n".join(["| definition | reads |", "|---|---|", *rows])

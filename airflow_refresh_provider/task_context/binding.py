@@ -14,9 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import Asset, conf, get_current_context
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowRuntimeError, AirflowSkipException
+from pydantic import TypeAdapter
 
 from airflow_refresh_provider.assets import asset_of
+from airflow_refresh_provider.core.changes.pins import VersionVector
 from airflow_refresh_provider.core.definition.definition import Definition
+from airflow_refresh_provider.core.run.as_written import located
 from airflow_refresh_provider.core.run.owner import OriginStatus
 from airflow_refresh_provider.core.run.request import RunRequest
 from airflow_refresh_provider.core.run.results import Outcome, RunResult
@@ -105,9 +108,11 @@ def published_before(context: Context, ports: Ports, name: str) -> RunResult | N
 def request(context: Context, pins: Mapping[str, Any] | None = None) -> RunRequest:
     """The request of this DAG run, from the trigger form or the defaults of the DAG.
 
-    `pins` is what a RefreshPinOperator has returned, by location.
+    `pins` is what a RefreshPinOperator has returned.
     """
-    own = {"pins": dict(pins or {}), "origin": _origin(context), "scheduled": _scheduled(context)}
+    found = [located(pin, os.environ) for pin in TypeAdapter(VersionVector).validate_python(pins or {}).values()]
+    by_place = {pin.location: pin for pin in found}
+    own = {"pins": by_place, "origin": _origin(context), "scheduled": _scheduled(context)}
     return RunRequest.model_validate(form_values(context) | own)
 
 

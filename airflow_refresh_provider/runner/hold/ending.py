@@ -53,7 +53,8 @@ def count_start_failure(ports: Ports, snapshot: Snapshot, record: Record, reques
         yield
     except (Invalid, Refused, Failed) as error:
         if request.scheduled and counts(error.code):
-            counted = record.after(Event.START_FAILED, **after_failure(record, error.message))
+            reason = error.kept(redact=record.definition.redact_keys)
+            counted = record.after(Event.START_FAILED, **after_failure(record, reason))
             with suppress(StaleSnapshot):
                 commit(ports, snapshot, counted, Event.START_FAILED)
         raise
@@ -94,11 +95,12 @@ def record_failure(tenure: Tenure, error: RefreshError) -> None:
     """
     if isinstance(error, Paused):
         return
-    found = error.message if error.code in UNRESUMABLE_ERRORS else None
 
     def failed(record: Record, run: Run) -> Record:
+        reason = reason_of(run, error)
+        found = reason if error.code in UNRESUMABLE_ERRORS else None
         counts_here = run.scheduled and run.unresumable_reason is None and run.failed_in != run.generation
-        counted = after_failure(record, error.message) if counts_here else {}
+        counted = after_failure(record, reason) if counts_here else {}
         noted = record.with_run(
             Event.FAIL, unresumable_reason=run.unresumable_reason or found, failed_in=run.generation
         )
@@ -107,6 +109,11 @@ def record_failure(tenure: Tenure, error: RefreshError) -> None:
     with suppress(RefreshError):  # the caller raises the error from before
         if (tenure.read_record().state, Event.FAIL) in TRANSITIONS:
             tenure.write_record(Event.FAIL, failed)
+
+
+def reason_of(run: Run, error: RefreshError) -> str:
+    """Why a run failed, as it is stored."""
+    return error.kept(redact=run.definition.redact_keys)
 
 
 def must_be_kept(tenure: Tenure, error: RefreshError) -> bool:

@@ -20,6 +20,7 @@ from airflow_refresh_provider.core.run.suspension import check_not_paused
 from airflow_refresh_provider.errors import Failed, Interrupted, Invalid, Refused, Retry
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.table_log import LogGap
+from airflow_refresh_provider.runner.facts.hidden_values import without_values
 from airflow_refresh_provider.runner.facts.records import registered
 from airflow_refresh_provider.runner.facts.stopwatch import Stopwatch
 from airflow_refresh_provider.runner.hold import ending, leases, takeover
@@ -78,8 +79,9 @@ def merge_unit(ports: Ports, name: str, request: Request, slot: int) -> int:
     with ports.heart.beating(name, run.run_id, slot, held.claim.generation):
         session = ports.engine.open(session_id)
         try:
-            merge.fence_unit(held, session)
-            return merge.merge_unit(held, session, threading.Event())
+            with without_values(ports.environment, run.definition.inputs.values()):
+                merge.fence_unit(held, session)
+                return merge.merge_unit(held, session, threading.Event())
         except (Invalid, Refused, Failed) as error:
             ending.record_failure(held.whole, error)
             raise

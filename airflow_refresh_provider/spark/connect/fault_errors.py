@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 from typing import assert_never
 
@@ -24,6 +25,9 @@ class FaultKind(StrEnum):
     NO_MESSAGE = "no_message"
     OTHER = "other"
 
+
+_LITERAL = re.compile(r"'(?:[^'\\]|\\.)*'")
+"""A value of a row in a message of Spark."""
 
 _RESUME = "Run again; the refresh resumes from its last commit."
 
@@ -92,4 +96,4 @@ def _of_data(kind: FaultKind, reason: str, left: str) -> RefreshError:
                 f"a row cannot be computed: {reason}",
                 left=left,
                 next="Correct the data, or let the query tolerate it (try_cast, try_divide), then run again.",
-            )
+            ).showing(*_LITERAL.findall(reason))
