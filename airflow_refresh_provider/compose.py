@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -126,7 +127,13 @@ class LazyEngine:
 
     def open(self, session_id: str) -> EngineSession:
         """Open a session, starting the embedded server if it is used and does not run."""
-        return self._found().open(session_id)
+        doing, began = self._doing(), time.monotonic()
+        if doing:
+            self._watch.note(doing)
+        session = self._found().open(session_id)
+        if doing:
+            self._watch.note(f"Spark answers after {time.monotonic() - began:.1f} s")
+        return session
 
     def release(self, session_id: str) -> None:
         """Release a session. A server that does not run has none."""
@@ -134,12 +141,18 @@ class LazyEngine:
         if not embedded or embedded_server(self._places).status().running:
             self._found().release(session_id)
 
+    def _doing(self) -> str | None:
+        """What opening the first session does that may take a while; None where a server of this machine runs."""
+        if self._engine is not None:
+            return None
+        if self._places.spark != EMBEDDED:
+            return "connecting to Spark"
+        if embedded_server(self._places).status().running:
+            return None
+        return "starting Spark, which takes some seconds; it stays until `airflow-refresh spark stop`"
+
     def _found(self) -> Engine:
         if self._engine is None:
-            if self._places.spark == EMBEDDED and not embedded_server(self._places).status().running:
-                self._watch.note(
-                    "starting Spark, which takes some seconds; it stays until `airflow-refresh spark stop`"
-                )
             self._engine = self._make(self._places)
         return self._engine
 

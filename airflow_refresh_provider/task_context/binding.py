@@ -30,6 +30,7 @@ from airflow_refresh_provider.hooks.refresh_hook import RefreshHook
 from airflow_refresh_provider.task_context import metrics
 from airflow_refresh_provider.task_context.task_log import Log, TaskLog
 from airflow_refresh_provider.task_context.trigger_form import form_values
+from airflow_refresh_provider.views.sentences import refreshed
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -40,7 +41,8 @@ if TYPE_CHECKING:
 Stored = dict[str, Any] | str
 
 _ENDED = ["success", "failed"]
-_BROKEN = frozenset({"failed", "upstream_failed"})
+NOTE = "refresh"
+"""The key of the XCom that says in one line how the refresh went."""
 
 
 def stored(definition: Definition | Mapping[str, Any] | str) -> Stored:
@@ -142,20 +144,32 @@ def as_airflow_errors() -> Iterator[None]:
         raise AirflowFailException(_message(error)) from None
 
 
-def unfinished(name: str) -> AirflowFailException:
-    """The failure of a teardown that found an unfinished run."""
+def unfinished(context: Context, task_ids: Iterable[str], name: str) -> AirflowFailException:
+    """The failure of a teardown that found an unfinished run, naming the tasks that failed."""
+    failed, _ = _ended_badly(context, task_ids)
     return AirflowFailException(
-        f"the refresh of {name} is unfinished and can be resumed: "
+        f"the refresh of {name} is unfinished and can be resumed{_first(failed)}: "
         "clear the failed tasks, trigger the DAG again, or wait for its next run."
     )
 
 
 def check_succeeded(context: Context, task_ids: Iterable[str], name: str) -> None:
     """Fail if an upstream task failed: the teardown with `on_failure_fail_dagrun` alone decides the DAG run's state."""
+    failed, others = _ended_badly(context, task_ids)
+    if failed or others:
+        raise AirflowFailException(f"the refresh of {name} failed{_first(failed or others)}")
+
+
+def _ended_badly(context: Context, task_ids: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Upstream tasks that failed, and those that have not run because of them; mapped ones with their number."""
     ti, run_id = context["ti"], context["run_id"]
     states = ti.get_task_states(dag_id=ti.dag_id, task_ids=sorted(task_ids), run_ids=[run_id]).get(run_id, {})
-    if _BROKEN.intersection(states.values()):
-        raise AirflowFailException(f"the refresh of {name} failed: see the log of the task that failed first")
+    return [t for t, s in states.items() if s == "failed"], [t for t, s in states.items() if s == "upstream_failed"]
+
+
+def _first(failed: list[str]) -> str:
+    """Where to look first."""
+    return f": see the log of {' and '.join(failed)}, which failed first" if failed else ""
 
 
 def assets(definition: Stored) -> list[Asset]:
@@ -165,8 +179,17 @@ def assets(definition: Stored) -> list[Asset]:
     return [asset_of(str(definition["name"]), str(definition["target"]))]
 
 
+def note(context: Context, line: str) -> None:
+    """Leave a line about the refresh with the DAG run.
+
+    The task SDK has no way to set the note of a DAG run, and a task has no token for the public API; what a task can
+    leave is an XCom.
+    """
+    context["ti"].xcom_push(key=NOTE, value=line)
+
+
 def announce(context: Context, outlets: Iterable[object], result: RunResult, log: Log) -> None:
-    """Report what was refreshed: in the log, and as the extra of the asset event."""
+    """Report what was refreshed: in the log, as the note of the task, and as the extra of the asset event."""
     rows = result.rows
     metrics.ended(result)
     log.info(
@@ -178,6 +201,9 @@ def announce(context: Context, outlets: Iterable[object], result: RunResult, log
         counted(result.chunks.done, "chunk"),
         result.chunks.skipped,
     )
+    line = refreshed(result)
+    log.info("%s", line)
+    note(context, line)
     extra: dict[str, Any] = {
         "run_id": result.run_id,
         "published_version": result.published_version,

@@ -30,6 +30,7 @@ from airflow_refresh_provider.runner.hold.takeover import HeldRun
 from airflow_refresh_provider.runner.hold.tenure import Tenure
 from airflow_refresh_provider.runner.report.reports import published_for
 from airflow_refresh_provider.runner.steps import load, merge
+from airflow_refresh_provider.runner.steps.found import found
 from airflow_refresh_provider.runner.steps.one_process import continue_run, end, keep_or_abandon, log_gap, working
 from airflow_refresh_provider.runner.steps.run_results import nothing_to_do
 from airflow_refresh_provider.runner.steps.start import NothingToDo, begin
@@ -58,7 +59,9 @@ def fill(ports: Ports, name: str, request: Request) -> tuple[UnitOfWork, ...]:
     if held.tenure.read_run().frozen is None:
         with keep_or_abandon(held.tenure), working(held, Stopwatch(ports.clock)) as session:
             load.load(held.tenure, session)
-    units = _units(frozen(held.tenure.read_run()))
+    filled = frozen(held.tenure.read_run())
+    units = _units(filled)
+    ports.watch.note(found(filled.frozen))
     _park(held)
     return units
 
