@@ -204,7 +204,7 @@ class RefreshReleaseOperator(_RefreshTask):
         from airflow_refresh_provider.runner.steps import one_task
 
         if one_task.interrupt(ports, self.definition_name, binding.request(context)):
-            raise binding.unfinished(context, self.upstream_task_ids, self.definition_name)
+            raise binding.unfinished(context, self.definition_name)
         binding.check_succeeded(context, self.upstream_task_ids, self.definition_name)
 
 

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 Stored = dict[str, Any] | str
 
 _ENDED = ["success", "failed"]
+_BROKEN = frozenset({"failed", "upstream_failed"})
 NOTE = "refresh"
 """The key of the XCom that says in one line how the refresh went."""
 
@@ -144,32 +145,35 @@ def as_airflow_errors() -> Iterator[None]:
         raise AirflowFailException(_message(error)) from None
 
 
-def unfinished(context: Context, task_ids: Iterable[str], name: str) -> AirflowFailException:
+def unfinished(context: Context, name: str) -> AirflowFailException:
     """The failure of a teardown that found an unfinished run, naming the tasks that failed."""
-    failed, _ = _ended_badly(context, task_ids)
     return AirflowFailException(
-        f"the refresh of {name} is unfinished and can be resumed{_first(failed)}: "
+        f"the refresh of {name} is unfinished and can be resumed{_first_failures(context)}: "
         "clear the failed tasks, trigger the DAG again, or wait for its next run."
     )
 
 
 def check_succeeded(context: Context, task_ids: Iterable[str], name: str) -> None:
     """Fail if an upstream task failed: the teardown with `on_failure_fail_dagrun` alone decides the DAG run's state."""
-    failed, others = _ended_badly(context, task_ids)
-    if failed or others:
-        raise AirflowFailException(f"the refresh of {name} failed{_first(failed or others)}")
+    if _BROKEN.intersection(_states(context, task_ids).values()):
+        raise AirflowFailException(f"the refresh of {name} failed{_first_failures(context)}")
 
 
-def _ended_badly(context: Context, task_ids: Iterable[str]) -> tuple[list[str], list[str]]:
-    """Upstream tasks that failed, and those that have not run because of them; mapped ones with their number."""
+def _first_failures(context: Context) -> str:
+    """Which tasks have failed of all those upstream, mapped ones with their number: their logs have the reason."""
+    above: set[str] = set()
+    level = [context["task"]]
+    while level:
+        level = [task for one in level for task in one.get_direct_relatives(upstream=True) if task.task_id not in above]
+        above |= {task.task_id for task in level}
+    failed = [task_id for task_id, state in _states(context, above).items() if state == "failed"]
+    return f" (see the log of {' and '.join(sorted(failed))}, which failed first)" if failed else ""
+
+
+def _states(context: Context, task_ids: Iterable[str]) -> dict[str, str]:
     ti, run_id = context["ti"], context["run_id"]
-    states = ti.get_task_states(dag_id=ti.dag_id, task_ids=sorted(task_ids), run_ids=[run_id]).get(run_id, {})
-    return [t for t, s in states.items() if s == "failed"], [t for t, s in states.items() if s == "upstream_failed"]
-
-
-def _first(failed: list[str]) -> str:
-    """Where to look first."""
-    return f": see the log of {' and '.join(failed)}, which failed first" if failed else ""
+    found = ti.get_task_states(dag_id=ti.dag_id, task_ids=sorted(task_ids), run_ids=[run_id])
+    return dict(found.get(run_id, {}))
 
 
 def assets(definition: Stored) -> list[Asset]:

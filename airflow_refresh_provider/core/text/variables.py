@@ -62,7 +62,7 @@ def written_back(text: str, templates: Iterable[str], environment: Mapping[str, 
     if not values:
         return text
     longest_first = "|".join(re.escape(value) for value in sorted(values, key=len, reverse=True))
-    return re.sub(rf"(?<![^\W_])(?:{longest_first})(?![^\W_])", lambda found: values[found[0]], text)
+    return re.sub(rf"(?<![^\W_])(?<!\$\{{)(?:{longest_first})(?![^\W_])", lambda found: values[found[0]], text)
 
 
 def _names(templates: Iterable[str]) -> tuple[str, ...]:

@@ -154,7 +154,7 @@ def test_errors_say_the_name() -> None:
 def test_an_error_of_the_engine_says_the_name_where_it_is_stored_and_where_it_is_raised() -> None:
     made = Hidden()
     failing = Failed("bad_value", f"cannot read file:{PLACE}/part-0 in {MARKER}", left="as it was", next="Look there.")
-    with at(made.lake, "commit /gold", error=lambda: failing, nth=2), pytest.raises(Failed) as caught:
+    with at(made.lake, "begin /gold", error=lambda: failing), pytest.raises(Failed) as caught:
         made.another()
     assert caught.value.message == f"cannot read file:{WRITTEN}/part-0 in ${{SECRET_PART}}"
     assert MARKER not in made.kept()
@@ -164,12 +164,13 @@ def test_places_that_overlap_are_refused_as_they_are_written() -> None:
     made = Hidden()
     with pytest.raises(Refused) as caught:
         made.refreshes.register(definition(name="b", target=f"{PLACE}/below", inputs=dict(made.given.inputs)))
-    assert WRITTEN in caught.value.message and f"({PLACE}" not in caught.value.message
+    assert WRITTEN in caught.value.message and f"({PLACE})" not in caught.value.message
+    assert "which is" not in caught.value.message
 
 
 def test_texts_are_written_back() -> None:
-    environment = {"ROOT": "/srv/tenants/acme/", "B": "bucket-9", "ENV": "dev", "X": "é é"}
-    written = ["${ROOT}/orders", "s3a://${B}/x", "/data/x${ENV}y/orders", "/q/${X}"]
+    environment = {"ROOT": "/srv/tenants/acme/", "B": "bucket-9", "ENV": "dev", "X": "é é", "LAKE": "LAKE"}
+    written = ["${ROOT}/orders", "s3a://${B}/x", "/data/x${ENV}y/orders", "/q/${X}", "${LAKE}/a"]
     for text, expected in {
         "no file /srv/tenants/acme/orders/p": "no file ${ROOT}/orders/p",
         "there is /srv/tenants, and nothing further": "there is a folder above ${ROOT}, and nothing further",
@@ -177,6 +178,7 @@ def test_texts_are_written_back() -> None:
         "a device in dev: /data/xdevy and /data/xdevy/orders": (
             "a device in ${ENV}: /data/x${ENV}y and /data/x${ENV}y/orders"
         ),
+        "s3a://LAKE/a": "s3a://${LAKE}/a",
         "file:/q/%C3%A9%20%C3%A9/p": "file:/q/${X}/p",
     }.items():
         assert written_back(text, written, environment) == expected
