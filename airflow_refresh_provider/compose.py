@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +15,9 @@ from airflow_refresh_provider.host import LocalProcesses, StoredHeart, SystemClo
 from airflow_refresh_provider.places import EMBEDDED, Places
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.engine import Engine, EngineSession
+from airflow_refresh_provider.ports.store_as_written import StoreAsWritten
 from airflow_refresh_provider.ports.watch import Silent, Watch
+from airflow_refresh_provider.runner.facts.hidden_values import without_values
 from airflow_refresh_provider.runner.refreshes import Refreshes
 
 if TYPE_CHECKING:
@@ -39,8 +42,8 @@ def refreshes(
     from airflow_refresh_provider.delta.tables.target_log import DeltaTableLog
     from airflow_refresh_provider.inputs.kinds import input_kinds
 
-    clock = SystemClock()
-    store = DeltaControlStore(places.control)
+    clock, environment = SystemClock(), dict(os.environ)
+    store = StoreAsWritten(DeltaControlStore(places.control), environment)
     return Refreshes(
         Ports(
             store=store,
@@ -53,7 +56,7 @@ def refreshes(
             processes=LocalProcesses(label or f"airflow-refresh, process {os.getpid()}", origin_status or _unknown),
             heart=StoredHeart(store, clock),
             watch=watch or Silent(),
-            environment=dict(os.environ),
+            environment=environment,
             staging_root=f"{places.control}/staging",
             control_root=places.control,
         )
@@ -64,7 +67,13 @@ def input_state(read: Input) -> Callable[[], str]:
     """A function that returns a text, which changes whenever rows of the input may have changed. Raises errors.*"""
     from airflow_refresh_provider.inputs.kinds import kind_of
 
-    return kind_of(read.format).watch(read.expanded(os.environ))
+    look = kind_of(read.format).watch(read.expanded(os.environ))
+
+    def state() -> str:
+        with without_values(os.environ, [read]):
+            return look()
+
+    return state
 
 
 def application_results(places: Places) -> ApplicationResults:
@@ -120,7 +129,13 @@ class LazyEngine:
 
     def open(self, session_id: str) -> EngineSession:
         """Open a session, starting the embedded server if it is used and does not run."""
-        return self._found().open(session_id)
+        doing, began = self._doing(), time.monotonic()
+        if doing:
+            self._watch.note(doing)
+        session = self._found().open(session_id)
+        if doing:
+            self._watch.note(f"Spark answers after {time.monotonic() - began:.1f} s")
+        return session
 
     def release(self, session_id: str) -> None:
         """Release a session. A server that does not run has none."""
@@ -128,16 +143,22 @@ class LazyEngine:
         if not embedded or embedded_server(self._places).status().running:
             self._found().release(session_id)
 
+    def _doing(self) -> str | None:
+        """What opening the first session does that may take a while; None where a server of this machine runs."""
+        if self._engine is not None:
+            return None
+        if self._places.spark != EMBEDDED:
+            return "connecting to Spark"
+        if embedded_server(self._places).status().running:
+            return None
+        return "starting Spark, which takes some seconds; it stays until `airflow-refresh spark stop`"
+
     def _found(self) -> Engine:
         with self._making:  # refreshes side by side share one engine
             return self._made()
 
     def _made(self) -> Engine:
         if self._engine is None:
-            if self._places.spark == EMBEDDED and not embedded_server(self._places).status().running:
-                self._watch.note(
-                    "starting Spark, which takes some seconds; it stays until `airflow-refresh spark stop`"
-                )
             self._engine = self._make(self._places)
         return self._engine
 

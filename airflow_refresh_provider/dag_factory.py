@@ -27,7 +27,7 @@ from airflow_refresh_provider.assets import changes_asset, input_asset
 from airflow_refresh_provider.core.definition.broken import Broken
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.text.wording import suggestion
-from airflow_refresh_provider.core.timing.cascade import Link, bases, located, ordered
+from airflow_refresh_provider.core.timing.cascade import bases, located, ordered
 from airflow_refresh_provider.errors import Invalid
 from airflow_refresh_provider.hooks import configuration
 from airflow_refresh_provider.hooks.refresh_hook import RefreshHook
@@ -123,10 +123,11 @@ def cascade_dag(
     stops the definitions downstream; the others continue. Environment variables in paths of inputs are read where the
     DAG is parsed, too. Raises Invalid for a broken one: its place in the order is unknown.
     """
-    given = {definition.name: definition for definition in map(_valid, definitions)}
+    given = {definition.name: definition for definition in _all_valid(definitions)}
     links = ordered(located(given.values(), os.environ))
-    with _dag(dag_id, schedule, default_args, {"tags": ["refresh"], "doc_md": _cascade_doc(links)} | options) as dag:
-        reads = {place: read.model_dump(mode="json") for place, read in bases(links).items()}
+    doc = _cascade_doc(given[link.definition.name] for link in links)
+    with _dag(dag_id, schedule, default_args, {"tags": ["refresh"], "doc_md": doc} | options) as dag:
+        reads = {place: read.model_dump(mode="json") for place, read in bases(links, given).items()}
         pinned = RefreshPinOperator(task_id="pin", reads=reads, refresh_conn_id=refresh_conn_id)
         finished: dict[str, BaseOperator] = {}
         for link in links:
@@ -194,7 +195,7 @@ def _broken_dag(
     error = broken.error
     shown = {
         "tags": [*(options.get("tags") or ["refresh"]), "broken"],
-        "description": f"{error.message.splitlines()[0]}. {error.next}",
+        "description": f"{'; '.join(error.message.splitlines())}. {error.next}",
         "doc_md": f"### {broken.file} is broken\n\n```\n{error.message}\n```\n\n{error.left} {error.next}\n",
     }
     with _dag(dag_id or broken.name, None, default_args, {**options, **shown}) as dag:
@@ -202,11 +203,14 @@ def _broken_dag(
     return dag
 
 
-def _valid(definition: Definition | Broken) -> Definition:
-    valid = outside(definition)
-    if isinstance(valid, Broken):
-        raise valid.error
-    return valid
+def _all_valid(definitions: Iterable[Definition | Broken]) -> list[Definition]:
+    """The definitions. Raises Invalid with everything that is wrong in any of them."""
+    found = [outside(definition) for definition in definitions]
+    errors = [one.error for one in found if isinstance(one, Broken)]
+    if errors:
+        lines = "\n".join(error.message for error in errors)
+        raise Invalid(errors[0].code, lines, next=" ".join(dict.fromkeys(error.next for error in errors)))
+    return [one for one in found if not isinstance(one, Broken)]
 
 
 def _group_id(name: str) -> str:
@@ -266,9 +270,7 @@ def _doc(definition: Definition) -> str:
     )
 
 
-def _cascade_doc(links: Sequence[Link]) -> str:
+def _cascade_doc(definitions: Iterable[Definition]) -> str:
     """The docs of a cascade's DAG: which definition reads what."""
-    rows = (
-        f"| `{k.definition.name}` | {', '.join(f'`{i.path}`' for i in k.definition.inputs.values())} |" for k in links
-    )
+    rows = (f"| `{d.name}` | {', '.join(f'`{i.path}`' for i in d.inputs.values())} |" for d in definitions)
     return "\n".join(["| definition | reads |", "|---|---|", *rows])

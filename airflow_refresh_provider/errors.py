@@ -1,12 +1,15 @@
 """Every error a caller can meet, grouped by what the caller must do about it.
 
 Each error carries three parts: `message` (what failed), `left` (how the data was left) and `next` (what to do).
-`code` is a stable word for scripts; `exit_code` is what the command line returns.
+`code` is a stable word for scripts; `exit_code` is what the command line returns. A message may show values of rows to
+the caller; `kept` is the message to store, with hashes in their place.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar
+import hashlib
+from collections.abc import Callable
+from typing import ClassVar, Self
 
 
 class Explained(BaseException):
@@ -20,6 +23,19 @@ class Explained(BaseException):
         self.message = message
         self.left = left
         self.next = next
+        self.shown_values: tuple[str, ...] = ()
+
+    def showing(self, *values: str) -> Self:
+        """The error, whose message has these texts with values of rows in it."""
+        self.shown_values = values
+        return self
+
+    def kept(self, *, redact: bool) -> str:
+        """The message as it may be stored: values of rows are hashes, unless they are not to be redacted."""
+        text = self.message
+        for value in sorted(self.shown_values, key=len, reverse=True) if redact else ():
+            text = text.replace(value, f"#{hashlib.sha256(value.encode()).hexdigest()[:12]}")
+        return text
 
     @property
     def parts(self) -> dict[str, str]:
@@ -30,7 +46,7 @@ class Explained(BaseException):
         return self.message
 
     def __reduce__(self) -> tuple[object, ...]:
-        return (_rebuild, (type(self), self.code, self.message, self.left, self.next))
+        return (_rebuild, (type(self), self.code, self.message, self.left, self.next, self.shown_values))
 
 
 class RefreshError(Explained, Exception):
@@ -38,7 +54,13 @@ class RefreshError(Explained, Exception):
 
     def about(self, name: str) -> RefreshError:
         """The same error, saying of which definition it is."""
-        return type(self)(self.code, f"{name}: {self.message}", left=self.left, next=self.next)
+        found = type(self)(self.code, f"{name}: {self.message}", left=self.left, next=self.next)
+        return found.showing(*self.shown_values)
+
+    def rewritten(self, rewrite: Callable[[str], str]) -> RefreshError:
+        """The same error in other words."""
+        found = type(self)(self.code, rewrite(self.message), left=rewrite(self.left), next=rewrite(self.next))
+        return found.showing(*map(rewrite, self.shown_values))
 
 
 class Invalid(RefreshError):
@@ -99,5 +121,7 @@ class StaleSnapshot(Exception):
     """
 
 
-def _rebuild(kind: type[Explained], code: str, message: str, left: str, next: str) -> Explained:
-    return kind(code, message, left=left, next=next)
+def _rebuild(
+    kind: type[Explained], code: str, message: str, left: str, next: str, values: tuple[str, ...]
+) -> Explained:
+    return kind(code, message, left=left, next=next).showing(*values)

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 
 class RefreshPinOperator(BaseOperator):
-    """Returns the pins of inputs by location: the `pins` of the `start` tasks. `reads`: name -> input."""
+    """Returns the pins of inputs by path: the `pins` of the `start` tasks. `reads`: name -> input.
+
+    Paths with variables are returned as they are written.
+    """
 
     ui_color = "#e4f0e8"
 
@@ -38,4 +41,5 @@ class RefreshPinOperator(BaseOperator):
         reads = [(name, Input.model_validate(read)) for name, read in self.reads.items()]
         with binding.as_airflow_errors():
             found = pinned(binding.ports(context, self.refresh_conn_id, "", self.log), reads)
-            return {place: pin.model_dump(mode="json") for place, pin in found.items()}
+            written = [pin.as_written() for pin in found.values()]
+            return {pin.location: pin.model_dump(mode="json") for pin in written}

@@ -17,7 +17,7 @@ from airflow_refresh_provider.core.definition.broken import Broken
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.run.results import RunResult
 from airflow_refresh_provider.core.text.wording import counted
-from airflow_refresh_provider.errors import Interrupted, Paused
+from airflow_refresh_provider.errors import Interrupted, Paused, RefreshError
 from airflow_refresh_provider.hooks import configuration
 from airflow_refresh_provider.hooks.refresh_hook import RefreshHook
 from airflow_refresh_provider.task_context import binding
@@ -80,6 +80,10 @@ class _RefreshTask(BaseOperator):
                 return self.perform(
                     context, binding.ports(context, self.refresh_conn_id, self.definition_name, self.log)
                 )
+            except AirflowSkipException as skip:
+                self.log.info("skipped: %s", skip)
+                binding.note(context, f"skipped: {skip}")
+                raise
             except Paused as paused:
                 self.log.info("%s; deferred until it is resumed", paused.message)
                 places = RefreshHook(self.refresh_conn_id).places()
@@ -87,6 +91,9 @@ class _RefreshTask(BaseOperator):
                     self.definition_name, places, Condition(unpaused=True), configuration.poll_interval()
                 )
                 raise TaskDeferred(trigger=trigger, method_name="execute") from None
+            except RefreshError as error:
+                binding.note(context, f"{self.task_id} failed: {error.kept(redact=True).partition(chr(10))[0]}")
+                raise
             except binding.DeferUntil as until:
                 from airflow.providers.standard.triggers.temporal import DateTimeTrigger
 
@@ -197,7 +204,7 @@ class RefreshReleaseOperator(_RefreshTask):
         from airflow_refresh_provider.runner.steps import one_task
 
         if one_task.interrupt(ports, self.definition_name, binding.request(context)):
-            raise binding.unfinished(self.definition_name)
+            raise binding.unfinished(context, self.definition_name)
         binding.check_succeeded(context, self.upstream_task_ids, self.definition_name)
 
 

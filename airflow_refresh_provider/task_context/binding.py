@@ -14,9 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import Asset, conf, get_current_context
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowRuntimeError, AirflowSkipException
+from pydantic import TypeAdapter
 
 from airflow_refresh_provider.assets import asset_of
+from airflow_refresh_provider.core.changes.pins import VersionVector
 from airflow_refresh_provider.core.definition.definition import Definition
+from airflow_refresh_provider.core.run.as_written import located
 from airflow_refresh_provider.core.run.owner import OriginStatus
 from airflow_refresh_provider.core.run.request import RunRequest
 from airflow_refresh_provider.core.run.results import Outcome, RunResult
@@ -27,6 +30,7 @@ from airflow_refresh_provider.hooks.refresh_hook import RefreshHook
 from airflow_refresh_provider.task_context import metrics
 from airflow_refresh_provider.task_context.task_log import Log, TaskLog
 from airflow_refresh_provider.task_context.trigger_form import form_values
+from airflow_refresh_provider.views.sentences import refreshed
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -38,6 +42,8 @@ Stored = dict[str, Any] | str
 
 _ENDED = ["success", "failed"]
 _BROKEN = frozenset({"failed", "upstream_failed"})
+NOTE = "refresh"
+"""The key of the XCom that says in one line how the refresh went."""
 
 
 def stored(definition: Definition | Mapping[str, Any] | str) -> Stored:
@@ -105,9 +111,11 @@ def published_before(context: Context, ports: Ports, name: str) -> RunResult | N
 def request(context: Context, pins: Mapping[str, Any] | None = None) -> RunRequest:
     """The request of this DAG run, from the trigger form or the defaults of the DAG.
 
-    `pins` is what a RefreshPinOperator has returned, by location.
+    `pins` is what a RefreshPinOperator has returned.
     """
-    own = {"pins": dict(pins or {}), "origin": _origin(context), "scheduled": _scheduled(context)}
+    found = [located(pin, os.environ) for pin in TypeAdapter(VersionVector).validate_python(pins or {}).values()]
+    by_place = {pin.location: pin for pin in found}
+    own = {"pins": by_place, "origin": _origin(context), "scheduled": _scheduled(context)}
     return RunRequest.model_validate(form_values(context) | own)
 
 
@@ -137,20 +145,35 @@ def as_airflow_errors() -> Iterator[None]:
         raise AirflowFailException(_message(error)) from None
 
 
-def unfinished(name: str) -> AirflowFailException:
-    """The failure of a teardown that found an unfinished run."""
+def unfinished(context: Context, name: str) -> AirflowFailException:
+    """The failure of a teardown that found an unfinished run, naming the tasks that failed."""
     return AirflowFailException(
-        f"the refresh of {name} is unfinished and can be resumed: "
+        f"the refresh of {name} is unfinished and can be resumed{_first_failures(context)}: "
         "clear the failed tasks, trigger the DAG again, or wait for its next run."
     )
 
 
 def check_succeeded(context: Context, task_ids: Iterable[str], name: str) -> None:
     """Fail if an upstream task failed: the teardown with `on_failure_fail_dagrun` alone decides the DAG run's state."""
+    if _BROKEN.intersection(_states(context, task_ids).values()):
+        raise AirflowFailException(f"the refresh of {name} failed{_first_failures(context)}")
+
+
+def _first_failures(context: Context) -> str:
+    """Which tasks have failed of all those upstream, mapped ones with their number: their logs have the reason."""
+    above: set[str] = set()
+    level = [context["task"]]
+    while level:
+        level = [task for one in level for task in one.get_direct_relatives(upstream=True) if task.task_id not in above]
+        above |= {task.task_id for task in level}
+    failed = [task_id for task_id, state in _states(context, above).items() if state == "failed"]
+    return f" (see the log of {' and '.join(sorted(failed))}, which failed first)" if failed else ""
+
+
+def _states(context: Context, task_ids: Iterable[str]) -> dict[str, str]:
     ti, run_id = context["ti"], context["run_id"]
-    states = ti.get_task_states(dag_id=ti.dag_id, task_ids=sorted(task_ids), run_ids=[run_id]).get(run_id, {})
-    if _BROKEN.intersection(states.values()):
-        raise AirflowFailException(f"the refresh of {name} failed: see the log of the task that failed first")
+    found = ti.get_task_states(dag_id=ti.dag_id, task_ids=sorted(task_ids), run_ids=[run_id])
+    return dict(found.get(run_id, {}))
 
 
 def assets(definition: Stored) -> list[Asset]:
@@ -160,8 +183,17 @@ def assets(definition: Stored) -> list[Asset]:
     return [asset_of(str(definition["name"]), str(definition["target"]))]
 
 
+def note(context: Context, line: str) -> None:
+    """Leave a line about the refresh with the DAG run.
+
+    The task SDK has no way to set the note of a DAG run, and a task has no token for the public API; what a task can
+    leave is an XCom.
+    """
+    context["ti"].xcom_push(key=NOTE, value=line)
+
+
 def announce(context: Context, outlets: Iterable[object], result: RunResult, log: Log) -> None:
-    """Report what was refreshed: in the log, and as the extra of the asset event."""
+    """Report what was refreshed: in the log, as the note of the task, and as the extra of the asset event."""
     rows = result.rows
     metrics.ended(result)
     log.info(
@@ -173,6 +205,9 @@ def announce(context: Context, outlets: Iterable[object], result: RunResult, log
         counted(result.chunks.done, "chunk"),
         result.chunks.skipped,
     )
+    line = refreshed(result)
+    log.info("%s", line)
+    note(context, line)
     extra: dict[str, Any] = {
         "run_id": result.run_id,
         "published_version": result.published_version,

@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from airflow_refresh_provider.core.run.owner import Beat, OriginStatus, Owner
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.control import ControlStore
+from airflow_refresh_provider.ports.store_as_written import StoreAsWritten
 from airflow_refresh_provider.ports.watch import Silent
 from airflow_refresh_provider.ports.world import Clock
 from airflow_refresh_provider.testing.memory_engine import MemoryEngine
@@ -85,9 +86,9 @@ class MemoryHeart:
 
 def memory_ports(lake: MemoryLake, store: ControlStore, dead: set[int] | None = None) -> Ports:
     """A composition in memory as one process sees it; several may share a lake, a store and the set of the dead."""
-    clock = MemoryClock()
+    clock, environment = MemoryClock(), dict[str, str]()
     return Ports(
-        store=store,
+        store=StoreAsWritten(store, environment),
         log=MemoryLog(lake),
         folders=MemoryFolders(lake),
         inputs=memory_inputs(lake),
@@ -97,6 +98,6 @@ def memory_ports(lake: MemoryLake, store: ControlStore, dead: set[int] | None = 
         processes=MemoryProcesses(dead),
         heart=MemoryHeart(store, clock),
         watch=Silent(),
-        environment={},
+        environment=environment,
         staging_root="memory://staging",
     )

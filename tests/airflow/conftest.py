@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 class DagRunSeen:
     """How a DAG run ended: its state, those of its tasks (mapped ones as `task[0]`), what they returned, and tries.
 
-    `shown`: by what people see mapped ones called.
+    `shown`: by what people see mapped ones called. `notes`: the lines that tasks have left about the refresh.
     """
 
     state: str
@@ -53,6 +53,7 @@ class DagRunSeen:
     run_id: str = ""
     shown: dict[str, str] = field(default_factory=dict)
     tries: dict[str, int] = field(default_factory=dict)
+    notes: dict[str, str] = field(default_factory=dict)
 
 
 class Airflow:
@@ -106,6 +107,8 @@ class Airflow:
             return [e.extra for e in found.filter(AssetModel.name == name, AssetEvent.source_run_id == seen.run_id)]
 
     def _seen(self, dag_run: DagRun) -> DagRunSeen:
+        from airflow_refresh_provider.task_context.binding import NOTE
+
         instances = dag_run.get_task_instances()
         named = {(i.task_id if i.map_index < 0 else f"{i.task_id}[{i.map_index}]"): i for i in instances}
         return DagRunSeen(
@@ -115,6 +118,11 @@ class Airflow:
             run_id=dag_run.run_id,
             shown={name: i.rendered_map_index for name, i in named.items() if i.rendered_map_index},
             tries={name: i.try_number for name, i in named.items()},
+            notes={
+                name: line
+                for name, i in named.items()
+                if (line := i.xcom_pull(task_ids=i.task_id, key=NOTE, map_indexes=i.map_index))
+            },
         )
 
 

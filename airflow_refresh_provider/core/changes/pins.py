@@ -3,30 +3,77 @@
 A table is pinned by its id and version, a set of files by the list of these files. What a pin knows of itself and of
 other pins of the same input is here; what needs the storage is in `airflow_refresh_provider.inputs`, by `format`. The
 pins of all inputs are the version vector of a refresh; `digest` is the short form of one pin that goes into commits.
+
+Where a place is written with variables, what is kept of it is that text: `as_written` is the form to store and to show.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import Field
 
 from airflow_refresh_provider.core.changes.reads import BASE_PATH, Read, delta_table
 from airflow_refresh_provider.core.changes.sources import FeedRows, SeparateRows
 from airflow_refresh_provider.core.text.stored import Stored
+from airflow_refresh_provider.core.text.variables import value_digest
 
 
-class DeltaPin(Stored):
+class Variables(Stored):
+    """A place as its definition writes it, with variables, and the digest of the place with these filled in."""
+
+    written: str
+    digest: str
+
+
+class PlacedPin(Stored):
+    """What all pins have: the `location`, and where it comes from if it was written with variables."""
+
+    location: str
+    variables: Variables | None = None
+
+    @property
+    def located(self) -> bool:
+        """Whether the location is a place; it is none where the value of a variable is missing or has changed."""
+        return self.variables is None or self.location != self.variables.written
+
+    def written_as(self, written: str) -> Self:
+        """The pin of a place that is written with variables."""
+        return self.model_copy(
+            update={"variables": Variables(written=written, digest=value_digest(self.location))},
+        )
+
+    def as_written(self) -> Self:
+        """The pin without values of variables."""
+        return self.moved(self.variables.written) if self.variables and self.located else self
+
+    def as_located(self, place_of: Callable[[str], str | None]) -> Self:
+        """The pin with its variables filled in by `place_of`; as it is where they have other values, or none."""
+        if self.variables is None or self.located:
+            return self
+        place = place_of(self.variables.written)
+        return self.moved(place) if place is not None and value_digest(place) == self.variables.digest else self
+
+    def moved(self, location: str) -> Self:
+        """The same at another location."""
+        return self.model_copy(update={"location": location})
+
+    def moved_path(self, path: str, location: str) -> str:
+        """A path below this location, below another one; any other path as it is."""
+        below = path == self.location or path.startswith(f"{self.location}/")
+        return location + path[len(self.location) :] if below else path
+
+
+class DeltaPin(PlacedPin):
     """One version of one Delta table. `rows` and `bytes` are from its log, None when that has no statistics.
 
     `hidden`: the columns that a target in layout vnode has besides those of its query.
     """
 
     kind: Literal["delta"] = "delta"
-    location: str
     table_id: str
     version: int
     rows: int | None = None
@@ -45,11 +92,17 @@ class DeltaPin(Stored):
 
     def same_as(self, other: Pin) -> bool:
         """Whether both read the same rows. A table that was replaced at the same path is another one."""
-        return isinstance(other, DeltaPin) and (self.table_id, self.version) == (other.table_id, other.version)
+        return isinstance(other, DeltaPin) and self.follows(other) and self.version == other.version
 
     def follows(self, older: Pin) -> bool:
         """Whether this state may come from an older one by changes: the same table, at no earlier version."""
-        return isinstance(older, DeltaPin) and self.table_id == older.table_id and self.version >= older.version
+        return (
+            isinstance(older, DeltaPin)
+            and self.located
+            and older.located
+            and self.table_id == older.table_id
+            and self.version >= older.version
+        )
 
     def older_than(self, other: Pin) -> bool:
         """Whether it is an earlier version of the same table."""
@@ -59,7 +112,9 @@ class DeltaPin(Stored):
         """The same input at another version; None when that is not known."""
         if table_id is None or not isinstance(digest, int):
             return None
-        return DeltaPin(location=self.location, table_id=table_id, version=digest, hidden=self.hidden)
+        return DeltaPin(
+            location=self.location, variables=self.variables, table_id=table_id, version=digest, hidden=self.hidden
+        )
 
     def changed_file_times(self, older: Pin) -> tuple[datetime, ...] | None:
         """None: the log has the times of changes."""
@@ -94,7 +149,7 @@ class IgnoredFiles(Stored):
     example: str
 
 
-class FilesPin(Stored):
+class FilesPin(PlacedPin):
     """A fixed list of files. A file whose size or time has changed since makes the pin unreadable.
 
     `ignored` are files that lie there too and that Spark does not read with the folder.
@@ -102,7 +157,6 @@ class FilesPin(Stored):
 
     kind: Literal["files"] = "files"
     format: str
-    location: str
     files: tuple[FileStamp, ...]
     rows: int | None = None
     ignored: IgnoredFiles | None = None
@@ -114,8 +168,10 @@ class FilesPin(Stored):
 
     @property
     def digest(self) -> int | str:
-        """A hash over path, size and time of every file."""
-        listing = "\n".join(f"{f.path}\t{f.size}\t{f.modified}" for f in sorted(self.files, key=lambda f: f.path))
+        """A hash over path, size and time of every file, and over the digest of a place with variables."""
+        files = sorted(self.as_written().files, key=lambda f: f.path)
+        place = f"{self.variables.digest}\n" if self.variables else ""
+        listing = place + "\n".join(f"{f.path}\t{f.size}\t{f.modified}" for f in files)
         return "sha256:" + hashlib.sha256(listing.encode()).hexdigest()
 
     @property
@@ -129,7 +185,7 @@ class FilesPin(Stored):
 
     def follows(self, older: Pin) -> bool:
         """Whether this state may come from an older one by changes: files of the same format."""
-        return isinstance(older, FilesPin) and self.format == older.format
+        return isinstance(older, FilesPin) and self.located and older.located and self.format == older.format
 
     def older_than(self, other: Pin) -> bool:
         """Whether another list has a file that was modified later than all of these."""
@@ -173,6 +229,14 @@ class FilesPin(Stored):
         whole = self.read(options)
         return SeparateRows(added=whole.of_files(new) if new else None, before=older.read(options))
 
+    def moved(self, location: str) -> FilesPin:
+        """The same files below another location."""
+        files = tuple(f.model_copy(update={"path": self.moved_path(f.path, location)}) for f in self.files)
+        ignored = self.ignored and self.ignored.model_copy(
+            update={"example": self.moved_path(self.ignored.example, location)}
+        )
+        return self.model_copy(update={"location": location, "files": files, "ignored": ignored})
+
     @property
     def _newest(self) -> int:
         return max((file.modified for file in self.files), default=0)
@@ -193,8 +257,9 @@ def digests(vector: VersionVector) -> Digests:
 
 
 def ignored_files(vector: VersionVector) -> dict[str, IgnoredFiles]:
-    """The files that lie in the folders of inputs and are not read, by input."""
-    return {n: pin.ignored for n, pin in sorted(vector.items()) if isinstance(pin, FilesPin) and pin.ignored}
+    """The files that lie in the folders of inputs and are not read, by input; their folders as they are written."""
+    shown = ((name, pin.as_written()) for name, pin in sorted(vector.items()))
+    return {name: pin.ignored for name, pin in shown if isinstance(pin, FilesPin) and pin.ignored}
 
 
 def table_ids(vector: VersionVector) -> dict[str, str]:

@@ -222,6 +222,11 @@ class Definition(Stored):
         description="Declares that one Spark driver only ever writes the target; needed on plain S3, where commits of "
         "two drivers can overwrite each other.",
     )
+    redact_keys: StrictBool = Field(
+        default=True,
+        description="Whether stored reasons have hashes in the place of keys and of other values of rows; errors show "
+        "some to the caller. `false` stores them too.",
+    )
     owner: str | None = Field(default=None, description="The person or team responsible.")
     description: str | None = Field(default=None, description="What it is for.")
     tags: tuple[str, ...] = Field(default=(), description="Labels for searching.")

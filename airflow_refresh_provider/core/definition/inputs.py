@@ -1,7 +1,7 @@
 """Inputs: the tables and files a query reads, and the variables in their places.
 
 `${NAME}` stands for an environment variable of the process that runs the refresh. It is stored as written, and only
-filled in at the moment of use, so its value is never stored.
+filled in at the moment of use, so its value is never stored: pins keep the place as it is written and its digest.
 """
 
 from __future__ import annotations
@@ -14,10 +14,9 @@ from pydantic_core import PydanticCustomError, PydanticKnownError
 
 from airflow_refresh_provider.core.definition.locations import InputLocation, normalised
 from airflow_refresh_provider.core.text.stored import Stored
+from airflow_refresh_provider.core.text.variables import check_variables, expand, is_variable
 from airflow_refresh_provider.errors import Invalid
 
-_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
-_BROKEN_VARIABLE = re.compile(r"\$\{(?![A-Za-z_][A-Za-z0-9_]*\})")
 _SECRET = re.compile(
     r"password|passwd|secret|token|credential|access_?key|account_?key|api_?key|private_?key|(^|_)sas(_|$)"
 )
@@ -59,7 +58,7 @@ class Input(Stored):
     @field_validator("path")
     @classmethod
     def _well_formed(cls, path: str) -> str:
-        return _check_variables(path)
+        return check_variables(path)
 
     @field_validator("format")
     @classmethod
@@ -87,13 +86,13 @@ class Input(Stored):
                     "{key} would change which rows are read: remove it, each run reads a pinned version",
                     {"key": key},
                 )
-            if _SECRET.search(plain) and not _VARIABLE.fullmatch(value):
+            if _SECRET.search(plain) and not is_variable(value):
                 raise PydanticCustomError(
                     "credentials",
                     "{key} must not hold a secret: write ${NAME} and set NAME where it runs",
                     {"key": key},
                 )
-            _check_variables(value)
+            check_variables(value)
         return options
 
     def expanded(self, environment: Mapping[str, str]) -> Input:
@@ -109,24 +108,6 @@ class Input(Stored):
             ) from None
         options = {k: expand(v, environment) for k, v in self.options.items()}
         return self.model_copy(update={"path": place, "options": options})
-
-
-def expand(text: str, environment: Mapping[str, str]) -> str:
-    """Fill in `${NAME}`. Values are not searched for further variables. Raises Invalid for a name that is not set."""
-    missing = sorted({name for name in _VARIABLE.findall(text) if name not in environment})
-    if missing:
-        raise Invalid(
-            "variable_missing",
-            f"{text} needs the environment variable {', '.join(missing)}, which is not set",
-            next=f"Set {', '.join(missing)} where the refresh runs.",
-        )
-    return _VARIABLE.sub(lambda found: environment[found[1]], text)
-
-
-def _check_variables(text: str) -> str:
-    if _BROKEN_VARIABLE.search(text):
-        raise ValueError("has a malformed variable: write ${NAME} with letters, digits and underscores")
-    return text
 
 
 def _option_text(value: object) -> object:

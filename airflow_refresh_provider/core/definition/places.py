@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from airflow_refresh_provider.core.text.variables import variables
 from airflow_refresh_provider.errors import Refused
 
 
@@ -22,7 +23,10 @@ class Role(StrEnum):
 
 @dataclass(frozen=True)
 class Place:
-    """A place as a definition names it, and `resolved`: where it is, links of a local disk followed."""
+    """A place as a definition writes it, and `resolved`: where it is, links of a local disk followed.
+
+    Where one has variables, only what is written is shown.
+    """
 
     role: Role
     label: str
@@ -30,7 +34,8 @@ class Place:
     resolved: str
 
     def __str__(self) -> str:
-        link = "" if self.location == self.resolved else f", which is {self.resolved}"
+        plain = self.location == self.resolved or variables(self.location)
+        link = "" if plain else f", which is {self.resolved}"
         return f"{self.label} ({self.location}{link})"
 
 

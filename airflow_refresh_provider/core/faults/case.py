@@ -8,7 +8,7 @@ from functools import cached_property
 from airflow_refresh_provider.core.faults.blame import Blamed, Place, blamed
 from airflow_refresh_provider.core.faults.fault import Doing, Fault
 from airflow_refresh_provider.core.faults.positions import Position, position
-from airflow_refresh_provider.core.faults.sentences import reason
+from airflow_refresh_provider.core.faults.sentences import reason, values_in
 
 RESUME = "Run again; the refresh resumes from its last commit."
 
@@ -44,6 +44,11 @@ class Case:
     def reason_and_position(self) -> str:
         """The causes, and where in the query."""
         return f"{self.reason.rstrip('.')}, {self.position}" if self.position else self.reason
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The parts of the causes that have values of rows."""
+        return tuple(found for cause in self.fault.chain for found in values_in(cause))
 
     @property
     def table(self) -> str:

@@ -37,7 +37,7 @@ def bad_value(case: Case) -> RefreshError:
         f"a row cannot be computed: {case.reason_and_position}",
         left=case.left,
         next=f"Correct the data, or let the query tolerate it (try_cast, try_divide){wider}, then run again.",
-    )
+    ).showing(*case.values)
 
 
 def _other_columns(case: Case) -> RefreshError:

@@ -118,7 +118,7 @@ def violated_constraint(case: Case) -> RefreshError:
         left=case.left,
         next="Correct the data, filter such rows out in the query, or change the constraint of the target (ALTER TABLE "
         "... DROP CONSTRAINT, ALTER COLUMN ... DROP NOT NULL), then run again.",
-    )
+    ).showing(*case.values)
 
 
 def append_only(case: Case) -> RefreshError:

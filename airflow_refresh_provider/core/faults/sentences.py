@@ -20,6 +20,8 @@ _UNUSABLE = re.compile(
     r"| It is possible the underlying files have been updated\."
 )
 """Advice that does not help here, as a refresh has ANSI mode and pinned files; addresses of Java objects."""
+_LITERAL = re.compile(r"'(?:[^'\\]|\\.)*'")
+_LISTED_VALUE = re.compile(r"(?m)^ *- (.+? : .*?) *$")
 _END_OF_SENTENCE = ".:!?)]'\""
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z0-9]+")
 _OF_A_CLASS = re.compile(r"(?:Exception|Error)$")
@@ -38,6 +40,11 @@ def reason(fault: Fault) -> str:
         said.append(text)
     *outer, last = said[: _MOST_CAUSES + 1]
     return "; cause: ".join((*(text.rstrip(".") for text in outer), last))
+
+
+def values_in(cause: Cause) -> tuple[str, ...]:
+    """The parts of a message that have values of rows: literals, and the columns that a constraint lists."""
+    return (*_LITERAL.findall(cause.message), *_LISTED_VALUE.findall(cause.message))
 
 
 def sentence(cause: Cause) -> str:

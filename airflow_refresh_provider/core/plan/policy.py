@@ -43,14 +43,14 @@ def check_keys(
             f"the query's result has {counted(rows_with_null, 'row')} with NULL in the key{_such_as(null_examples)}",
             left=left,
             next="Filter such rows out in the query, or choose keys that are never NULL.",
-        )
+        ).showing(*null_examples)
     if duplicates:
         raise Failed(
             "duplicate_key",
             f"the query's result has more than one row for {counted(duplicates, 'key')}{_such_as(examples)}",
             left=left,
             next="Make the keys unique in the query, add key columns, or set on_duplicate: latest with latest_by.",
-        )
+        ).showing(*examples)
 
 
 def with_foreign_writes(error: Failed, location: str, published: int, versions: Sequence[int]) -> Failed:
@@ -62,7 +62,7 @@ def with_foreign_writes(error: Failed, location: str, published: int, versions: 
         left=error.left,
         next=f"{error.next} Or undo all commits of other writers: "
         f"`RESTORE TABLE delta.`{location}` TO VERSION AS OF {published}` in Spark.",
-    )
+    ).showing(*error.shown_values)
 
 
 def version_range(versions: Sequence[int]) -> str:

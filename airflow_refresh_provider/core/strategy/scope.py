@@ -91,6 +91,8 @@ def _windows(facts: ScopeFacts) -> Windows | str:
 
 
 def _window(name: str, applied: Pin | None, pin: Pin, facts: ScopeFacts) -> Window | str:
+    if applied is not None and not applied.located:
+        return f"a variable in the path of the input {name} has another value than at the last refresh"
     if applied is None or not pin.follows(applied):
         return f"the input {name} is another table than at the last refresh"
     if facts.histories.get(name) is None:

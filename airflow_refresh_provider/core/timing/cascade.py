@@ -70,12 +70,20 @@ def located(definitions: Iterable[Definition], environment: Mapping[str, str]) -
     ]
 
 
-def bases(links: Iterable[Link]) -> dict[str, Input]:
-    """The inputs that no definition of the cascade makes, by path."""
+def bases(links: Iterable[Link], written: Mapping[str, Definition]) -> dict[str, Input]:
+    """The inputs that no definition of the cascade makes, one for each place, as they are written and by that path.
+
+    `written`: name -> definition, before it was `located`.
+    """
     links = tuple(links)
     made = {link.definition.target for link in links}
-    read = (given for link in links for given in link.definition.inputs.values())
-    return {given.path: given for given in read if given.path not in made}
+    by_place = {
+        given.path: written[link.definition.name].inputs[name]
+        for link in links
+        for name, given in link.definition.inputs.items()
+        if given.path not in made
+    }
+    return {read.path: read for read in by_place.values()}
 
 
 def with_upstream(names: Collection[str], definitions: Sequence[Definition]) -> list[Definition]:

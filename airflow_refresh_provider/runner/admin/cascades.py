@@ -46,9 +46,9 @@ def cascade(ports: Ports, names: Sequence[str], request: Request) -> RefreshesRe
     the cascade.
     """
     named = [registered(ports, name, ports.store.read(name).record).name for name in names]
-    stored = located((record.definition for record in ports.store.records()), ports.environment)
-    links = ordered(with_upstream(named, stored))
-    wanted = request.model_copy(update={"pins": pinned(ports, bases(links).items())})
+    written = {record.name: record.definition for record in ports.store.records()}
+    links = ordered(with_upstream(named, located(written.values(), ports.environment)))
+    wanted = request.model_copy(update={"pins": pinned(ports, bases(links, written).items())})
     steps: list[RefreshStep] = []
     for link in links:
         steps.append(_step(ports, link, steps, wanted))

@@ -18,7 +18,7 @@ from airflow_refresh_provider.core.run.reports import ProgressReport
 from airflow_refresh_provider.errors import Invalid
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.table_log import TableFacts
-from airflow_refresh_provider.runner.facts import targets
+from airflow_refresh_provider.runner.facts import pinned_inputs, targets
 from airflow_refresh_provider.runner.facts.records import registered
 from airflow_refresh_provider.runner.hold.control_writes import Change, change
 from airflow_refresh_provider.runner.report import journal, reports
@@ -63,7 +63,7 @@ def _restore(ports: Ports, name: str, facts: TableFacts, commits: tuple[Commit, 
 def _inputs(ports: Ports, record: Record) -> VersionVector:
     """The newest versions of the inputs, published or not: definitions upstream may not be restored yet."""
     given = record.definition.inputs
-    return {n: ports.inputs[read.format].pin(n, read.expanded(ports.environment)) for n, read in given.items()}
+    return {name: pinned_inputs.as_it_is(ports, name, read) for name, read in given.items()}
 
 
 def _newest_in_log(commits: tuple[Commit, ...], name: str) -> str | None:

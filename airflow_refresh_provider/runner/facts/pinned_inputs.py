@@ -7,10 +7,12 @@ from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.definition.inputs import Input
 from airflow_refresh_provider.core.plan.plan import Plan
 from airflow_refresh_provider.core.run.record import Run
+from airflow_refresh_provider.core.text.variables import variables, written_back
 from airflow_refresh_provider.errors import Failed, Invalid, Refused
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.engine import Source
 from airflow_refresh_provider.runner.facts import targets
+from airflow_refresh_provider.runner.facts.hidden_values import without_values
 
 _NOT_PUBLISHED = "input_not_published"
 _FEW_FILES = 16
@@ -39,14 +41,23 @@ def check(ports: Ports, definition: Definition) -> None:
 def newest(ports: Ports, name: str, read: Input) -> Pin:
     """What one input is now; see `pin`."""
     place = read.expanded(ports.environment)
-    try:
-        found = ports.inputs[place.format].pin(name, place)
-    except Invalid as error:
-        maker = _maker(ports, place) if error.code == "input_missing" else None
-        if maker is None:
-            raise
-        raise _not_published(name, maker, "is not there") from None
-    return _whole(ports, name, found)
+    with without_values(ports.environment, [read]):
+        try:
+            found = as_it_is(ports, name, read)
+        except Invalid as error:
+            maker = _maker(ports, place) if error.code == "input_missing" else None
+            if maker is None:
+                raise
+            raise _not_published(name, maker, "is not there") from None
+        return _whole(ports, name, found)
+
+
+def as_it_is(ports: Ports, name: str, read: Input) -> Pin:
+    """What one input is now, published or not. Raises Invalid, without values of variables."""
+    with without_values(ports.environment, [read]):
+        place = read.expanded(ports.environment)
+        found: Pin = ports.inputs[place.format].pin(name, place)
+    return found.written_as(read.path) if variables(read.path) else found
 
 
 def as_asked(ports: Ports, pins: VersionVector, asked: VersionVector, applied: VersionVector) -> VersionVector:
@@ -86,7 +97,11 @@ def unreadable(ports: Ports, pins: VersionVector) -> str | None:
 
 
 def _unreadable(ports: Ports, pinned: Pin) -> str | None:
-    return ports.inputs[pinned.format].unreadable(pinned)
+    if not pinned.located:
+        return f"{pinned.location} is another place than at that time: a variable in it has another value, or none"
+    reason = ports.inputs[pinned.format].unreadable(pinned)
+    written = [pinned.variables.written] if pinned.variables else []
+    return reason and written_back(reason, written, ports.environment)
 
 
 def check_in_place(ports: Ports, run: Run) -> None:
@@ -95,12 +110,7 @@ def check_in_place(ports: Ports, run: Run) -> None:
     Spark would not notice: a table that was replaced soon has a version of the same number, a file the same name.
     """
     if reason := unreadable(ports, run.plan.pins):
-        raise Failed(
-            "input_missing",
-            f"an input has changed since the run pinned it: {reason}",
-            left="Nothing was published. Chunks that were applied, if any, stay in the target.",
-            next="Run again: this run is abandoned, and a new one reads what is there then.",
-        )
+        raise _changed(reason)
 
 
 def source(ports: Ports, run: Run) -> Source:
@@ -114,7 +124,9 @@ def source(ports: Ports, run: Run) -> Source:
 
 
 def bound_source(ports: Ports, definition: Definition, plan: Plan) -> Source:
-    """What a query gives at a plan's pins."""
+    """What a query gives at a plan's pins. Raises Failed where one of them has no place in this environment."""
+    if not all(pinned.located for pinned in plan.pins.values()):
+        raise _changed(unreadable(ports, plan.pins))
     return Source(
         query=plan.query,
         written=definition.query_text,
@@ -165,6 +177,15 @@ def _whole(ports: Ports, name: str, pinned: Pin) -> Pin:
 def _maker(ports: Ports, place: Input) -> str | None:
     """The definition whose target belongs there."""
     return next((r.name for r in ports.store.records() if r.definition.target == place.path), None)
+
+
+def _changed(reason: str | None) -> Failed:
+    return Failed(
+        "input_missing",
+        f"an input has changed since the run pinned it: {reason}",
+        left="Nothing was published. Chunks that were applied, if any, stay in the target.",
+        next="Run again: this run is abandoned, and a new one reads what is there then.",
+    )
 
 
 def _not_published(name: str, maker: str, why: str) -> Refused:

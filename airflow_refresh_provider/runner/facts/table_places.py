@@ -24,7 +24,7 @@ def _places(ports: Ports, definition: Definition) -> Iterator[Place]:
     for name, read in definition.inputs.items():
         with suppress(Invalid):  # a variable of another definition that has no value here
             path = read.expanded(ports.environment).path
-            yield _place(ports, Role.INPUT, f"input {name} of {definition.name}", path)
+            yield Place(Role.INPUT, f"input {name} of {definition.name}", read.path, ports.folders.resolved(path))
 
 
 def _place(ports: Ports, role: Role, label: str, location: str) -> Place:

@@ -59,8 +59,9 @@ def store_start_failure(ports: Ports, snapshot: Snapshot, record: Record, reques
     try:
         yield
     except (Invalid, Refused, Failed) as error:
-        counted = after_failure(record, error.message) if request.scheduled and counts(error.code) else {}
-        last = _last_run(ports, None, _outcome(error), error.code, error.message)
+        reason = error.kept(redact=record.definition.redact_keys)
+        counted = after_failure(record, reason) if request.scheduled and counts(error.code) else {}
+        last = _last_run(ports, None, _outcome(error), error.code, reason)
         known = record.last_run is not None and record.last_run.model_copy(update={"at": last.at}) == last
         if counted or not known:
             failed = record.after(Event.START_FAILED, last_run=last, **counted)
@@ -104,20 +105,26 @@ def record_failure(tenure: Tenure, error: RefreshError) -> None:
     """
     if isinstance(error, Paused):
         return
-    found = error.message if error.code in UNRESUMABLE_ERRORS else None
 
     def failed(record: Record, run: Run) -> Record:
+        reason = reason_of(run, error)
+        found = reason if error.code in UNRESUMABLE_ERRORS else None
         counts_here = run.scheduled and run.unresumable_reason is None and run.failed_in != run.generation
-        counted = after_failure(record, error.message) if counts_here else {}
+        counted = after_failure(record, reason) if counts_here else {}
         noted = record.with_run(
             Event.FAIL, unresumable_reason=run.unresumable_reason or found, failed_in=run.generation
         )
-        last = _last_run(tenure.ports, run, _outcome(error), error.code, error.message)
+        last = _last_run(tenure.ports, run, _outcome(error), error.code, reason)
         return noted.model_copy(update={"last_run": last, **counted})
 
     with suppress(RefreshError):  # the caller raises the error from before
         if (tenure.read_record().state, Event.FAIL) in TRANSITIONS:
             tenure.write_record(Event.FAIL, failed)
+
+
+def reason_of(run: Run, error: RefreshError) -> str:
+    """Why a run failed, as it is stored."""
+    return error.kept(redact=run.definition.redact_keys)
 
 
 def must_be_kept(tenure: Tenure, error: RefreshError) -> bool:

@@ -20,6 +20,7 @@ from airflow_refresh_provider.core.run.results import Differences, DifferenceSam
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.engine import CompareTask, EngineSession, Stamp
 from airflow_refresh_provider.runner.facts import pinned_inputs, queries, staging_paths, targets
+from airflow_refresh_provider.runner.facts.hidden_values import without_values
 from airflow_refresh_provider.runner.facts.records import registered
 from airflow_refresh_provider.runner.facts.stopwatch import Stopwatch
 
@@ -44,7 +45,8 @@ def compare_only(ports: Ports, name: str, samples: int) -> Differences:
     )
     session = ports.engine.open(comparison_id)
     try:
-        return _differences(ports, session, record, plan, samples, watch)
+        with without_values(ports.environment, definition.inputs.values()):
+            return _differences(ports, session, record, plan, samples, watch)
     finally:
         session.close()
         ports.staging.drop(plan.staging)

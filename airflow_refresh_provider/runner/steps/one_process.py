@@ -19,6 +19,7 @@ from airflow_refresh_provider.errors import Failed, Interrupted, Invalid, Lost, 
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.engine import EngineSession
 from airflow_refresh_provider.ports.table_log import LogGap
+from airflow_refresh_provider.runner.facts.hidden_values import without_values
 from airflow_refresh_provider.runner.facts.stopwatch import Stopwatch
 from airflow_refresh_provider.runner.hold import ending
 from airflow_refresh_provider.runner.hold.takeover import HeldRun
@@ -91,8 +92,10 @@ def _load_merge_and_end(tenure: Tenure, session: EngineSession, request: Request
 def working(held: HeldRun, watch: Stopwatch) -> Iterator[EngineSession]:
     """The run's Spark session, and signs of life, for as long as the work lasts."""
     tenure, ports = held.tenure, held.tenure.ports
-    session_id = tenure.read_run().session
-    with ports.heart.beating(tenure.name, tenure.run_id, None, tenure.generation):
+    run = tenure.read_run()
+    session_id, inputs = run.session, run.definition.inputs.values()
+    beating = ports.heart.beating(tenure.name, tenure.run_id, None, tenure.generation)
+    with without_values(ports.environment, inputs), beating:
         with watch.stage("connect"):
             session = held.session or ports.engine.open(session_id)
         try:
@@ -117,7 +120,8 @@ def keep_or_abandon(tenure: Tenure) -> Iterator[None]:
             ending.release_quietly(tenure)
         else:
             refused = isinstance(error, Refused)
-            ending.abandon(tenure, error.message, Outcome.REFUSED if refused else Outcome.FAILED, error.code)
+            reason = ending.reason_of(tenure.read_run(), error)
+            ending.abandon(tenure, reason, Outcome.REFUSED if refused else Outcome.FAILED, error.code)
         raise
     except LogGap:
         ending.release_or_lose(tenure)

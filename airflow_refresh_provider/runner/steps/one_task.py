@@ -20,6 +20,7 @@ from airflow_refresh_provider.core.run.suspension import check_not_paused
 from airflow_refresh_provider.errors import Failed, Interrupted, Invalid, Refused, Retry
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.table_log import LogGap
+from airflow_refresh_provider.runner.facts.hidden_values import without_values
 from airflow_refresh_provider.runner.facts.records import registered
 from airflow_refresh_provider.runner.facts.stopwatch import Stopwatch
 from airflow_refresh_provider.runner.hold import ending, leases, takeover
@@ -29,6 +30,7 @@ from airflow_refresh_provider.runner.hold.takeover import HeldRun
 from airflow_refresh_provider.runner.hold.tenure import Tenure
 from airflow_refresh_provider.runner.report.reports import published_for
 from airflow_refresh_provider.runner.steps import load, merge
+from airflow_refresh_provider.runner.steps.found import found
 from airflow_refresh_provider.runner.steps.one_process import continue_run, end, keep_or_abandon, log_gap, working
 from airflow_refresh_provider.runner.steps.run_results import not_started
 from airflow_refresh_provider.runner.steps.start import NotStarted, begin
@@ -57,7 +59,9 @@ def fill(ports: Ports, name: str, request: Request) -> tuple[UnitOfWork, ...]:
     if held.tenure.read_run().frozen is None:
         with keep_or_abandon(held.tenure), working(held, Stopwatch(ports.clock)) as session:
             load.load(held.tenure, session)
-    units = _units(frozen(held.tenure.read_run()))
+    filled = frozen(held.tenure.read_run())
+    units = _units(filled)
+    ports.watch.note(found(filled.frozen))
     _park(held)
     return units
 
@@ -78,8 +82,9 @@ def merge_unit(ports: Ports, name: str, request: Request, slot: int) -> int:
     with ports.heart.beating(name, run.run_id, slot, held.claim.generation):
         session = ports.engine.open(session_id)
         try:
-            merge.fence_unit(held, session)
-            return merge.merge_unit(held, session, threading.Event())
+            with without_values(ports.environment, run.definition.inputs.values()):
+                merge.fence_unit(held, session)
+                return merge.merge_unit(held, session, threading.Event())
         except (Invalid, Refused, Failed) as error:
             ending.record_failure(held.whole, error)
             raise

@@ -14,7 +14,7 @@ from airflow_refresh_provider.core.changes.history import InputHistory
 from airflow_refresh_provider.core.changes.pins import Pin, VersionVector
 from airflow_refresh_provider.core.changes.sources import ChangeSourceInfo
 from airflow_refresh_provider.core.definition.columns import DOUBTFUL
-from airflow_refresh_provider.core.definition.definition import Deletes
+from airflow_refresh_provider.core.definition.definition import Definition, Deletes
 from airflow_refresh_provider.core.definition.mode import Mode, check_mode, obstacle
 from airflow_refresh_provider.core.plan.plan import ChangeCounts, Frozen, Round, StagedTable
 from airflow_refresh_provider.core.plan.policy import ENVIRONMENT_ERRORS, check_deletes
@@ -26,7 +26,7 @@ from airflow_refresh_provider.core.strategy.scope import Scope, ScopeFacts, scop
 from airflow_refresh_provider.errors import Failed, Invalid
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.engine import Comparison, EngineSession, KeyReport, Source, WindowTask
-from airflow_refresh_provider.runner.facts import pinned_inputs, staging_paths, targets
+from airflow_refresh_provider.runner.facts import hidden_values, pinned_inputs, staging_paths, targets
 from airflow_refresh_provider.runner.facts.targets import Ready
 from airflow_refresh_provider.runner.hold.tenure import Tenure
 from airflow_refresh_provider.runner.windows import rounds
@@ -88,11 +88,12 @@ def _obstacle(facts: QueryFacts, latest_by: str | None, mode: Mode) -> str | Non
 
 def histories(ports: Ports, applied: VersionVector, pins: VersionVector) -> dict[str, InputHistory | None]:
     """The history of each input since it was applied, unless it was replaced."""
-    return {
-        name: ports.inputs[newest.format].history(applied[name], newest)
-        for name, newest in pins.items()
-        if name in applied and newest.follows(applied[name])
-    }
+    found: dict[str, InputHistory | None] = {}
+    for name, newest in pins.items():
+        if name in applied and newest.follows(applied[name]):
+            with hidden_values.of_pin(ports.environment, newest):
+                found[name] = ports.inputs[newest.format].history(applied[name], newest)
+    return found
 
 
 def load(tenure: Tenure, session: EngineSession, source: Source, ready: Ready) -> Loaded:
@@ -115,7 +116,7 @@ def load(tenure: Tenure, session: EngineSession, source: Source, ready: Ready) -
     if changed is None:
         return None, "the changes in the window of an input have expired"
     tenure.ports.watch.stage("changes", rows=sum(c.rows for c in changed.values()))
-    staged_table, unread = _staged(session, _task(tenure, run, source, ready, changed))
+    staged_table, unread = _staged(tenure.ports, session, run.definition, _task(tenure, run, source, ready, changed))
     if staged_table is None:
         return None, unread
     # Spark skips a first commit that is cleaned up while it reads.
@@ -127,14 +128,17 @@ def load(tenure: Tenure, session: EngineSession, source: Source, ready: Ready) -
     return _frozen(run, ready, as_comparison(staged_table, rows, ready.rows)), None
 
 
-def _staged(session: EngineSession, task: WindowTask) -> tuple[StagedTable | None, str | None]:
+def _staged(
+    ports: Ports, session: EngineSession, definition: Definition, task: WindowTask
+) -> tuple[StagedTable | None, str | None]:
     """The staged changes, or why they cannot be read. A full disk is no reason: comparing would need more of it."""
     try:
-        return session.read_windows(task), None
+        with hidden_values.without_values(ports.environment, definition.inputs.values()):
+            return session.read_windows(task), None
     except (Failed, Invalid) as error:
         if error.code in ENVIRONMENT_ERRORS:
             raise
-        return None, f"the changes of the inputs cannot be read: {error.message}"
+        return None, f"the changes of the inputs cannot be read: {error.kept(redact=definition.redact_keys)}"
 
 
 def as_comparison(changes: StagedTable, rows: Mapping[tuple[int, str], int], target_rows: int) -> Comparison:

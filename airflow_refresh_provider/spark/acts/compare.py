@@ -107,13 +107,13 @@ def _check_target(spark: SparkSession, task: CompareTask) -> None:
             "duplicate_target_key",
             f"the target {task.target.location} has more than one row for {counted(report.duplicate_keys, 'key')}, "
             f"such as {'; '.join(report.duplicate_examples)}",
-        )
+        ).showing(*report.duplicate_examples)
     if report.null_keys:
         raise _bad_target(
             "null_target_key",
             f"the target {task.target.location} has {counted(report.null_keys, 'row')} with NULL in the key, "
             f"such as {'; '.join(report.null_examples)}",
-        )
+        ).showing(*report.null_examples)
 
 
 def _bad_target(code: str, message: str) -> Failed:

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.run.results import Outcome, RefreshStep
-from airflow_refresh_provider.core.timing.cascade import bases, failed_upstream, ordered, summary_of, with_upstream
+from airflow_refresh_provider.core.timing.cascade import (
+    Link,
+    bases,
+    failed_upstream,
+    located,
+    ordered,
+    summary_of,
+    with_upstream,
+)
 from airflow_refresh_provider.errors import Invalid
 
 
@@ -17,6 +27,20 @@ def made(name: str, *reads: str, target: str | None = None) -> Definition:
     inputs = {f"i_{read}": {"path": f"/{read}"} for read in reads}
     query = "SELECT 1 AS k FROM " + ", ".join(inputs)
     return Definition.build(name=name, target=target or f"/{name}", query=query, inputs=inputs, keys=["k"])
+
+
+def by_name(links: Iterable[Link]) -> dict[str, Definition]:
+    return {link.definition.name: link.definition for link in links}
+
+
+def test_bases_are_returned_as_they_are_written() -> None:
+    query = {"query": "SELECT 1 AS k FROM i", "keys": ["k"]}
+    plain = Definition.build(name="a", target="/a", inputs={"i": {"path": "/lake/base"}}, **query)
+    named = Definition.build(name="b", target="/b", inputs={"i": {"path": "${LAKE}/base"}}, **query)
+    for written, other in ((plain, named), (named, plain)):
+        links = ordered(located([other, written], {"LAKE": "/lake"}))
+        found = bases(links, {"a": plain, "b": named})
+        assert list(found.values()) == [written.inputs["i"]] and list(found) == [written.inputs["i"].path]
 
 
 def test_upstream_definitions_come_first() -> None:
@@ -29,7 +53,7 @@ def test_upstream_definitions_come_first() -> None:
         ("right", ("low",)),
         ("top", ("left", "right")),
     ]
-    assert set(bases(links)) == {"/base", "/other"}
+    assert set(bases(links, by_name(links))) == {"/base", "/other"}
 
 
 @pytest.mark.parametrize(
@@ -53,7 +77,7 @@ def test_an_acyclic_graph_in_any_order_is_sorted(order: list[int], edges: list[t
     place = {link.definition.name: i for i, link in enumerate(links)}
     assert len(place) == 6
     assert all(place[name] < place[link.definition.name] for link in links for name in link.upstream)
-    assert set(bases(links)) == {"/base"}
+    assert set(bases(links, by_name(links))) == {"/base"}
 
 
 def test_upstream_definitions_are_added_and_no_others() -> None:

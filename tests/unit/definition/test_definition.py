@@ -128,6 +128,7 @@ DECIDES_NOT: list[dict[str, object]] = [
     {"adopt": True},
     {"deletion_vectors": False},
     {"single_writer": True},
+    {"redact_keys": False},
     {"owner": "us"},
     {"description": "for them"},
     {"tags": ["a"]},

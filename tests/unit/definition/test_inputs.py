@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from airflow_refresh_provider.core.definition.inputs import Input, expand
+from airflow_refresh_provider.core.definition.inputs import Input
+from airflow_refresh_provider.core.text.variables import expand
 from airflow_refresh_provider.errors import Invalid
 
 

@@ -1,5 +1,6 @@
 """Undisturbed refreshes: every way to a target that equals the query."""
 
+import pickle
 from dataclasses import replace
 from typing import Any
 
@@ -220,6 +221,25 @@ def test_bad_keys_fail_with_examples_and_leave_the_target_unchanged(rows: list[A
     assert world.record.run is None
     assert not world.staged()
     assert len(world.target()) == (6 if filled else 0)
+
+
+@pytest.mark.parametrize("redacts", [True, False])
+@pytest.mark.parametrize("rows", [[row(7301), row(None, "b")], [row(7301), row(7301, "b")]])
+def test_stored_reasons_have_hashes_of_keys_unless_these_are_wanted(rows: list[Any], redacts: bool) -> None:
+    world = World(row(7301, "c"), redact_keys=redacts, refresh={"suspend_after": 1})
+    world.run()
+    world.become(*rows)
+    with pytest.raises(Failed) as raised:
+        world.run(Request(workers=1, scheduled=True))
+    reason, suspended = world.refreshes.history(NAME)[0].reason, world.record.suspended
+    assert reason is not None and suspended is not None
+    shown = raised.value.message.rpartition("such as ")[2]
+    for stored in (reason, suspended):
+        assert (shown in stored) is not redacts and ("such as #" in stored) is redacts
+        assert stored.startswith(raised.value.message.partition(",")[0]) or "failed" in stored
+    assert shown in pickle.loads(pickle.dumps(raised.value)).message  # noqa: S301 - our own
+    kept = pickle.loads(pickle.dumps(raised.value)).kept(redact=True)  # noqa: S301 - our own
+    assert shown not in kept and kept == raised.value.about("x").kept(redact=True).removeprefix("x: ")
 
 
 def test_a_first_load_that_is_refused_says_that_there_is_a_target_without_rows() -> None:

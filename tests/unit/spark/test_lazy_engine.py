@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -20,11 +21,15 @@ def test_releasing_a_session_starts_no_server(tmp_path: Path) -> None:
     assert not (tmp_path / "spark").exists()
 
 
-@pytest.mark.parametrize(("spark", "notes"), [(EMBEDDED, 1), ("sc://spark:15002", 0)])
-def test_one_note_says_that_the_embedded_spark_is_being_started(spark: str, notes: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("spark", "first"), [(EMBEDDED, "starting Spark, which takes"), ("sc://spark:15002/;token=t0k3n", "connecting to")]
+)
+def test_the_first_session_is_announced_and_timed(spark: str, first: str, tmp_path: Path) -> None:
     said: list[str] = []
     places = Places(control="/c", spark=spark, spark_home=f"{tmp_path}/spark")
     engine = LazyEngine(places, Lines(said.append), lambda _places: MemoryEngine(MemoryLake()))
     for session in ("one", "two"):
         engine.open(session)
-    assert [line.startswith("starting Spark") for line in said] == [True] * notes
+    before, after = said
+    assert before.startswith(first) and re.fullmatch(r"Spark answers after \d+\.\d s", after)
+    assert "t0k3n" not in before

@@ -31,3 +31,13 @@ def test_every_kind_has_an_answer_and_a_real_error() -> None:
 
     assert set(ANSWERS) == set(FaultKind)
     assert set(FaultKind) - found == _UNPROVOKED
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("target.check", "5000"), ("target.generated", "twice : 5"), ("target.check_keyed_replace", "5000")],
+)
+def test_values_of_rows_are_shown_and_can_be_redacted(name: str, value: str) -> None:
+    error = explained(*recorded()[name])
+    assert value in error.message
+    assert value not in error.kept(redact=True) and value in error.kept(redact=False)

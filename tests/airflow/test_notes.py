@@ -1,0 +1,115 @@
+"""What a person reads of a refresh: a line in the log and a note of the task, for success, skip and failure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.airflow.conftest import Airflow, task_log
+from tests.airflow.shared import BY_VNODE, Shared
+from tests.airflow.test_dags_in_memory import PHASED, SINGLE
+from tests.unit.runner.faults import at, disconnected
+from tests.unit.runner.world import INPUT, row
+
+CASCADE = """
+from airflow_refresh_provider import cascade_dag, load_definitions
+cascade_dag("c", load_definitions({folder!r}))
+"""
+DAGS_OF = """
+from airflow_refresh_provider import load_definitions, refresh_dag
+for definition in load_definitions({folder!r}):
+    refresh_dag(definition)
+"""
+UNCHANGED = "no input has changed since the last refresh, and no other writer has changed the target"
+
+
+def test_each_end_is_a_line_of_the_log_and_a_note(airflow: Airflow, share: Callable[..., Shared]) -> None:
+    shared = share(mode="incremental")
+    phased = airflow.dag(PHASED.format(definition=shared.definition))
+    with task_log() as said:
+        airflow.run(phased)
+        shared.world.lake.append(INPUT, [row(50)])
+        seen = airflow.run(phased)
+    line = seen.notes["finish"]
+    assert line in said
+    assert line.startswith("refreshed orders: +1 ~0 -0 rows, 9 unchanged; incremental (x versions 2 to 2), as changes")
+    assert line.endswith(" s") and "; version " in line
+    assert "found 1 rows to insert, 0 to update, 0 to delete, 9 unchanged: 1 chunk in 1 unit" in said
+
+    with task_log() as said:
+        seen = airflow.run(phased)
+    assert f"skipped: {UNCHANGED}" in said
+    assert seen.notes["start"] == f"skipped: {UNCHANGED}"
+
+
+def test_a_refresh_in_one_task_leaves_the_same_notes(airflow: Airflow, share: Callable[..., Shared]) -> None:
+    shared = share()
+    dag = airflow.dag(SINGLE.format(definition=shared.definition, name="noted"))
+    assert airflow.run(dag).notes["refresh"].startswith("refreshed orders: +9 ~0 -0 rows, 0 unchanged; full")
+    assert airflow.run(dag).notes["refresh"] == f"skipped: {UNCHANGED}"
+    shared.world.lake.append(INPUT, [row(1, "again")])
+    seen = airflow.run(dag)
+    assert seen.tasks["refresh"] == "failed"
+    assert seen.notes["refresh"].startswith(
+        "refresh failed: the query's result has more than one row for 1 key, such as #"
+    )
+
+
+def test_the_task_that_fails_second_names_the_first(
+    airflow: Airflow, share: Callable[..., Shared], capfd: pytest.CaptureFixture[str]
+) -> None:
+    shared = share(**BY_VNODE)
+    shared.world.run()
+    shared.world.become(*[row(i, "b") for i in range(1, 10)])
+    dag = airflow.dag(PHASED.format(definition=shared.definition))
+    with at(shared.world.lake, "begin /gold", disconnected, nth=3):
+        seen = airflow.run(dag)
+    [failed] = [name for name, state in seen.tasks.items() if name.startswith("merge") and state == "failed"]
+    assert seen.tasks["finish"] == "upstream_failed"
+    first = failed.replace("[", "_").rstrip("]")
+    unfinished = f"is unfinished and can be resumed (see the log of {first}, which failed first)"
+    assert unfinished in _unwrapped(capfd)
+    assert seen.notes[failed] == "merge failed: the connection to Spark broke"
+
+    shared.world.lake.append(INPUT, [row(1, "again")])
+    airflow.run(dag)
+    seen = airflow.run(dag)
+    assert (seen.tasks["load"], seen.tasks["release"]) == ("failed", "failed")
+    assert "the refresh of orders failed (see the log of load, which failed first)" in _unwrapped(capfd)
+
+
+def _unwrapped(capfd: pytest.CaptureFixture[str]) -> str:
+    """What was logged, however long its lines may be."""
+    return " ".join("".join(capfd.readouterr()).split())
+
+
+def test_all_that_is_wrong_in_a_folder_is_shown(
+    airflow: Airflow, tmp_path: Path, connection: Callable[..., None]
+) -> None:
+    connection(control=str(tmp_path / "control"))
+    folder = tmp_path / "refreshes"
+    folder.mkdir()
+    (folder / "one.yaml").write_text("name: One Two\ntarget: /lake/t\nkeys: k\nquery: SELECT 1 AS k\n")
+    (folder / "two.yaml").write_text("name: two\ntarget: s3://u:p@b/t\nkeys: [k]\ninputs: {x: {}}\nquery: SELECT k\n")
+    errors = (
+        "one.yaml: name:",
+        "one.yaml: keys:",
+        "one.yaml: inputs:",
+        "two.yaml: target:",
+        "two.yaml: inputs.x.path:",
+    )
+    shown = airflow.import_error(CASCADE.format(folder=str(folder)))
+    assert [error for error in errors if error not in shown] == []
+
+    from airflow.dag_processing.dagbag import DagBag
+
+    file = folder.parent / "dags.py"
+    file.write_text(DAGS_OF.format(folder=str(folder)))
+    dags = DagBag(file, bundle_name="dags-folder").dags
+    for text in (
+        " ".join(str(dag.description) for dag in dags.values()),
+        " ".join(str(d.doc_md) for d in dags.values()),
+    ):
+        assert [error for error in errors if error not in text] == []
