@@ -60,12 +60,14 @@ def _(value: DefinitionStatus) -> ResultTable:
             ("status", f"{value.status}: {value.status_text}"),
             ("inputs", formats.versions(value.input_versions) or ", ".join(definition.inputs)),
             ("files not read", formats.ignored(value.ignored_files)),
+            ("notices", formats.notices(value.run.notices) if value.run else None),
             ("keys", ", ".join(definition.keys)),
             ("generation", value.generation),
             ("definition", value.definition_hash),
             ("owner", definition.owner),
             ("description", definition.description),
-        ]
+        ],
+        (*_stopping(value), *_reading(value)),
     )
 
 
@@ -94,6 +96,20 @@ def _(value: Freshness) -> dict[str, Cell]:
 def _state(value: DefinitionStatus) -> str:
     state = f"suspended: {value.suspended}" if value.suspended else value.state
     return f"{state}, paused" if value.paused else state
+
+
+def _stopping(value: DefinitionStatus) -> tuple[str, ...]:
+    """How the run in progress is stopped."""
+    return (formats.stopping(value.name),) if value.run else ()
+
+
+def _reading(value: DefinitionStatus) -> tuple[str, ...]:
+    """The lines that read the target, with what keeps a program from it."""
+    if not value.reading:
+        return ()
+    texts = (f"  {one.program}: {one.line or 'not possible'}" for one in value.reading)
+    reasons = (f"  {one.program}: {one.reason}" for one in value.reading if one.reason)
+    return (f"to read version {value.published_version}:", *texts, *reasons)
 
 
 def _run(run: RunStatus) -> str:

@@ -7,6 +7,8 @@ from datetime import datetime
 from airflow_refresh_provider.core.changes.pins import Digests, IgnoredFiles
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.plan.plan import ChangeCounts
+from airflow_refresh_provider.core.run.notices import Notice
+from airflow_refresh_provider.core.run.reading import ReadingLine
 from airflow_refresh_provider.core.run.results import ErrorReport
 from airflow_refresh_provider.core.run.status import RefreshStatus
 from airflow_refresh_provider.core.text.stored import Stored
@@ -30,13 +32,15 @@ class RunStatus(Stored):
     attempts: int
     chunks_done: int
     chunks_total: int | None
+    notices: tuple[Notice, ...] = ()
 
 
 class DefinitionStatus(Stored):
     """One definition, its run and what is published.
 
     `state` is as stored; `status` is derived from it and the run, `status_text` includes the progress. `ignored_files`
-    lay in the folders of inputs at the last refresh and were not read.
+    lay in the folders of inputs at the last refresh and were not read. `reading`: how other programs read what is
+    published; only `show` has it.
     """
 
     name: str
@@ -52,6 +56,7 @@ class DefinitionStatus(Stored):
     published_at: datetime | None = None
     input_versions: Digests = {}
     ignored_files: dict[str, IgnoredFiles] = {}
+    reading: tuple[ReadingLine, ...] = ()
     definition_hash: str
     definition: Definition
 

@@ -6,6 +6,7 @@ from airflow_refresh_provider.core.changes.pins import digests, ignored_files
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.run.admin_results import Registration, RegistrationOutcome
 from airflow_refresh_provider.core.run.lifecycle import Event, State
+from airflow_refresh_provider.core.run.notices import notices_of
 from airflow_refresh_provider.core.run.owner import Liveness
 from airflow_refresh_provider.core.run.ownership import check_storage
 from airflow_refresh_provider.core.run.record import Published, Record, Run
@@ -115,6 +116,7 @@ def _run_status(ports: Ports, record: Record, run: Run) -> RunStatus:
         attempts=run.attempts,
         chunks_done=how_far.chunks_done,
         chunks_total=how_far.chunks_total,
+        notices=notices_of(run),
     )
 
 

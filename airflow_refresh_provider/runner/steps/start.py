@@ -51,7 +51,8 @@ StartResult = HeldRun | NothingToDo
 def begin(ports: Ports, name: str, request: Request) -> StartResult:
     """Hold a run of `name`. Raises Invalid for an unknown name, Refused when it may not be refreshed now, Paused.
 
-    A run of the request's own origin is attached to, or taken over from the owner that held it for that origin.
+    A run of the request's own origin is attached to, or taken over from the owner that held it for that origin. With
+    `take_over` any owner loses the run, and is fenced like one that is gone.
     """
     deadline = ports.clock.now() + WAIT_FOR_LEASE
     while True:
@@ -65,7 +66,7 @@ def begin(ports: Ports, name: str, request: Request) -> StartResult:
         run = record.run
         if run is None:
             started = _start(ports, snapshot, record, request)
-        elif admission is Admission.BUSY:
+        elif admission is Admission.BUSY and not request.take_over:
             if not may_end_soon(ports, name, run, liveness) or ports.clock.now() >= deadline:
                 return _busy(ports, record, run, request)
             ports.clock.sleep(POLL_SECONDS)
