@@ -16,7 +16,7 @@ export AIRFLOW_HOME := $(CURDIR)/.cache/airflow
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo up lint check affected test test-all bench lock clean
+.PHONY: help demo up down lint check affected test test-all bench lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -24,8 +24,11 @@ help: ## this list
 demo: .venv/ready ## a refresh in Airflow killed half way and resumed, on TPC-H data (< 6 min)
 	@$(WITH_JAVA) exec $(PY) -m examples.demo
 
-up: .venv/ready ## an Airflow with the example DAGs, until Ctrl-C
+up: .venv/ready ## an Airflow with the example DAGs, until Ctrl-C or make down
 	@$(WITH_JAVA) exec $(PY) -m examples.stand_alone
+
+down: .venv/ready ## end the `make up` of this checkout, from another terminal
+	@$(WITH_JAVA) exec $(PY) -m examples.take_down
 
 lint: .venv/ready
 	@$(PY) -m ruff check .

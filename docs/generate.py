@@ -78,7 +78,8 @@ def _command(command: Command) -> str:
 
 def _usage(option: Option) -> str:
     if option.positional:
-        return f"{option.name}..." if option.many else f"[{option.name}]" if option.optional else option.name
+        name = f"{option.name}..." if option.many else option.name
+        return f"[{name}]" if option.optional else name
     if option.kind is Kind.FLAG:
         return f"[{option.name}]"
     return f"[{option.name} {'|'.join(option.choices) or option.value}]"

@@ -18,13 +18,16 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
+import psutil
 
 from airflow_refresh_provider.compose import embedded_server
 from airflow_refresh_provider.errors import RefreshError
 from airflow_refresh_provider.places import CONTROL_VARIABLE, SPARK_VARIABLE, Places, resolve
 from airflow_refresh_provider.spark.server.launch import MEMORY_VARIABLE
+from examples import parked, recorded
 from examples.lake import Lake
 from examples.processes import MARK, end, ignore_signals, working_for
+from examples.recorded import UP, Recorded
 from examples.rest import USER, Rest
 
 CONNECTION = "refresh_default"
@@ -32,6 +35,8 @@ WITHOUT_TRIGGERER = ("api-server", "dag-processor", "scheduler")
 ALL = (*WITHOUT_TRIGGERER, "triggerer")
 _READY_SECONDS = 300
 _STOP_SECONDS = 10
+_RESTARTS = 3
+"""A component that has ended is started again this often."""
 _LOOK_EVERY = 0.5
 # More tasks at once than this, and SQLite is locked for longer than Airflow waits.
 _PARALLELISM = 4
@@ -66,16 +71,22 @@ class LocalAirflow:
         self._dags = dags
         self._home = lake.airflow
         self._started: dict[str, subprocess.Popen[bytes]] = {}
+        self._restarts = dict.fromkeys(ALL, 0)
         self._port = port
         self.url = f"http://127.0.0.1:{port}"
-        self.password = secrets.token_urlsafe(9)
+        self.password = _kept_password(self.passwords) or secrets.token_urlsafe(9)
         self.rest = Rest(self.url, self.password)
         self._environment = self._base_environment() | settings
 
     @property
     def places(self) -> Places:
         """The control tables and the embedded Spark of the example."""
-        return resolve({CONTROL_VARIABLE: str(self._lake.control)}, lambda: str(self._lake.root), None, None)
+        return places_of(self._lake)
+
+    @property
+    def passwords(self) -> Path:
+        """The file with the password, which every later Airflow of this folder has too."""
+        return self._home / "passwords.json"
 
     def start(self, components: Iterable[str]) -> None:
         """Migrate the database, then start the components without waiting for them."""
@@ -86,18 +97,35 @@ class LocalAirflow:
         while migration.poll() is None:
             self._must_go_on(limit)
         if migration.returncode:
-            sys.exit(self._ended("migration"))
+            sys.exit(self._last_words("migration"))
         for component in components:
             self.launch(component)
 
     def launch(self, component: str) -> None:
         """Start one component, again if it has ended."""
         self._started[component] = self._popen(component, component, *self._options(component))
+        alive = {UP: os.getpid()} | {name: one.pid for name, one in self._started.items() if one.poll() is None}
+        recorded.save(self._lake.root, [Recorded.of(name, pid) for name, pid in alive.items()])
 
     def kill(self, component: str) -> None:
         """End one component without giving it time for anything."""
         self._started[component].kill()
         self._started[component].wait()
+
+    def look_after(self) -> None:
+        """Start components that have ended again, and say so. Ends the program when one has ended too often."""
+        for component, process in list(self._started.items()):
+            if process.poll() is None:
+                continue
+            if self._restarts[component] == _RESTARTS:
+                sys.exit(f"{self._last_words(component)}\nIt was started again {_RESTARTS} times before.")
+            self._restarts[component] += 1
+            print(
+                f"{self._last_words(component, lines=1)} It is started again ({self._restarts[component]} of "
+                f"{_RESTARTS} times).",
+                flush=True,
+            )
+            self.launch(component)
 
     def await_ready(self, *dag_ids: str) -> list[str]:
         """Return when every component is healthy, the connection is there, and these DAGs, or else import errors."""
@@ -119,16 +147,37 @@ class LocalAirflow:
             sys.exit(f"{error.message}\n{error.left}\n{error.next}")
 
     def stop(self) -> None:
-        """End the components, whatever tasks they have started, and Spark."""
+        """End the components, whatever tasks they have started, and Spark. Unfinished refreshes are released."""
         ignore_signals()
         print("Airflow and Spark end ...", flush=True)
-        for process in self._started.values():
-            process.send_signal(signal.SIGINT)
+        self._interrupt("scheduler")  # it would start DAG runs in place of those that are ended
+        self._fail_dag_runs()
+        self._interrupt(*self._started)
         limit = time.monotonic() + _STOP_SECONDS
         while time.monotonic() < limit and any(process.poll() is None for process in self._started.values()):
             time.sleep(_LOOK_EVERY)
+        spark = _spark_processes(self.places)
+        end(process for process in working_for(self._lake.root) if process.pid not in spark)
+        try:
+            parked.release(self.places)
+        finally:
+            stop_spark(self._lake)
         end(working_for(self._lake.root))
-        embedded_server(self.places).stop()
+        recorded.forget(self._lake.root)
+
+    def _interrupt(self, *components: str) -> None:
+        for component in components:
+            if component in self._started:
+                self._started[component].send_signal(signal.SIGINT)
+
+    def _fail_dag_runs(self) -> None:
+        """Mark the DAG runs in progress as failed: a later Airflow would wait for the heartbeats of their tasks."""
+        self.rest.http.timeout = _STOP_SECONDS
+        try:
+            for dag_id, run_id in self.rest.running():
+                self.rest.fail(dag_id, run_id, "This Airflow was stopped.")
+        except httpx.HTTPError as error:
+            print(f"DAG runs in progress were not marked as failed: {error!r}", flush=True)
 
     def _options(self, component: str) -> tuple[str, ...]:
         match component:
@@ -146,16 +195,14 @@ class LocalAirflow:
         return set(found) == {"healthy"}
 
     def _must_go_on(self, limit: float) -> None:
-        """Wait a little. Ends the program when a component is gone, or time is up."""
-        for component, process in self._started.items():
-            if process.poll() is not None:
-                sys.exit(self._ended(component))
+        """Wait a little. Ends the program when a component ends again and again, or time is up."""
+        self.look_after()
         if time.monotonic() > limit:
             sys.exit(f"Airflow was not ready within {_READY_SECONDS} s. Its logs are in {self._home / 'logs'}.")
         time.sleep(_LOOK_EVERY)
 
     def _popen(self, name: str, *words: str) -> subprocess.Popen[bytes]:
-        with self._log(name).open("wb") as log:
+        with self._log(name).open("ab" if self._restarts.get(name) else "wb") as log:
             return subprocess.Popen(
                 [sys.executable, "-m", "airflow", *words],
                 env=self._environment,
@@ -169,14 +216,13 @@ class LocalAirflow:
     def _log(self, name: str) -> Path:
         return self._home / "logs" / f"{name}.txt"
 
-    def _ended(self, name: str) -> str:
-        tail = self._log(name).read_text(errors="replace").splitlines()[-20:]
+    def _last_words(self, name: str, lines: int = 20) -> str:
+        tail = self._log(name).read_text(errors="replace").splitlines()[-lines:]
         return "\n".join([*tail, f"Airflow's {name} has ended. Its log is {self._log(name)}."])
 
     def _write_password(self) -> None:
-        file = self._home / "passwords.json"
-        file.touch(mode=0o600)
-        file.write_text(json.dumps({USER: self.password}))
+        self.passwords.touch(mode=0o600)
+        self.passwords.write_text(json.dumps({USER: self.password}))
 
     def _base_environment(self) -> dict[str, str]:
         """The environment of every process: this shell's, without variables of another Airflow or lake."""
@@ -195,9 +241,36 @@ class LocalAirflow:
             "AIRFLOW__CORE__PARALLELISM": str(_PARALLELISM),
             "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"{self.url}/execution/",
             "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": f"{USER}:admin",
-            "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE": str(self._home / "passwords.json"),
+            "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE": str(self.passwords),
             "AIRFLOW__API__BASE_URL": self.url,
         }
+
+
+def places_of(lake: Lake) -> Places:
+    """The control tables and the embedded Spark of an example."""
+    return resolve({CONTROL_VARIABLE: str(lake.control)}, lambda: str(lake.root), None, None)
+
+
+def stop_spark(lake: Lake) -> None:
+    """End the embedded Spark of an example, if it runs."""
+    embedded_server(places_of(lake)).stop()
+
+
+def _spark_processes(places: Places) -> set[int]:
+    """The embedded Spark server, which the release of a refresh still needs, and what it has started."""
+    pid = embedded_server(places).status().pid
+    try:
+        return set() if pid is None else {pid, *(one.pid for one in psutil.Process(pid).children(recursive=True))}
+    except psutil.NoSuchProcess:
+        return set()
+
+
+def _kept_password(file: Path) -> str | None:
+    """The password of an earlier Airflow of the same folder."""
+    try:
+        return str(json.loads(file.read_text(encoding="utf-8"))[USER])
+    except (FileNotFoundError, ValueError, KeyError, TypeError):
+        return None
 
 
 def free_port(wanted: int = 0) -> int:

@@ -31,7 +31,7 @@ def must_be_alone(folder: Path) -> None:
         pids = ", ".join(str(process.pid) for process in found)
         sys.exit(
             f"{folder} is in use by the processes {pids}.\nNothing was started or changed.\n"
-            "Stop the other `make up` or `make demo` with Ctrl-C; if it is gone, end these processes."
+            "`make down` ends a `make up`, also one that was killed; Ctrl-C ends a `make demo`."
         )
 
 

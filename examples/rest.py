@@ -81,6 +81,16 @@ class Rest:
         answer = self.http.post(f"/api/v2/dags/{dag_id}/dagRuns", json={"logical_date": None, "conf": {}})
         return str(answer.raise_for_status().json()["dag_run_id"])
 
+    def running(self) -> list[tuple[str, str]]:
+        """The DAG and the id of every DAG run that has not ended."""
+        found = self._get("/dags/~/dagRuns", state=["queued", "running"])["dag_runs"]
+        return [(run["dag_id"], run["dag_run_id"]) for run in found]
+
+    def fail(self, dag_id: str, run_id: str, note: str) -> None:
+        """Mark a DAG run as failed, with the reason."""
+        body = {"state": "failed", "note": note}
+        self.http.patch(f"/api/v2/dags/{dag_id}/dagRuns/{run_id}", json=body).raise_for_status()
+
     def state(self, dag_id: str, run_id: str) -> str:
         """The state of a DAG run."""
         return str(self._get(f"/dags/{dag_id}/dagRuns/{run_id}")["state"])

@@ -1,9 +1,9 @@
-"""Airflow with the example DAGs, to try things in: `make up`. Ctrl-C stops everything that it started."""
+"""Airflow with the example DAGs, to try things in: `make up`. Ctrl-C or `make down` stops all that it started."""
 
 from __future__ import annotations
 
 import shlex
-import signal
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,8 +14,9 @@ from examples.processes import Stopped, heed_signals, must_be_alone
 from examples.rest import USER
 
 CHECKOUT = Path(__file__).parents[1]
-SCALE = 0.1
+SCALE = 0.01
 _USUAL_PORT = 8080
+_LOOK_EVERY = 2.0
 DAGS = ("refresh.tpch.open_orders", "small_tables")
 RUNNING = ("orders_change", "refresh.tpch.large_orders")
 
@@ -36,7 +37,8 @@ def main() -> None:
         print(summary(lake, airflow.url, airflow.password), flush=True)
         with suppress(Stopped):
             while True:
-                signal.pause()
+                time.sleep(_LOOK_EVERY)
+                airflow.look_after()
 
 
 def summary(lake: Lake, url: str, password: str) -> str:
@@ -44,17 +46,21 @@ def summary(lake: Lake, url: str, password: str) -> str:
     return f"""
   {url}
   user {USER}, password {password}
+  (the same every time; it is in {lake.airflow / "passwords.json"})
 
 The DAGs {" and ".join(DAGS)} are there, and the connection {CONNECTION}.
 Unpause a DAG: it runs at once, then every hour. Two are running already: {RUNNING[0]} changes an input
 every minute, and each commit starts {RUNNING[1]}.
+{DAGS[0]} loads its table in about two dozen chunks, which takes about a minute. Clear one of its
+merge tasks meanwhile, or end its process: the next try skips the chunks that are in.
 
 In another shell, for `airflow-refresh list` and, in Airflow's own program, `airflow refresh list`:
 
   export {CONTROL_VARIABLE}={shlex.quote(str(lake.control))} AIRFLOW_HOME={shlex.quote(str(lake.airflow))}
   export PATH={shlex.quote(str(CHECKOUT / ".venv" / "bin"))}:$PATH
+  airflow-refresh progress {DAGS[0].removeprefix("refresh.")} --follow
 
-Ctrl-C stops everything."""
+Ctrl-C here, or `make down` in another shell, stops everything."""
 
 
 if __name__ == "__main__":

@@ -45,8 +45,9 @@ def list_all(call: Call) -> list[DefinitionStatus]:
 
 
 def show(call: Call, name: str) -> DefinitionStatus:
-    """One definition and its status."""
-    return call.refreshes().show(name)
+    """One definition and its status, and how its target is read."""
+    refreshes = call.refreshes()
+    return refreshes.show(name).model_copy(update={"reading": refreshes.reading(name)})
 
 
 def drop(call: Call, name: str, delete_target: bool, stop: bool) -> Dropped:

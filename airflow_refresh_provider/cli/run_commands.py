@@ -1,4 +1,4 @@
-"""Commands on runs: run, cascade, progress, pause, suspend, resume, due, freshness, history, recover."""
+"""Commands on runs: run, cascade, progress, pause, suspend, resume, due, freshness, history, recover, abandon."""
 
 from __future__ import annotations
 
@@ -81,6 +81,11 @@ def recover(call: Call, name: str | None) -> list[Recovery]:
     found = refreshes.recover(name)
     call.note_if_none(refreshes, found)
     return found
+
+
+def abandon(call: Call, name: str, stop: bool) -> Recovery:
+    """End an unfinished run for good."""
+    return call.refreshes().abandon(name, stop=stop)
 
 
 def rebuild_progress(call: Call, name: str) -> Rebuilt:

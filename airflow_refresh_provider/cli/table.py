@@ -84,6 +84,12 @@ COMMANDS = (
     Command(("history",), "ended runs, newest first", f"{_RUNS}:history", _SELECTION),
     Command(("recover",), "find interrupted runs; resume or abandon them", f"{_RUNS}:recover", (_SOME_NAME,)),
     Command(
+        ("abandon",),
+        "end an unfinished run for good; the next run starts from the newest input versions",
+        f"{_RUNS}:abandon",
+        (_NAME, Option("--stop", "stop a running refresh; required while one is running", Kind.FLAG)),
+    ),
+    Command(
         ("rebuild-progress",),
         "restore the last refresh and its progress from the target's log",
         f"{_RUNS}:rebuild_progress",

@@ -11,7 +11,8 @@ from airflow_refresh_provider.core.text.stored import Stored
 class TableFacts(Stored):
     """A Delta table at its newest version. `rows` and `bytes` are None when its log has no statistics.
 
-    `padded` are the columns whose values Spark fills up when it reads them.
+    `padded` are the columns whose values Spark fills up when it reads them. `reader_features` are what a reader has to
+    know.
     """
 
     location: str
@@ -22,6 +23,7 @@ class TableFacts(Stored):
     clustered: bool = False
     columns: tuple[str, ...] = ()
     padded: tuple[str, ...] = ()
+    reader_features: frozenset[str] = frozenset()
     rows: int | None = None
     bytes: int | None = None
 

@@ -11,6 +11,7 @@ from functools import partial
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.definition.selection import Selection, selected
 from airflow_refresh_provider.core.run.admin_results import Dropped, Rebuilt, Recovery, Registration
+from airflow_refresh_provider.core.run.reading import ReadingLine
 from airflow_refresh_provider.core.run.record import Published, Record
 from airflow_refresh_provider.core.run.reports import DefinitionStatus, DueReport, Freshness, ProgressReport
 from airflow_refresh_provider.core.run.request import Request
@@ -19,7 +20,7 @@ from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.runner.admin import cascades, dropping, pausing, rebuilding, recovering, registry, several
 from airflow_refresh_provider.runner.facts.records import registered
 from airflow_refresh_provider.runner.facts.stopwatch import Stopwatch
-from airflow_refresh_provider.runner.report import comparison, due_report, freshness, reports, statuses
+from airflow_refresh_provider.runner.report import comparison, due_report, freshness, reading, reports, statuses
 from airflow_refresh_provider.runner.report.observation import for_each, observe
 from airflow_refresh_provider.runner.steps.one_process import refresh
 from airflow_refresh_provider.runner.steps.run_results import not_started
@@ -47,6 +48,10 @@ class Refreshes:
     def stored(self, name: str) -> DefinitionStatus:
         """One definition as the control tables say; neither inputs nor target are read."""
         return statuses.stored_status(self.ports, self._record(name))
+
+    def reading(self, name: str) -> tuple[ReadingLine, ...]:
+        """The lines with which other programs read what is published; none where nothing is."""
+        return reading.lines(self.ports, self._record(name))
 
     def published(self, name: str) -> tuple[Definition, Published]:
         """A definition and its last refresh. Raises Failed where there is none that could be read."""
@@ -128,6 +133,13 @@ class Refreshes:
     def recover(self, name: str | None = None) -> list[Recovery]:
         """Finish or abandon every interrupted run, of one definition or of all."""
         return recovering.recover(self.ports, name)
+
+    def abandon(self, name: str, *, stop: bool = False) -> Recovery:
+        """End an unfinished run for good; the next refresh starts a new one. `stop`: also while an owner is running.
+
+        A run that is complete in its target is published instead.
+        """
+        return recovering.abandon(self.ports, name, stop=stop)
 
     def rebuild_progress(self, name: str) -> Rebuilt:
         """Restore from the target's log where the last refresh ended, and the progress of the newest run."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 
 from airflow_refresh_provider.core.definition.columns import OP, VNODE, padded
 from airflow_refresh_provider.core.log.commits import Commit
 from airflow_refresh_provider.core.plan.plan import StagedTable
+from airflow_refresh_provider.core.run.reading import DELETION_VECTORS
 from airflow_refresh_provider.ports.table_log import LogGap, TableFacts
 from airflow_refresh_provider.testing.memory_lake import MemoryLake
 from airflow_refresh_provider.testing.memory_table import ROW_BYTES
@@ -40,6 +42,7 @@ class MemoryLog:
                 clustered=table.clustered,
                 columns=tuple(c.name for c in newest.columns),
                 padded=tuple(c.name for c in newest.columns if padded(c.type)),
+                reader_features=frozenset({DELETION_VECTORS} if _has_vectors(newest.properties) else ()),
                 rows=len(newest.rows),
                 bytes=ROW_BYTES * len(newest.rows),
             )
@@ -121,3 +124,7 @@ class MemoryStaging:
         with self._lake.lock:
             below = (place.removeprefix(f"{root}/") for place in self._lake.tables if place.startswith(f"{root}/"))
             return tuple(sorted({f"{root}/{rest.partition('/')[0]}" for rest in below}))
+
+
+def _has_vectors(properties: Mapping[str, str]) -> bool:
+    return properties.get("delta.enableDeletionVectors") == "true"

@@ -86,12 +86,14 @@ def _(value: DefinitionStatus) -> ResultTable:
             ("target", value.target),
             ("inputs", formats.versions(value.input_versions) or ", ".join(definition.inputs)),
             ("files not read", formats.ignored(value.ignored_files)),
+            ("notices", formats.notices(value.run.notices) if value.run else None),
             ("keys", ", ".join(definition.keys)),
             ("generation", value.generation),
             ("definition", value.definition_hash),
             ("owner", definition.owner),
             ("description", definition.description),
-        ]
+        ],
+        (*_stopping(value), *_reading(value)),
     )
 
 
@@ -183,6 +185,20 @@ def _due_text(value: DefinitionStatus) -> str | None:
         return None
     at = "now" if value.due.due else formats.time(value.due.next_at) or "not scheduled"
     return f"{at}: {value.due.reason}"
+
+
+def _stopping(value: DefinitionStatus) -> tuple[str, ...]:
+    """How the run in progress is stopped."""
+    return (formats.stopping(value.name),) if value.run else ()
+
+
+def _reading(value: DefinitionStatus) -> tuple[str, ...]:
+    """The lines that read the target, with what keeps a program from it."""
+    if not value.reading:
+        return ()
+    texts = (f"  {one.program}: {one.line or 'not possible'}" for one in value.reading)
+    reasons = (f"  {one.program}: {one.reason}" for one in value.reading if one.reason)
+    return (f"to read version {value.published_version}:", *texts, *reasons)
 
 
 def _run(run: RunStatus) -> str:

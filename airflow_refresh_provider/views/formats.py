@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
 from airflow_refresh_provider.core.changes.pins import Digests, IgnoredFiles
 from airflow_refresh_provider.core.plan.plan import ChangeCounts
+from airflow_refresh_provider.core.run.notice import Notice
 from airflow_refresh_provider.core.run.results import Rows, RunResult
 
 
@@ -58,6 +59,19 @@ def versions(digests: Digests) -> str | None:
 def ignored(files: Mapping[str, IgnoredFiles]) -> str | None:
     """The files in the folders of inputs that were not read."""
     return "; ".join(f"{name}: {found.count:,}, such as {found.example}" for name, found in files.items()) or None
+
+
+def notices(found: Sequence[Notice]) -> str | None:
+    """What was done otherwise than the definition says."""
+    return "; ".join(notice.line for notice in found) or None
+
+
+def stopping(name: str) -> str:
+    """How a run in progress is stopped, to be continued later or for good."""
+    return (
+        f"to stop it: `airflow-refresh pause {name}`, to be continued later; "
+        f"`airflow-refresh abandon {name} --stop`, for good"
+    )
 
 
 def published(result: RunResult | None) -> str | None:

@@ -20,6 +20,7 @@ def _(value: RunResult) -> dict[str, Cell]:
         "chunks": f"{value.chunks.done:,} done, {value.chunks.skipped:,} of them skipped by this attempt",
         "inputs": formats.versions(value.input_versions),
         "files not read": formats.ignored(value.ignored_files),
+        "notices": formats.notices(value.notices),
         "published": None if value.published_version is None else f"version {value.published_version}",
         "seconds": f"{value.seconds:.1f}",
         "attempts": _attempts(value.attempts, value.elapsed_seconds),
@@ -72,8 +73,9 @@ def _(value: Rebuilt) -> dict[str, Cell]:
 
 @details.register
 def _(value: ProgressReport) -> ResultTable:
-    """The report, and below it a line for each vnode."""
-    return name_value_table(row(value).items(), tuple(map(_vnode, value.vnodes)))
+    """The report, and below it a line for each vnode, and how a run in progress is stopped."""
+    stop = (formats.stopping(value.name),) if value.stage else ()
+    return name_value_table(row(value).items(), (*map(_vnode, value.vnodes), *stop))
 
 
 @row.register

@@ -1,6 +1,6 @@
 """A refresh in Airflow that is killed half way and resumed: `make demo`.
 
-Airflow keeps a table of open orders fresh, made from TPC-H. After the first refresh one percent of the orders changes;
+Airflow keeps a table of open orders fresh, made from TPC-H. After the first refresh one order in ten changes;
 the second refresh loses a merge task and the Spark server to SIGKILL in the middle, and Airflow retries. In the
 end every guarantee is checked, with plain Spark SQL and the log of the table.
 """
@@ -57,9 +57,9 @@ def _story(lake: Lake, airflow: LocalAirflow) -> bool:
     rows = loaded["rows"]["inserted"]
     say(f"{rows:,} rows, published as version {loaded['published_version']}")
 
-    chapter("One percent of the orders changes")
+    chapter("One order in ten changes")
     before = evidence.newest_version(lake.orders)
-    change_orders(lake, one_in=100)
+    change_orders(lake, one_in=10)
     now = RESULT % f"delta.`{lake.orders}`"
     with evidence.spark_at(airflow.spark_url()) as spark:
         expected = evidence.differing(spark, now, RESULT % f"delta.`{lake.orders}` VERSION AS OF {before}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import signal
@@ -15,8 +16,12 @@ from pathlib import Path
 
 import pytest
 
+from airflow_refresh_provider import compose
 from airflow_refresh_provider.compose import embedded_server
-from airflow_refresh_provider.places import CONTROL_VARIABLE, resolve
+from airflow_refresh_provider.core.run.request import Request
+from airflow_refresh_provider.places import CONTROL_VARIABLE, Places, resolve
+from airflow_refresh_provider.runner.refreshes import Refreshes
+from examples import recorded
 from examples.local_airflow import CONNECTION
 from examples.processes import working_for
 from examples.rest import Rest
@@ -49,7 +54,7 @@ def test_the_demo_keeps_every_promise_and_leaves_nothing_running(checkout: Path)
     assert_nothing_is_left(checkout)
 
 
-def test_an_airflow_of_ones_own_runs_the_examples_and_ctrl_c_ends_all_of_it(checkout: Path) -> None:
+def test_an_airflow_of_ones_own_runs_the_examples_and_down_ends_all_of_it(checkout: Path) -> None:
     said = checkout / "said.txt"
     with said.open("w") as out:
         process = subprocess.Popen([sys.executable, "-m", "examples.stand_alone"], cwd=checkout, stdout=out, stderr=out)
@@ -78,8 +83,20 @@ def test_an_airflow_of_ones_own_runs_the_examples_and_ctrl_c_ends_all_of_it(chec
             [sys.executable, "-m", "examples.stand_alone"], cwd=checkout, capture_output=True, text=True, check=False
         )
         assert (second.returncode, "in use" in second.stderr) == (1, True)
-        process.send_signal(signal.SIGINT)
-        assert process.wait(LIMIT) == 0, said.read_text()
+        _kill_one_component(checkout, said)
+        rest.unpause("refresh.tpch.open_orders")
+        refreshes = _refreshes(checkout)
+        until(lambda: refreshes.progress("tpch.open_orders").chunks_done > 4)
+        assert 20 <= (refreshes.progress("tpch.open_orders").chunks_total or 0) <= 40
+        down = subprocess.run(
+            [sys.executable, "-m", "examples.take_down"], cwd=checkout, capture_output=True, text=True, check=False
+        )
+        assert (down.returncode, process.wait(LIMIT)) == (0, 0), down.stderr + said.read_text()
+        assert "The refresh of tpch.open_orders is unfinished" in said.read_text()
+        resumed = refreshes.run("tpch.open_orders", Request())
+        assert (resumed.outcome, resumed.resumed) == ("succeeded", True), "the command line goes on at once"
+        assert resumed.chunks.skipped > 4
+        embedded_server(_places(checkout)).stop()
     finally:
         process.terminate()
         process.wait(LIMIT)
@@ -95,8 +112,25 @@ def until(true: Callable[[], bool]) -> None:
 
 def assert_nothing_is_left(checkout: Path) -> None:
     assert working_for(checkout / ".demo") == []
-    places = resolve({CONTROL_VARIABLE: str(checkout / ".demo" / "control")}, lambda: "/", None, None)
-    assert not embedded_server(places).status().running
+    assert recorded.load(checkout / ".demo") == []
+    assert not embedded_server(_places(checkout)).status().running
+
+
+def _kill_one_component(checkout: Path, said: Path) -> None:
+    """The triggerer dies; it is started again, and that is said."""
+    [triggerer] = [one for one in recorded.load(checkout / ".demo") if one.name == "triggerer"]
+    os.kill(triggerer.pid, signal.SIGKILL)
+    until(lambda: "Airflow's triggerer has ended" in said.read_text())
+    assert "It is started again (1 of 3 times)" in said.read_text()
+
+
+def _places(checkout: Path) -> Places:
+    return resolve({CONTROL_VARIABLE: str(checkout / ".demo" / "control")}, lambda: "/", None, None)
+
+
+def _refreshes(checkout: Path) -> Refreshes:
+    """What the command line sees."""
+    return compose.refreshes(_places(checkout))
 
 
 def _modes(rest: Rest, dag_id: str) -> list[str]:

@@ -70,7 +70,7 @@ def test_the_phased_example_merges_in_more_than_four_units_what_changed(
     assert first.state == "success"
     loaded = _rows(first.returned)["inserted"]
     assert loaded > 1000
-    change_orders(lake, one_in=20)
+    change_orders(lake, one_in=3)
     second = airflow.run(dag)
 
     assert (second.state, set(second.tasks.values())) == ("success", {"success"})

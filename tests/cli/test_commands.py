@@ -381,3 +381,19 @@ def test_ending_a_suspension_notes_when_missed_commits_are_applied(world: World,
     here("suspend", "people_copy", "--why", "the source is wrong")
     assert "within the hour, or at once by a manual run" in here("resume", "people_copy").err
     assert here("resume", "people_copy").err == ""
+
+
+@pytest.mark.usefixtures("registered")
+def test_an_unfinished_run_is_shown_with_how_to_stop_it_and_ended_for_good(world: World, here: Program) -> None:
+    with at(world.lake, "commit", disconnected):
+        assert here("run", "people_copy").code == 1
+    for command in ("show", "progress"):
+        assert "`airflow-refresh abandon people_copy --stop`, for good" in here(command, "people_copy").out
+    ended = here("abandon", "people_copy", "--output", "json")
+    assert (ended.code, ended.json["outcome"]) == (0, "abandoned")
+    assert here("abandon", "people_copy", "--output", "json").json["outcome"] == "clean"
+    result = here("run", "people_copy", "--output", "json").json
+    assert (result["outcome"], result["resumed"]) == ("succeeded", False)
+    shown = here("show", "people_copy").out
+    assert "to stop it" not in shown
+    assert f"deltalake.DeltaTable('{world.folder / 'gold' / 'people_copy'}', version=" in shown

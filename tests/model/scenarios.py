@@ -186,6 +186,28 @@ def _restarting(world: ModelWorld) -> list[Actor]:
     return [owner(world, "A"), Actor("B", lambda: world.owner("B").run(NAME, again))]
 
 
+def _taking_over(world: ModelWorld) -> list[Actor]:
+    """Another owner takes the run over on request, whether its owner is alive or not."""
+    take = ONE.model_copy(update={"take_over": True})
+    return [owner(world, "A"), Actor("B", lambda: world.owner("B").run(NAME, take))]
+
+
+def _tasks_taken_over(world: ModelWorld) -> list[Actor]:
+    """The tasks of a DAG run lose their run to an owner that takes it over on request."""
+    return [tasks(world, "A"), *_taking_over(world)[1:]]
+
+
+def _abandoning(world: ModelWorld) -> list[Actor]:
+    """The run is ended for good while its owner is running, and the target refreshed."""
+
+    def abandon_and_run() -> object:
+        other = world.owner("B")
+        other.abandon(NAME, stop=True)
+        return other.run(NAME, ONE)
+
+    return [owner(world, "A"), Actor("B", abandon_and_run)]
+
+
 def _dropping(world: ModelWorld) -> list[Actor]:
     """The definition is dropped while an owner is running, registered with another query, and refreshed."""
 
@@ -257,6 +279,12 @@ SCENARIOS = [
     Scenario("one chunk, restore", changes, _with(RESTORES)),
     Scenario("one chunk, redefined by the next owner", changes, _redefining),
     Scenario("one chunk, restarted, incremental", changes, _restarting, INCREMENTAL),
+    Scenario("taken over on request", changes, _taking_over, CHUNKED),
+    Scenario("taken over on request, first load", first_load, _taking_over, CHUNKED),
+    Scenario("taken over on request, incremental", changes, _taking_over, VNODES | INCREMENTAL),
+    Scenario("tasks, taken over on request", changes, _tasks_taken_over, VNODES),
+    Scenario("ended for good", changes, _abandoning, CHUNKED),
+    Scenario("ended for good, incremental", changes, _abandoning, CHUNKED | INCREMENTAL),
     Scenario("dropped", changes, _dropping, CHUNKED),
     Scenario("dropped by vnode", changes, _dropping, VNODES),
     Scenario("dropped, incremental", changes, _dropping, CHUNKED | INCREMENTAL),

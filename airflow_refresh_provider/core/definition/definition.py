@@ -103,7 +103,10 @@ class Chunking(Stored):
         description="Up to this many changed rows are one commit, if visibility is `whole`; "
         "of the rows that fill an empty table four times as many.",
     )
-    chunk_rows: Count = Field(default=1_000_000, description="About how many changed rows a chunk has otherwise.")
+    chunk_rows: Count = Field(
+        default=1_000_000,
+        description="About how many changed rows a chunk has otherwise; at least a 200th of the rows to write.",
+    )
 
 
 class ColumnChoice(Stored):

@@ -2,7 +2,8 @@
 
 Few commits beat many: a change set within `one_commit_up_to` is one chunk. Beyond it, neighbouring vnodes share a chunk
 until it holds about `chunk_rows` changed rows, and a vnode far larger than that is cut by ranges of the key hash.
-Vnodes without changes are not planned.
+Vnodes without changes are not planned. A chunk costs a commit however small it is, so `chunk_rows` is raised where it
+would make far more than MAX_CHUNKS of them.
 """
 
 from __future__ import annotations
@@ -12,6 +13,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from airflow_refresh_provider.core.plan.plan import MAX_SLOTS, ChangeCounts, Chunk, HashRange, Split, Unit
 from airflow_refresh_provider.core.plan.ways import Way
 from airflow_refresh_provider.core.text.stored import Stored
+
+MAX_CHUNKS = 200
+"""`chunk_rows` is at least this share of the rows to write: a commit takes about a second, whatever it holds."""
 
 _HASHES = 1 << 64
 _LOWEST = -(1 << 63)
@@ -50,6 +54,11 @@ def auto_vnodes(rows: int, chunk_rows: int) -> int:
     return min(1024, 1 << (wanted - 1).bit_length())
 
 
+def raised(chunk_rows: int, rows: int) -> int:
+    """`chunk_rows`, or the share of `rows` that it must not be below."""
+    return max(chunk_rows, -(-rows // MAX_CHUNKS))
+
+
 def cut(counts: Mapping[int, ChangeCounts], limits: Limits) -> tuple[Piece, ...]:
     """The pieces that cover every vnode with changes, in order of vnode. Empty when nothing changed."""
     changed = {v: c for v, c in sorted(counts.items()) if c.total}
@@ -58,15 +67,16 @@ def cut(counts: Mapping[int, ChangeCounts], limits: Limits) -> tuple[Piece, ...]
         return ()
     if total <= limits.one_commit:
         return (_gather(changed.items()),)
+    chunk_rows = raised(limits.chunk_rows, total)
     pieces: list[Piece] = []
     open_group: list[tuple[int, ChangeCounts]] = []
     for vnode, count in changed.items():
-        if count.total > _OVERSIZE * limits.chunk_rows:
+        if count.total > _OVERSIZE * chunk_rows:
             pieces += _close(open_group)
             open_group = []
-            pieces += _cut_vnode(vnode, count, limits.chunk_rows)
+            pieces += _cut_vnode(vnode, count, chunk_rows)
             continue
-        if open_group and sum(c.total for _, c in open_group) + count.total > limits.chunk_rows:
+        if open_group and sum(c.total for _, c in open_group) + count.total > chunk_rows:
             pieces += _close(open_group)
             open_group = []
         open_group.append((vnode, count))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from airflow_refresh_provider.core.definition.definition import Chunking, Layout, Visibility
 from airflow_refresh_provider.core.plan.choice import LITERAL_KEYS, REWRITE_TABLE_SHARE
-from airflow_refresh_provider.core.plan.chunking import Limits, split_files
+from airflow_refresh_provider.core.plan.chunking import Limits, raised, split_files
 from airflow_refresh_provider.core.plan.plan import MAX_SLOTS, Split
 from airflow_refresh_provider.core.text.stored import Stored
 
@@ -50,7 +50,7 @@ def direct_splits(
         return (None,)
     if input is None or len(input.files) < 2:
         return None
-    return split_files(input.files, -(-rows // chunking.chunk_rows))
+    return split_files(input.files, -(-rows // raised(chunking.chunk_rows, rows)))
 
 
 def rewrite_min_rows(rows: int | None, allowed: Limits) -> int | None:
@@ -67,4 +67,4 @@ def row_splits(allowed: Limits, input: Splittable | None) -> tuple[Split, ...]:
     """The splits in which rows are staged before the comparison; none when the query is compared directly."""
     if input is None or len(input.files) < 2 or input.rows <= STAGE_ROWS_BEYOND * allowed.one_commit:
         return ()
-    return split_files(input.files, -(-input.rows // allowed.one_commit))
+    return split_files(input.files, -(-input.rows // raised(allowed.one_commit, input.rows)))

@@ -46,7 +46,8 @@ class Facts(Stored):
     """What was found out about an unfinished run after it was fenced.
 
     `unresumable_reason`: why it cannot be finished at its pins. `released`: its last owner released it. `failed`: it
-    ended with an error. `chunks`: how many are in the target, and of how many; None before they are planned.
+    ended with an error. `taken_from`: who held it when it was taken over on request. `chunks`: how many are in the
+    target, and of how many; None before they are planned.
     """
 
     sealed: bool
@@ -56,6 +57,7 @@ class Facts(Stored):
     on_interrupted: OnInterrupted
     released: bool = False
     failed: bool = False
+    taken_from: str | None = None
     chunks: tuple[int, int] | None = None
 
 
@@ -90,13 +92,15 @@ def next_step(run: Run, facts: Facts) -> Decision:
     if facts.definition_changed:
         return Decision(step=Step.ABANDON, reason="the definition was changed while the run was interrupted")
     if facts.on_interrupted is OnInterrupted.RESTART:
-        return Decision(step=Step.ABANDON, reason="a restart was requested")
+        return Decision(step=Step.ABANDON, reason="abandoning it was requested")
     if facts.unresumable_reason:
         return Decision(step=Step.ABANDON, reason=f"it cannot be finished: {facts.unresumable_reason}")
     return Decision(step=Step.RESUME, reason=f"{_interruption(facts)} {_progress(facts)}")
 
 
 def _interruption(facts: Facts) -> str:
+    if facts.taken_from:
+        return f"it was taken over on request from {facts.taken_from}"
     if facts.failed:
         return "it failed"
     return "it was stopped" if facts.released else "its owner stopped sending heartbeats"

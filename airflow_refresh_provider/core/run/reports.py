@@ -9,6 +9,8 @@ from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.plan.plan import ChangeCounts
 from airflow_refresh_provider.core.run.health import Health
 from airflow_refresh_provider.core.run.last_run import LastRun
+from airflow_refresh_provider.core.run.notice import Notice
+from airflow_refresh_provider.core.run.reading import ReadingLine
 from airflow_refresh_provider.core.run.results import ErrorReport, Outcome
 from airflow_refresh_provider.core.run.status import RefreshStatus
 from airflow_refresh_provider.core.text.stored import Stored
@@ -35,6 +37,7 @@ class RunStatus(Stored):
     percent: float | None = None
     rows_per_second: float | None = None
     seconds_left: float | None = None
+    notices: tuple[Notice, ...] = ()
 
 
 class VnodeProgress(Stored):
@@ -137,7 +140,7 @@ class DefinitionStatus(Stored):
     `state` is as stored; `status` is derived from it and the run, `status_text` includes the progress. `last_run` is
     the newest run that has ended, or has failed and is kept. `health` is the whole in one word; it, `freshness` and
     `due` are null where inputs and target were not read. `ignored_files` lay in the folders of inputs at the last
-    refresh and were not read.
+    refresh and were not read. `reading`: how other programs read what is published; only `show` has it.
     """
 
     name: str
@@ -157,5 +160,6 @@ class DefinitionStatus(Stored):
     published_at: datetime | None = None
     input_versions: Digests = {}
     ignored_files: dict[str, IgnoredFiles] = {}
+    reading: tuple[ReadingLine, ...] = ()
     definition_hash: str
     definition: Definition

@@ -48,6 +48,11 @@ class Request(Stored):
     if_running: Annotated[
         IfRunning, Scope.NO_FORM_FIELD, Field(description="what to do while another owner holds the run")
     ] = IfRunning.REFUSE
+    take_over: Annotated[
+        bool,
+        Scope.NO_FORM_FIELD,
+        Field(description="take an unfinished run over from its owner, even a live one or the tasks of a DAG run"),
+    ] = False
     force: Annotated[bool, Field(description="run although no input has changed, and accept a mass delete")] = False
     workers: Annotated[PositiveInt, Scope.NO_FORM_FIELD, Field(description="units merged in parallel")] = 2
     origin: Annotated[

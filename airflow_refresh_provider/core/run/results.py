@@ -13,6 +13,7 @@ from pydantic import BeforeValidator, Field
 
 from airflow_refresh_provider import errors
 from airflow_refresh_provider.core.changes.pins import Digests, IgnoredFiles
+from airflow_refresh_provider.core.run.notice import Notice
 from airflow_refresh_provider.core.text.stored import Stored, to_json_value
 
 _KINDS: dict[str, type[errors.Explained]] = {
@@ -63,7 +64,7 @@ class RunResult(Stored):
     `mode` is how it was done, and `mode_reason` why. `windows` are the versions (after, upto] of each input, or the
     digests of its lists of files, that an incremental refresh has read. `lag_seconds` is how far the target was behind
     its inputs at the end; `late`: that was more than its `target_lag`. `ignored_files` lie in the folders of inputs and
-    were not read.
+    were not read. `notices` say what was done otherwise than the definition says.
     """
 
     run_id: str | None
@@ -78,6 +79,7 @@ class RunResult(Stored):
     input_versions: Digests = {}
     windows: dict[str, tuple[int | str, int | str]] = {}
     ignored_files: dict[str, IgnoredFiles] = {}
+    notices: tuple[Notice, ...] = ()
     target_version: int | None = None
     published_version: int | None = None
     lag_seconds: float | None = None
@@ -109,7 +111,7 @@ class HistoryEntry(Stored):
 class StoredHistory(Stored):
     """A history entry as the events table stores it. `format` is the version of the entry and of what is in it."""
 
-    format: int = Field(default=2, le=2)
+    format: int = Field(default=3, le=3)
     entry: HistoryEntry
 
 

@@ -37,6 +37,7 @@ _OF_WRITERS = frozenset({
     "vacuumProtocolCheck",
 })  # fmt: skip
 """Features that leave rows as the files have them; column mapping and deletion vectors are checked where used."""
+_COLUMN_MAPPING_READER = 2
 _BOUNDED = "__CHAR_VARCHAR_TYPE_STRING"
 """Metadata of a string column: the CHAR or VARCHAR type that it has or contains."""
 
@@ -50,6 +51,14 @@ def open_table(location: str, version: int | None = None) -> DeltaTable | None:
             return DeltaTable(location, version=version)
         except TableNotFoundError:
             return None
+
+
+def reader_features(table: DeltaTable) -> frozenset[str]:
+    """Every table feature that a reader must know; before features had names, version 2 was column mapping."""
+    protocol = table.protocol()
+    if protocol.min_reader_version == _COLUMN_MAPPING_READER:
+        return frozenset({"columnMapping"})
+    return frozenset(protocol.reader_features or ())
 
 
 def features(table: DeltaTable) -> frozenset[str]:

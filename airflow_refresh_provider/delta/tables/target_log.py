@@ -9,7 +9,13 @@ from airflow_refresh_provider.core.log.marker import app_ids
 from airflow_refresh_provider.delta.storage.log_files import LogFiles, list_log
 from airflow_refresh_provider.delta.storage.object_stores import file_in_the_way, open_store, storage
 from airflow_refresh_provider.delta.tables.actions import commit_of, txns_of
-from airflow_refresh_provider.delta.tables.delta_table import features, open_table, padded_columns, size_of
+from airflow_refresh_provider.delta.tables.delta_table import (
+    features,
+    open_table,
+    padded_columns,
+    reader_features,
+    size_of,
+)
 from airflow_refresh_provider.errors import Failed
 from airflow_refresh_provider.ports.table_log import LogGap, TableFacts
 
@@ -34,6 +40,7 @@ class DeltaTableLog:
             clustered="clustering" in features(table),
             columns=tuple(field.name for field in table.schema().fields),
             padded=padded_columns(table),
+            reader_features=reader_features(table),
             rows=rows,
             bytes=size,
         )

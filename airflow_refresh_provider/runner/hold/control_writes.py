@@ -42,7 +42,7 @@ def change(ports: Ports, name: str, decide: Callable[[Record | None], Change]) -
             except StaleSnapshot:
                 continue
         return Changed(snapshot.record, record)
-    raise _contended(name)
+    raise contended(name)
 
 
 def commit(ports: Ports, snapshot: Snapshot, record: Record, event: Event) -> Snapshot:
@@ -50,7 +50,8 @@ def commit(ports: Ports, snapshot: Snapshot, record: Record, event: Event) -> Sn
     return ports.store.commit(snapshot, record, event, ports.clock.now())
 
 
-def _contended(name: str) -> Retry:
+def contended(name: str) -> Retry:
+    """The error of a process whose writes always came second."""
     return Retry(
         "control_contended",
         f"writes to the control tables of {name} conflicted with those of other processes in {WRITE_TRIES} attempts",

@@ -112,6 +112,7 @@ def _decision(tenure: Tenure, old: Run, request: Request, *, gone: bool) -> Deci
     except LogGap:
         reason = "the target's log no longer reaches back to where the run started"
         return Decision(step=Step.ABANDON, reason=reason)
+    held = old.lease.owner is not None or old.kept_until(tenure.ports.clock.now()) is not None
     facts = Facts(
         sealed=sealed,
         definition_changed=record.definition.hash != old.definition.hash,
@@ -119,6 +120,7 @@ def _decision(tenure: Tenure, old: Run, request: Request, *, gone: bool) -> Deci
         unresumable_reason=None if sealed or old.published else _unresumable_reason(tenure.ports, old),
         released=old.lease.owner is None and old.lease.parked_until is None,
         failed=old.failed_in == old.generation,
+        taken_from=old.holder if request.take_over and held else None,
         on_interrupted=OnInterrupted.RESUME if old.origin and old.origin == request.origin else request.on_interrupted,
         chunks=None if gone or sealed or old.published else _chunks(tenure.ports, old, run.generations),
     )

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from airflow_refresh_provider.core.changes.pins import digests, ignored_files
 from airflow_refresh_provider.core.run.health import HealthFacts, health
+from airflow_refresh_provider.core.run.notices import notices_of
 from airflow_refresh_provider.core.run.owner import Liveness
 from airflow_refresh_provider.core.run.record import Record, Run
 from airflow_refresh_provider.core.run.reports import DefinitionStatus, DueReport, Freshness, RunStatus
@@ -97,6 +98,7 @@ def _run_status(ports: Ports, record: Record, liveness: Liveness) -> RunStatus |
         percent=how_far.percent,
         rows_per_second=how_far.rows_per_second,
         seconds_left=how_far.seconds_left,
+        notices=notices_of(run),
     )
 
 

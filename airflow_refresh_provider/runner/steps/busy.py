@@ -30,10 +30,14 @@ def already_running(record: Record, run: Run, now: datetime) -> Refused:
     chunks = sum(len(u.chunks) for r in run.frozen.rounds for u in r.units) if run.frozen else None
     how_far = f"{chunks} chunks planned" if chunks is not None else "staging is being filled"
     wait = f"Wait for it (`airflow-refresh progress {record.name} --follow`)"
-    kept, advice = "", f"{wait}, or pass `--if-running skip`."
+    take = f"`airflow-refresh run {record.name} --take-over`"
+    kept, advice = "", f"{wait}, or pass `--if-running skip`. If its owner hangs, take the run over: {take}."
     if until := run.kept_until(now):
         kept = f"; it is reserved for the tasks of that DAG run until {until:%Y-%m-%d %H:%M:%S} UTC"
-        advice = f"{wait}. If its DAG is paused, unpause it. After that time any caller may resume the run."
+        advice = (
+            f"{wait}. If its DAG is paused, unpause it. If its Airflow is gone, take the run over: {take}. "
+            "After that time any caller may resume the run."
+        )
     return Refused(
         "already_running",
         f"{record.name} is being refreshed by {run.holder}: run {run.run_id}, generation {run.generation}, "

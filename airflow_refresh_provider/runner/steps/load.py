@@ -10,6 +10,7 @@ from airflow_refresh_provider.core.plan import chunking, loading
 from airflow_refresh_provider.core.plan.plan import Frozen, Round, Split, Target
 from airflow_refresh_provider.core.plan.policy import check_deletes, check_keys
 from airflow_refresh_provider.core.run.lifecycle import Event
+from airflow_refresh_provider.core.run.notices import notices_of
 from airflow_refresh_provider.core.run.prepared import prepared
 from airflow_refresh_provider.core.run.record import Published, Run
 from airflow_refresh_provider.ports.bundle import Ports
@@ -40,7 +41,10 @@ def load(tenure: Tenure, session: EngineSession) -> Run:
     if frozen is None:
         frozen = _compared(tenure, session, source, ready, large)
     pinned_inputs.check_in_place(ports, run)
-    return tenure.write(Event.FREEZE, frozen=frozen.model_copy(update={"fell_back": fell_back}))
+    planned = tenure.write(Event.FREEZE, frozen=frozen.model_copy(update={"fell_back": fell_back}))
+    for notice in notices_of(planned):
+        ports.watch.note(notice.line)
+    return planned
 
 
 def _first_load(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from airflow_refresh_provider.core.changes.pins import digests, ignored_files
 from airflow_refresh_provider.core.definition.mode import Mode
+from airflow_refresh_provider.core.run.notices import notices_of
 from airflow_refresh_provider.core.run.record import Published, Run
 from airflow_refresh_provider.core.run.results import ChunkCounts, Outcome, Rows, RunResult
 from airflow_refresh_provider.runner.facts.stopwatch import Stopwatch
@@ -32,6 +33,7 @@ def result_of(name: str, run: Run, published: Published, held: HeldRun, skipped:
         chunks=ChunkCounts(done=sum(len(u.chunks) for r in rounds for u in r.units), skipped=skipped),
         input_versions=digests(run.plan.pins),
         ignored_files=ignored_files(run.plan.pins),
+        notices=notices_of(run),
         windows={name: (window.after, window.upto) for name, window in run.windows.items()},
         target_version=published.seal_version,
         published_version=published.version,

@@ -55,7 +55,8 @@ def begin(ports: Ports, name: str, request: Request, watch: Stopwatch) -> StartR
     """Hold a run of `name`. Raises Invalid for an unknown name, Refused when it may not be refreshed now, Paused.
 
     Its time is in the stages `start` and `take_over`.
-    A run of the request's own origin is attached to, or taken over from the owner that held it for that origin.
+    A run of the request's own origin is attached to, or taken over from the owner that held it for that origin. With
+    `take_over` any owner loses the run, and is fenced like one that is gone.
     """
     deadline = ports.clock.now() + WAIT_FOR_LEASE
     while True:
@@ -70,7 +71,7 @@ def begin(ports: Ports, name: str, request: Request, watch: Stopwatch) -> StartR
         if run is None:
             with watch.stage("start"):
                 started = _start(ports, snapshot, record, request)
-        elif admission is Admission.BUSY:
+        elif admission is Admission.BUSY and not request.take_over:
             if not may_end_soon(ports, name, run, liveness) or ports.clock.now() >= deadline:
                 return _busy(ports, record, run, request)
             ports.clock.sleep(POLL_SECONDS)

@@ -6,7 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_refresh_provider.core.plan.chunking import Limits, Piece, auto_vnodes, cut, direct, number, split_files
+from airflow_refresh_provider.core.plan.chunking import (
+    MAX_CHUNKS,
+    Limits,
+    Piece,
+    auto_vnodes,
+    cut,
+    direct,
+    number,
+    raised,
+    split_files,
+)
 from airflow_refresh_provider.core.plan.plan import MAX_SLOTS, ChangeCounts, Split, Unit
 from airflow_refresh_provider.core.plan.ways import Way
 
@@ -115,3 +125,18 @@ def test_the_splits_of_a_direct_load_are_dealt_to_two_units(splits: int, dealt: 
 
 def _counts(units: tuple[Unit, ...]) -> ChangeCounts:
     return sum((c.counts for u in units for c in u.chunks), ChangeCounts())
+
+
+@given(st.dictionaries(st.integers(0, 63), st.builds(ChangeCounts, inserted=st.integers(0, 10**6))), LIMITS)
+def test_chunks_are_as_large_as_needed_for_about_two_hundred_of_them(
+    changes: dict[int, ChangeCounts], limits: Limits
+) -> None:
+    rows = sum(c.total for c in changes.values())
+    pieces = cut(changes, limits)
+    assert len(pieces) <= 2 * MAX_CHUNKS + len(changes)
+    assert raised(limits.chunk_rows, rows) in {limits.chunk_rows, -(-rows // MAX_CHUNKS)}
+
+
+def test_a_load_of_many_rows_in_tiny_chunks_is_cut_into_two_hundred() -> None:
+    by_vnode = {vnode: ChangeCounts(inserted=9175) for vnode in range(8)}
+    assert len(cut(by_vnode, Limits(one_commit=40, chunk_rows=40))) == 200

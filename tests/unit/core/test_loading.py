@@ -42,6 +42,12 @@ def test_rows_are_staged_only_for_an_input_that_is_far_larger_than_a_commit() ->
     assert len(row_splits(_LIMITS, Splittable(files=_FILES, rows=STAGE_ROWS_BEYOND * 100 + 1))) > 1
 
 
+def test_a_load_from_very_many_files_is_at_most_two_hundred_commits() -> None:
+    many = Splittable(files=tuple((f"f{i:04}", 10) for i in range(4000)), rows=400_000)
+    direct = direct_splits(400_000, _CHUNKING, Visibility.WHOLE, many)
+    assert direct is not None and len(direct) == len(row_splits(_LIMITS, many)) == 200
+
+
 def test_a_table_is_rewrite_min_rows_a_share_of_its_rows_on_if_it_is_not_too_large() -> None:
     limits = Limits(one_commit=5_000_000, chunk_rows=1_000_000)
     assert rewrite_min_rows(6_000_000, limits) == 1_200_000

@@ -14,4 +14,5 @@ def test_the_exports_lead_to_the_tables_the_airflow_and_the_programs(tmp_path: P
     exports = [line for line in summary(lake, "http://here", "secret").splitlines() if line.startswith("  export ")]
     script = "\n".join([*exports, 'echo "$AIRFLOW_REFRESH_CONTROL:$AIRFLOW_HOME:$PATH"'])
     said = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True)
+    assert "make down" in summary(lake, "http://here", "secret")
     assert said.stdout.startswith(f"{lake.control}:{lake.airflow}:{CHECKOUT / '.venv' / 'bin'}:")

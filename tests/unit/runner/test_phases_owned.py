@@ -34,7 +34,7 @@ def test_between_two_phases_no_other_caller_takes_the_run() -> None:
         ) as e:
             world.another(request)
         assert "unpause it" in e.value.next
-        assert "--" not in e.value.next.replace("--follow", "")
+        assert "take the run over: `airflow-refresh run orders --take-over`" in e.value.next
     assert world.another(Request(if_running=IfRunning.SKIP)).outcome is Outcome.SKIPPED
     assert [r.outcome for r in world.refreshes.recover()] == ["live"]
     loaded(world)

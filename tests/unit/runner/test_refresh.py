@@ -70,6 +70,38 @@ def test_an_input_far_larger_than_a_commit_is_staged_in_splits_before_it_is_comp
     assert result.rows == Rows(inserted=20, unchanged=6)
 
 
+def test_rows_that_would_make_absurdly_many_chunks_make_larger_ones_and_the_result_says_so() -> None:
+    world = World(row(0), chunking={"one_commit_up_to": 1, "chunk_rows": 1}, layout="vnode", vnodes=4)
+    world.run()
+    world.become(*[row(i) for i in range(1001)])
+    notes: list[str] = []
+
+    class Noting(Silent):
+        def note(self, message: str) -> None:
+            notes.append(message)
+
+    result = Refreshes(replace(world.ports, watch=Noting())).run(NAME, ONE)
+    assert world.fresh()
+    assert 150 < result.chunks.done <= 250
+    assert [notice.code for notice in result.notices] == ["chunk_rows_raised"]
+    assert "about 5 rows instead of 1" in result.notices[0].message
+    assert result.notices[0].line in notes
+
+
+def test_so_does_a_first_load_of_very_many_files() -> None:
+    world = World(row(0), chunking={"one_commit_up_to": 1, "chunk_rows": 1})
+    for i in range(1, 250):
+        world.lake.append(INPUT, [row(i)])
+    result = world.run()
+    assert world.fresh()
+    assert result.chunks.done == 125
+    assert [notice.code for notice in result.notices] == ["chunk_rows_raised"]
+
+
+def test_a_refresh_of_few_chunks_has_no_notice() -> None:
+    assert World(*SIX, **LIVE).run().notices == ()
+
+
 def stages(world: World) -> dict[str, int | None]:
     """Refresh; the stages that were watched, with their rows as far as they are known."""
     seen: dict[str, int | None] = {}

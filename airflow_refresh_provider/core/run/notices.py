@@ -1,0 +1,34 @@
+"""The notices of a run, derived from its definition and its plan."""
+
+from __future__ import annotations
+
+from airflow_refresh_provider.core.plan.chunking import MAX_CHUNKS, raised
+from airflow_refresh_provider.core.plan.plan import Round
+from airflow_refresh_provider.core.run.notice import Notice
+from airflow_refresh_provider.core.run.record import Run
+
+
+def notices_of(run: Run) -> tuple[Notice, ...]:
+    """The notices of a run; none before its chunks are planned."""
+    if run.frozen is None:
+        return ()
+    asked = run.definition.chunking.chunk_rows
+    used = max((_chunk_rows(one, run.frozen.source_rows, asked) for one in run.frozen.rounds), default=asked)
+    if used == asked:
+        return ()
+    message = (
+        f"chunks have about {used:,} rows instead of {asked:,} (`chunk_rows`): that would have been more than "
+        f"{MAX_CHUNKS} commits"
+    )
+    return (Notice(code="chunk_rows_raised", message=message),)
+
+
+def _chunk_rows(planned: Round, source_rows: int, asked: int) -> int:
+    """The rows for which the chunks of a round were planned: `asked`, or more."""
+    chunks = [chunk for unit in planned.units for chunk in unit.chunks]
+    if planned.changes is None:
+        by_chunks = any(chunk.split is not None and len(chunk.split.files) > 1 for chunk in chunks)
+        rows = source_rows if by_chunks else 0
+    else:
+        rows = sum(chunk.counts.total for chunk in chunks) if len(chunks) > 1 else 0
+    return raised(asked, rows)
