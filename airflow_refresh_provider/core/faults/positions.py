@@ -44,9 +44,15 @@ def position(fault: Fault, doing: Doing) -> Position | None:
 
 def _of_fragment(fault: Fault, query: SentQuery) -> Position | None:
     for part in fault.fragments:
-        if query.text[part.start : part.start + len(part.text)] == part.text:
-            return _written(query, part.start, part.text)
+        if _cut(query.text, part.start, part.text) == part.text:
+            return _written(query, part.start, query.text[part.start : part.start + len(part.text)])
     return None
+
+
+def _cut(query: str, start: int, text: str) -> str:
+    """What Spark cuts out of the query: it counts `start` in characters, and cuts by halves of UTF-16."""
+    units, length = query.encode("utf-16-le"), len(text.encode("utf-16-le"))
+    return units[2 * start : 2 * start + length].decode("utf-16-le", "replace")
 
 
 def _of_block(fault: Fault, query: SentQuery) -> Position | None:

@@ -65,7 +65,8 @@ def test_a_change_set_that_fits_one_commit_is_one_piece(changes: dict[int, Chang
     if rows <= limits.one_commit:
         assert len(pieces) == (1 if rows else 0)
     elif pieces:
-        assert all(p.counts.total <= 2 * limits.chunk_rows + 2 for p in pieces)  # each kind of change is rounded
+        most = raised(limits.chunk_rows, rows)
+        assert all(p.counts.total <= 2 * most + 2 for p in pieces)  # each kind of change is rounded
 
 
 @given(CHANGES, LIMITS, st.dictionaries(st.integers(0, MAX_SLOTS - 1), st.integers(1, 9)))

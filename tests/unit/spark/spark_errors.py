@@ -92,7 +92,7 @@ EXPECTED: dict[str, Answer] = {
     ),
     "input.of_pandas": _input("input_unreadable", "coerce_timestamps", "TIMESTAMP(NANOS,false)"),
     "input.colon": _input("input_unreadable", "Rename the file", "has a colon", "day 10:30.parquet"),
-    "input.mixed_folders": _input("input_mixed", "Move the files", "list #0: day", "list #1: month"),
+    "input.mixed_folders": _input("input_mixed", "Move the files", ": day", ": month"),
     "input.mixed_depths": _input("input_mixed", "Move the files", "src/other"),
     "input.no_files": _input("input_unreadable", "Put files there", "no file with columns"),
     "input.names_by_case": _input("input_unreadable", "Rename one of the columns", "column `v` already exists"),
