@@ -5,6 +5,7 @@ from __future__ import annotations
 from airflow_refresh_provider.cli.call import Call
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.run.admin_results import Dropped, Registration, Validated
+from airflow_refresh_provider.core.run.query_notes import query_notes
 from airflow_refresh_provider.core.run.reports import DefinitionStatus
 from airflow_refresh_provider.core.timing.cascade import upstream_first
 from airflow_refresh_provider.errors import Invalid, RefreshError
@@ -12,7 +13,16 @@ from airflow_refresh_provider.errors import Invalid, RefreshError
 
 def validate(_call: Call, file: list[str]) -> list[Validated]:
     """Check definitions without a server."""
-    return [Validated(file=path, name=d.name, target=d.target, definition_hash=d.hash) for path, d in _read_all(file)]
+    return [
+        Validated(
+            file=path,
+            name=d.name,
+            target=d.target,
+            definition_hash=d.hash,
+            notes=query_notes(d, d.analyse_query()),
+        )
+        for path, d in _read_all(file)
+    ]
 
 
 def register(call: Call, file: list[str]) -> list[Registration]:

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.run.admin_results import Dropped, Rebuilt, Recovery, Registration
-from airflow_refresh_provider.core.run.record import Published
-from airflow_refresh_provider.core.run.reports import DefinitionStatus, DueReport, Freshness, ProgressReport
+from airflow_refresh_provider.core.run.reports import DefinitionStatus, DueReport, Freshness, ProgressReport, Readable
 from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.core.run.results import CascadeResult, Differences, HistoryEntry, RunResult
 from airflow_refresh_provider.ports.bundle import Ports
@@ -39,12 +38,11 @@ class Refreshes:
 
     def show(self, name: str) -> DefinitionStatus:
         """One definition."""
-        return registry.status(self.ports, registered(self.ports, name, self.ports.store.read(name).record))
+        return registry.shown(self.ports, registered(self.ports, name, self.ports.store.read(name).record))
 
-    def published(self, name: str) -> tuple[Definition, Published]:
-        """A definition and its last refresh. Raises Failed where there is none that could be read."""
-        record = registered(self.ports, name, self.ports.store.read(name).record)
-        return record.definition, registry.published(self.ports, record)
+    def published(self, name: str) -> Readable:
+        """How to read the last refresh of a definition. Raises Failed where there is none that could be read."""
+        return registry.published(self.ports, registered(self.ports, name, self.ports.store.read(name).record))
 
     def run(self, name: str, request: Request) -> RunResult:
         """One refresh; an interrupted run is finished first, or instead."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from datetime import UTC, datetime
 
-from airflow_refresh_provider.core.definition.columns import OP, VNODE, padded
+from airflow_refresh_provider.core.definition.columns import OP, VNODE, floating_columns, padded
 from airflow_refresh_provider.core.log.commits import Commit
 from airflow_refresh_provider.core.plan.plan import StagedTable
 from airflow_refresh_provider.ports.table_log import LogGap, TableFacts
@@ -39,6 +40,7 @@ class MemoryLog:
                 partitioned_by=table.partitioned_by,
                 clustered=table.clustered,
                 columns=tuple(c.name for c in newest.columns),
+                floating=floating_columns(newest.columns),
                 padded=tuple(c.name for c in newest.columns if padded(c.type)),
                 rows=len(newest.rows),
                 bytes=ROW_BYTES * len(newest.rows),
@@ -54,6 +56,10 @@ class MemoryLog:
         """The oldest version whose commit is still kept; a test cleans out by setting `MemoryTable.oldest`."""
         with self._lake.lock:
             return self._lake.table(location).oldest
+
+    def readable_until(self, location: str, version: int) -> datetime | None:
+        """In memory every version can be read for ever; one that is not the newest, until the year 9999."""
+        return None if version == self.newest(location) else datetime.max.replace(tzinfo=UTC)
 
     def markers(self, location: str) -> dict[str, int]:
         """appId -> newest txnVersion."""

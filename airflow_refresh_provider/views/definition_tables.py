@@ -65,7 +65,8 @@ def _(value: DefinitionStatus) -> ResultTable:
             ("definition", value.definition_hash),
             ("owner", definition.owner),
             ("description", definition.description),
-        ]
+        ],
+        tuple(f"{note.message} [{note.code}]" for note in value.notes),
     )
 
 

@@ -20,7 +20,7 @@ from airflow_refresh_provider.core.run.lifecycle import Event, State, advance
 from airflow_refresh_provider.core.run.owner import PARKED_FOR, Owner
 from airflow_refresh_provider.core.text.stored import Stored
 
-RECORD_FORMAT = 2
+RECORD_FORMAT = 3
 """Version of the stored record, with all that is in it; a change of its fields raises it."""
 
 

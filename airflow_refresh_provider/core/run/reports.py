@@ -7,6 +7,7 @@ from datetime import datetime
 from airflow_refresh_provider.core.changes.pins import Digests, IgnoredFiles
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.plan.plan import ChangeCounts
+from airflow_refresh_provider.core.run.query_notes import QueryNote
 from airflow_refresh_provider.core.run.results import ErrorReport
 from airflow_refresh_provider.core.run.status import RefreshStatus
 from airflow_refresh_provider.core.text.stored import Stored
@@ -36,7 +37,7 @@ class DefinitionStatus(Stored):
     """One definition, its run and what is published.
 
     `state` is as stored; `status` is derived from it and the run, `status_text` includes the progress. `ignored_files`
-    lay in the folders of inputs at the last refresh and were not read.
+    lay in the folders of inputs at the last refresh and were not read. `notes` are about its query.
     """
 
     name: str
@@ -54,6 +55,18 @@ class DefinitionStatus(Stored):
     ignored_files: dict[str, IgnoredFiles] = {}
     definition_hash: str
     definition: Definition
+    notes: tuple[QueryNote, ...] = ()
+
+
+class Readable(Stored):
+    """The version of a target to read its last refresh at. `until`: from then on Spark refuses it; null for the newest.
+
+    It has the rows of the published version, which may be older: a seal, or maintenance by others, moves no rows.
+    """
+
+    definition: Definition
+    version: int
+    until: datetime | None
 
 
 class VnodeProgress(Stored):

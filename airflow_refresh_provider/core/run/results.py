@@ -56,7 +56,7 @@ class RunResult(Stored):
     `mode` is how it was done, and `mode_reason` why. `windows` are the versions (after, upto] of each input, or the
     digests of its lists of files, that an incremental refresh has read. `lag_seconds` is how far the target was behind
     its inputs at the end; `late`: that was more than its `target_lag`. `ignored_files` lie in the folders of inputs and
-    were not read.
+    were not read. `within_tolerance` of the unchanged rows differ from the query in the last digits of floating point.
     """
 
     run_id: str | None
@@ -67,6 +67,7 @@ class RunResult(Stored):
     generation: int
     resumed: bool = False
     rows: Rows = Rows()
+    within_tolerance: int = 0
     chunks: ChunkCounts = ChunkCounts()
     input_versions: Digests = {}
     windows: dict[str, tuple[int | str, int | str]] = {}
@@ -94,7 +95,7 @@ class HistoryEntry(Stored):
 class StoredHistory(Stored):
     """A history entry as the events table stores it. `format` is the version of the entry and of what is in it."""
 
-    format: int = Field(default=2, le=2)
+    format: int = Field(default=3, le=3)
     entry: HistoryEntry
 
 
@@ -165,7 +166,8 @@ class DifferenceSample(Stored):
 class Differences(Stored):
     """The target compared with its query at one set of input versions; nothing was written.
 
-    `bytes`: the size of the data files of inputs and target, null if a log does not record it.
+    `within_tolerance` of the unchanged rows differ in the last digits of floating point. `bytes`: the size of the data
+    files of inputs and target, null if a log does not record it.
     """
 
     name: str
@@ -175,6 +177,7 @@ class Differences(Stored):
     rows: Rows
     source_rows: int
     target_rows: int
+    within_tolerance: int = 0
     equal: bool
     samples: tuple[DifferenceSample, ...] = ()
     bytes: int | None = None

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from airflow_refresh_provider.core.changes.pins import digests, ignored_files
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.run.admin_results import Registration, RegistrationOutcome
 from airflow_refresh_provider.core.run.lifecycle import Event, State
 from airflow_refresh_provider.core.run.owner import Liveness
 from airflow_refresh_provider.core.run.ownership import check_storage
-from airflow_refresh_provider.core.run.record import Published, Record, Run
-from airflow_refresh_provider.core.run.reports import DefinitionStatus, RunStatus
+from airflow_refresh_provider.core.run.query_notes import query_notes
+from airflow_refresh_provider.core.run.record import Record, Run
+from airflow_refresh_provider.core.run.reports import DefinitionStatus, Readable, RunStatus
 from airflow_refresh_provider.core.run.status import status as status_of
 from airflow_refresh_provider.core.run.status import status_text
-from airflow_refresh_provider.errors import Failed, Refused
+from airflow_refresh_provider.errors import Failed, RefreshError, Refused
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.runner.facts import pinned_inputs, table_places, targets
 from airflow_refresh_provider.runner.facts.records import being_dropped, owner_liveness
@@ -28,8 +31,9 @@ def register(ports: Ports, definition: Definition) -> Registration:
 
     An unchanged definition was checked before, and a run checks its inputs and target itself: only the record is read.
     """
-    if _is_stored(ports.store.read(definition.name).record, definition):
-        return _registration(definition, RegistrationOutcome.UNCHANGED)
+    known = ports.store.read(definition.name).record
+    if known and _is_stored(known, definition):
+        return _registration(known, RegistrationOutcome.UNCHANGED)
     facts = definition.analyse_query()
     check_storage(definition)
     pinned_inputs.check(ports, definition)
@@ -57,14 +61,14 @@ def register(ports: Ports, definition: Definition) -> Registration:
 
     old, new = change(ports, definition.name, decide)
     if old is new:
-        return _registration(definition, RegistrationOutcome.UNCHANGED)
-    known = old is not None and not old.dropped
-    return _registration(definition, RegistrationOutcome.CHANGED if known else RegistrationOutcome.REGISTERED)
+        return _registration(new, RegistrationOutcome.UNCHANGED)
+    changed = old is not None and not old.dropped
+    return _registration(new, RegistrationOutcome.CHANGED if changed else RegistrationOutcome.REGISTERED)
 
 
-def _is_stored(record: Record | None, definition: Definition) -> bool:
+def _is_stored(record: Record, definition: Definition) -> bool:
     """Whether registering would change nothing."""
-    return record is not None and record.definition == definition and not (record.dropped or record.facts.outdated)
+    return record.definition == definition and not (record.dropped or record.facts.outdated)
 
 
 def status(ports: Ports, record: Record) -> DefinitionStatus:
@@ -90,14 +94,25 @@ def status(ports: Ports, record: Record) -> DefinitionStatus:
     )
 
 
-def published(ports: Ports, record: Record) -> Published:
-    """The published refresh, if its table is still at the target's location. Raises Failed where there is none."""
+def shown(ports: Ports, record: Record) -> DefinitionStatus:
+    """As `status`, with notes on the query; its target, if there is one, says what types the columns have."""
+    table = None
+    with suppress(RefreshError):  # the status can be shown where the target's storage does not answer
+        table = ports.log.facts(record.definition.target) if record.facts.float_sums else None
+    notes = query_notes(record.definition, record.facts, table.floating if table else None)
+    return status(ports, record).model_copy(update={"notes": notes})
+
+
+def published(ports: Ports, record: Record) -> Readable:
+    """How to read the published refresh, if its table is still in place. Raises Failed where there is none."""
     done = record.published
     if done is None:
         raise _not_published(record, f"{record.name} has not been refreshed yet")
     if why := targets.replaced_reason(ports, done, record.definition.target):
         raise _not_published(record, why)
-    return done
+    version = targets.readable_version(ports, done, record.definition.target)
+    until = ports.log.readable_until(record.definition.target, version)
+    return Readable(definition=record.definition, version=version, until=until)
 
 
 def _run_status(ports: Ports, record: Record, run: Run) -> RunStatus:
@@ -127,7 +142,12 @@ def _not_published(record: Record, why: str) -> Failed:
     )
 
 
-def _registration(definition: Definition, outcome: RegistrationOutcome) -> Registration:
+def _registration(record: Record, outcome: RegistrationOutcome) -> Registration:
+    definition = record.definition
     return Registration(
-        name=definition.name, target=definition.target, outcome=outcome, definition_hash=definition.hash
+        name=definition.name,
+        target=definition.target,
+        outcome=outcome,
+        definition_hash=definition.hash,
+        notes=query_notes(definition, record.facts),
     )
