@@ -6,6 +6,7 @@ from airflow_refresh_provider.cli.call import Call
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.definition.selection import Selection, selected
 from airflow_refresh_provider.core.run.admin_results import Dropped, Registration, Validated
+from airflow_refresh_provider.core.run.query_notices import query_notices
 from airflow_refresh_provider.core.run.reports import DefinitionStatus
 from airflow_refresh_provider.core.timing.cascade import upstream_first
 from airflow_refresh_provider.errors import Invalid, RefreshError
@@ -17,7 +18,13 @@ def validate(_call: Call, file: list[str], tag: list[str], name: list[str]) -> l
     selection = Selection(tuple(name), tuple(tag), every=not name)
     chosen = {definition.name for definition in selected(selection, [definition for _, definition in found])}
     return [
-        Validated(file=path, name=d.name, target=d.target, definition_hash=d.hash)
+        Validated(
+            file=path,
+            name=d.name,
+            target=d.target,
+            definition_hash=d.hash,
+            notices=query_notices(d, d.analyse_query()),
+        )
         for path, d in found
         if d.name in chosen
     ]

@@ -70,7 +70,8 @@ class Comparison(Stored):
 
     Nothing is staged when nothing differs, or when so many rows do that the table is to be overwritten (`rewrite`).
     `keys` reports on the source; with NULL or duplicate keys the change set must not be used. `exact`: compared with
-    the target, not taken from the changes of the inputs.
+    the target, not taken from the changes of the inputs. `within_tolerance`: rows that differ only in the last digits
+    of floating point, and are not in the change set.
     """
 
     changes: StagedTable
@@ -80,6 +81,7 @@ class Comparison(Stored):
     keys: KeyReport
     rewrite: bool = False
     exact: bool = True
+    within_tolerance: int = 0
 
     @property
     def total(self) -> ChangeCounts:
@@ -98,6 +100,8 @@ class CompareTask(Stored):
     `target_rows`: the rows of the target when its keys are known to be unique and in their vnodes, as no other writer
     has written it; None = both sides are counted and the target's keys are checked, which takes longer.
     `expected_rows`: about how many rows the larger side has.
+    `inexact`: columns whose floating point is compared within the relative `tolerance`; a row that differs in nothing
+    else is no difference, and is counted.
     `rewrite_from`: from this many differences on nothing is staged; only for content that is `row_wise`.
 
     Raises Failed `duplicate_target_key` when the target itself has a key more than once.
@@ -117,6 +121,8 @@ class CompareTask(Stored):
     target_rows: int | None = None
     expected_rows: int = 0
     rewrite_from: int | None = None
+    inexact: tuple[str, ...] = ()
+    tolerance: float = 0.0
 
 
 class WindowTask(Stored):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Protocol
 
 from airflow_refresh_provider.core.log.commits import Commit
@@ -11,8 +12,8 @@ from airflow_refresh_provider.core.text.stored import Stored
 class TableFacts(Stored):
     """A Delta table at its newest version. `rows` and `bytes` are None when its log has no statistics.
 
-    `padded` are the columns whose values Spark fills up when it reads them. `reader_features` are what a reader has to
-    know.
+    `padded` are the columns whose values Spark fills up when it reads them, `floating` those of DOUBLE or FLOAT.
+    `reader_features` are what a reader has to know.
     """
 
     location: str
@@ -24,6 +25,7 @@ class TableFacts(Stored):
     columns: tuple[str, ...] = ()
     padded: tuple[str, ...] = ()
     reader_features: frozenset[str] = frozenset()
+    floating: tuple[str, ...] = ()
     rows: int | None = None
     bytes: int | None = None
 
@@ -49,6 +51,13 @@ class TableLog(Protocol):
 
     def oldest(self, location: str) -> int:
         """The oldest version whose commit file is still there without a gap up to the newest."""
+        ...
+
+    def readable_until(self, location: str, version: int) -> datetime | None:
+        """From when on Spark refuses to read a version; None for the newest, which it never does.
+
+        It refuses one whose commit is older than the table's `delta.deletedFileRetentionDuration`.
+        """
         ...
 
     def markers(self, location: str) -> dict[str, int]:

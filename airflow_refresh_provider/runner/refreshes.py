@@ -12,8 +12,8 @@ from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.definition.selection import Selection, selected
 from airflow_refresh_provider.core.run.admin_results import Dropped, Rebuilt, Recovery, Registration
 from airflow_refresh_provider.core.run.reading import ReadingLine
-from airflow_refresh_provider.core.run.record import Published, Record
-from airflow_refresh_provider.core.run.reports import DefinitionStatus, DueReport, Freshness, ProgressReport
+from airflow_refresh_provider.core.run.record import Record
+from airflow_refresh_provider.core.run.reports import DefinitionStatus, DueReport, Freshness, ProgressReport, Readable
 from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.core.run.results import Differences, HistoryEntry, RefreshesResult, RunResult
 from airflow_refresh_provider.ports.bundle import Ports
@@ -42,8 +42,8 @@ class Refreshes:
         return for_each(partial(statuses.status, self.ports), self.ports.store.records())
 
     def show(self, name: str) -> DefinitionStatus:
-        """One definition. Needs no Spark."""
-        return statuses.status(self.ports, self._record(name))
+        """One definition, with notices on its query. Needs no Spark."""
+        return statuses.with_notices(self.ports, self._record(name))
 
     def stored(self, name: str) -> DefinitionStatus:
         """One definition as the control tables say; neither inputs nor target are read."""
@@ -53,10 +53,9 @@ class Refreshes:
         """The lines with which other programs read what is published; none where nothing is."""
         return reading.lines(self.ports, self._record(name))
 
-    def published(self, name: str) -> tuple[Definition, Published]:
-        """A definition and its last refresh. Raises Failed where there is none that could be read."""
-        record = self._record(name)
-        return record.definition, registry.published(self.ports, record)
+    def published(self, name: str) -> Readable:
+        """How to read the last refresh of a definition. Raises Failed where there is none that could be read."""
+        return registry.published(self.ports, self._record(name))
 
     def run(self, name: str, request: Request) -> RunResult:
         """One refresh; an interrupted run is finished first, or instead."""

@@ -28,6 +28,7 @@ from airflow_refresh_provider.testing.memory_rows import (
     applied,
     counts_of,
     differences,
+    is_near,
     key_report,
     left_over,
     of_chunk,
@@ -125,7 +126,8 @@ class MemorySession:
         self._alive()
         desired, found = self._both_sides(task)
         keys = task.source.keys
-        changes = differences(desired, found, keys, deletes=task.deletes, sound=task.target_rows is not None)
+        all_changes = differences(desired, found, keys, deletes=task.deletes, sound=task.target_rows is not None)
+        changes = tuple(r for r in all_changes if not is_near(r, task.inexact, task.tolerance))
         rewrite = task.row_wise and task.rewrite_from is not None and len(changes) >= task.rewrite_from
         nothing = StagedTable(location=task.location, version=0)
         return Comparison(
@@ -135,6 +137,7 @@ class MemorySession:
             target_rows=len(found),
             keys=key_report(desired, keys),
             rewrite=rewrite,
+            within_tolerance=len(all_changes) - len(changes),
         )
 
     def read_windows(self, task: WindowTask) -> StagedTable:

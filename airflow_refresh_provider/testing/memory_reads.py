@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from datetime import UTC, datetime
 
-from airflow_refresh_provider.core.definition.columns import OP, VNODE, padded
+from airflow_refresh_provider.core.definition.columns import OP, VNODE, floating_columns, padded
 from airflow_refresh_provider.core.log.commits import Commit
 from airflow_refresh_provider.core.plan.plan import StagedTable
 from airflow_refresh_provider.core.run.reading import DELETION_VECTORS
@@ -41,6 +42,7 @@ class MemoryLog:
                 partitioned_by=table.partitioned_by,
                 clustered=table.clustered,
                 columns=tuple(c.name for c in newest.columns),
+                floating=floating_columns(newest.columns),
                 padded=tuple(c.name for c in newest.columns if padded(c.type)),
                 reader_features=frozenset({DELETION_VECTORS} if _has_vectors(newest.properties) else ()),
                 rows=len(newest.rows),
@@ -57,6 +59,10 @@ class MemoryLog:
         """The oldest version whose commit is still kept; a test cleans out by setting `MemoryTable.oldest`."""
         with self._lake.lock:
             return self._lake.table(location).oldest
+
+    def readable_until(self, location: str, version: int) -> datetime | None:
+        """In memory every version can be read for ever; one that is not the newest, until the year 9999."""
+        return None if version == self.newest(location) else datetime.max.replace(tzinfo=UTC)
 
     def markers(self, location: str) -> dict[str, int]:
         """appId -> newest txnVersion."""

@@ -6,6 +6,7 @@ exactly the columns of the target; in layout vnode its hash is believed as it st
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from hashlib import blake2b
@@ -97,6 +98,37 @@ def differences(desired: Rows, found: Rows, keys: Keys, *, deletes: bool, sound:
     ]
     changes += [{**r, OP: "D", WAS: shown(r)} for r in found if deletes and key_of(r, keys) not in wanted]
     return tuple(changes)
+
+
+def is_near(change: Row, inexact: tuple[str, ...], tolerance: float) -> bool:
+    """Whether an update differs from the row that it replaces in these columns only, and within the tolerance."""
+    was = change[WAS]
+    if change[OP] != "U" or not inexact:
+        return False
+    return all(
+        near(value, was[name], tolerance) if name in inexact else value == was[name]
+        for name, value in shown(change).items()
+    )
+
+
+def near(one: object, other: object, tolerance: float) -> bool:
+    """As Spark compares: NaN is near NaN only, and numbers of different signs are not near each other."""
+    match one, other:
+        case dict(), dict():
+            return one.keys() == other.keys() and all(near(v, other[k], tolerance) for k, v in one.items())
+        case list(), list():
+            return len(one) == len(other) and all(near(v, w, tolerance) for v, w in zip(one, other, strict=True))
+        case float(), float():
+            both_nan = math.isnan(one) and math.isnan(other)
+            return both_nan or one == other or _close(one, other, tolerance)
+        case _:
+            return one == other
+
+
+def _close(one: float, other: float, tolerance: float) -> bool:
+    return math.copysign(1, one) == math.copysign(1, other) and abs(one - other) <= tolerance * min(
+        abs(one), abs(other)
+    )
 
 
 def counts_of(changes: Rows) -> dict[int, ChangeCounts]:

@@ -93,7 +93,7 @@ def _(value: DefinitionStatus) -> ResultTable:
             ("owner", definition.owner),
             ("description", definition.description),
         ],
-        (*_stopping(value), *_reading(value)),
+        (*(notice.line for notice in value.notices), *_stopping(value), *_reading(value)),
     )
 
 

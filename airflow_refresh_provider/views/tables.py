@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from airflow_refresh_provider.core.run.admin_results import Recovery
+from airflow_refresh_provider.core.run.admin_results import Recovery, Registration, Validated
 from airflow_refresh_provider.core.run.reports import DueReport, Freshness
 from airflow_refresh_provider.core.run.results import RefreshesResult, RefreshStep
 from airflow_refresh_provider.core.text.stored import Stored
@@ -22,11 +22,18 @@ def table_of(result: Stored | list[Stored]) -> ResultTable:
 
 
 def _rows_of(results: list[Stored]) -> ResultTable:
-    """A row for each, and below them the errors."""
+    """A row for each, and below them the notes and the errors."""
     if not results:
         return ResultTable((), (), ("nothing to show",))
     rows = [row(value) for value in results]
-    return ResultTable(tuple(rows[0]), tuple(tuple(values.values()) for values in rows), tuple(_errors(results)))
+    lines = (*_notes(results), *_errors(results))
+    return ResultTable(tuple(rows[0]), tuple(tuple(values.values()) for values in rows), lines)
+
+
+def _notes(results: Iterable[Stored]) -> Iterable[str]:
+    for value in results:
+        if isinstance(value, Registration | Validated):
+            yield from (f"{value.name}: {notice.line}" for notice in value.notices)
 
 
 def _errors(results: Iterable[Stored]) -> Iterable[str]:

@@ -25,6 +25,7 @@ DOUBTFUL = "?"
 _QUOTED = re.compile(r"`(?:[^`]|``)*`")
 _UNFIT = re.compile(r"\b(?:map|variant)\b")
 """Types whose values do not compare."""
+_FLOATING = re.compile(r"\b(?:double|float)\b", re.IGNORECASE)
 _PADDED = re.compile(r"\bchar\(", re.IGNORECASE)
 
 
@@ -129,6 +130,16 @@ def check_named(result: tuple[str, ...] | None, fields: Mapping[str, Iterable[st
             "\n".join(f"{field}: {name} is not a column of the query's result ({columns})" for field, name in wrong),
             next="Select these columns in the query, or correct the fields.",
         )
+
+
+def floating_columns(columns: Columns) -> tuple[str, ...]:
+    """The names of the visible columns that are or hold DOUBLE or FLOAT."""
+    return tuple(c.name for c in visible(columns) if floating(c.type))
+
+
+def floating(kind: str) -> bool:
+    """Whether a type is or holds DOUBLE or FLOAT."""
+    return _FLOATING.search(_QUOTED.sub("", kind)) is not None
 
 
 def padded(kind: str) -> bool:

@@ -212,6 +212,11 @@ class Definition(Stored):
     max_delete_ratio: Annotated[float, Field(strict=True, ge=0, le=1)] = Field(
         default=0.5, description="Share of a non-empty target that a run may delete without `--force`, 0 to 1."
     )
+    float_tolerance: Annotated[float, Field(strict=True, ge=0, lt=1)] = Field(
+        default=1e-13,
+        description="For DOUBLE and FLOAT computed with `sum`, `avg` and the like, whose last digits vary: up to this "
+        "relative difference a value is unchanged. 0: all digits count.",
+    )
     adopt: StrictBool = Field(
         default=False, description="Take over an existing table that this provider did not create."
     )
@@ -286,6 +291,7 @@ class Definition(Stored):
             "query": self.query_text,
             "inputs": {name: given.model_dump(mode="json", exclude=_NOT_READ) for name, given in self.inputs.items()},
             **{field: getattr(self, field) for field in _HASHED},
+            **{field: getattr(self, field) for field in _HASHED_IF_CHANGED if getattr(self, field) != _default(field)},
         }
         canonical = json.dumps(facts, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         return "sha256:" + hashlib.sha256(canonical.encode()).hexdigest()
@@ -310,6 +316,13 @@ _NOT_READ = {"trigger", "ignore_changes"}
 """Fields that decide when an input is checked for changes, not which rows are read."""
 
 _HASHED = ("keys", "layout", "vnodes", "partition_by", "cluster_by", "deletes", "on_duplicate", "latest_by")
+
+_HASHED_IF_CHANGED = ("float_tolerance",)
+"""Fields of later versions: with their defaults a definition has the hash that it had without them."""
+
+
+def _default(field: str) -> object:
+    return Definition.model_fields[field].default
 
 
 def parts() -> dict[str, type[Stored]]:

@@ -101,6 +101,15 @@ def origin(commit: Commit, target_id: str, generations: Collection[int]) -> Orig
     return Origin.FOREIGN
 
 
+def last_equal(commits: Iterable[Commit], target_id: str, version: int) -> int:
+    """The newest version that has exactly the rows and columns of `version`; `commits` are all those after it."""
+    for commit in commits:
+        if origin(commit, target_id, ()) is not Origin.NEUTRAL:
+            break
+        version = commit.version
+    return version
+
+
 def foreign(commits: Iterable[Commit], target_id: str, generations: Collection[int]) -> Foreign:
     """The foreign commits among some, and the vnodes to compare again because of them."""
     found = [c for c in commits if origin(c, target_id, generations) is Origin.FOREIGN]

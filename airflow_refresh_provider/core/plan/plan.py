@@ -153,12 +153,14 @@ class Round(Stored):
 class Frozen(Stored):
     """What will be merged. `source_rows` are the rows of the query's result, `unchanged` those that the target has.
 
-    `fell_back`: why an incremental run has compared everything instead.
+    `within_tolerance` of these differ in the last digits of floating point. `fell_back`: why an incremental run has
+    compared everything instead.
     """
 
     rounds: tuple[Round, ...]
     source_rows: int
     unchanged: int
+    within_tolerance: int = 0
     fell_back: str | None = None
 
     @property

@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from airflow_refresh_provider.core.query.clock_functions import clock_spans
 from airflow_refresh_provider.core.query.facts import ClockSpan, Obstacle, QueryFacts
+from airflow_refresh_provider.core.query.float_sums import float_sums
 from airflow_refresh_provider.core.query.parse import Parsed, parse
 from airflow_refresh_provider.core.query.repeatable import check_repeatable
 from airflow_refresh_provider.core.query.row_wise import obstacle, obstacle_at
@@ -31,6 +32,7 @@ def facts_of(query: str, input_names: tuple[str, ...]) -> QueryFacts:
         row_wise=found is None,
         obstacle=found or _clock(parsed, spans),
         columns=_columns(parsed.tree),
+        float_sums=float_sums(parsed),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from airflow_refresh_provider.core.text.stored import Stored
 
-ANALYSIS = "2 with sqlglot 30.30.0"
+ANALYSIS = "3 with sqlglot 30.30.0"
 """Version of the analysis: a number for its rules, and the parser. Facts of another version are computed again."""
 
 CLOCK_CALLS = frozenset(
@@ -35,12 +35,26 @@ class Obstacle(Stored):
         return f"{self.what} (line {self.line}, column {self.column}) is not supported in incremental mode"
 
 
+class FloatSums(Stored):
+    """That a query adds up values: the first aggregate function that does, and its position; both count from 1.
+
+    `columns` are the columns of the result that may hold a sum, in lower case, None where any may. The last digits of
+    DOUBLE and FLOAT in them depend on the order of the rows.
+    """
+
+    function: str
+    line: int
+    column: int
+    columns: tuple[str, ...] | None
+
+
 class QueryFacts(Stored):
     """A query after its analysis. `tables` are the inputs it reads.
 
     `row_wise`: each row of the one input gives at most one row of the result, independently of the other rows; such a
     query may be run on parts of its input. `obstacle`: why the result cannot be computed from the changes of its input
     alone; None when it can. `columns`: the names of the result's columns, None where the query does not list them all.
+    `float_sums`: whether it has values whose last digits may be others when it is run again.
     """
 
     analysis: str = ANALYSIS
@@ -49,6 +63,7 @@ class QueryFacts(Stored):
     row_wise: bool
     obstacle: Obstacle | None = None
     columns: tuple[str, ...] | None = None
+    float_sums: FloatSums | None = None
 
     @property
     def outdated(self) -> bool:

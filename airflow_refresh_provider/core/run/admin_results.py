@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from airflow_refresh_provider.core.run.notice import Notice
 from airflow_refresh_provider.core.run.reports import ProgressReport
 from airflow_refresh_provider.core.run.results import ErrorReport, RunResult
 from airflow_refresh_provider.core.text.stored import Stored
 
 
 class Validated(Stored):
-    """A definition that passed all checks that need no server."""
+    """A definition that passed all checks that need no server. `notices` are about its query."""
 
     file: str
     name: str
     target: str
     definition_hash: str
+    notices: tuple[Notice, ...] = ()
 
 
 class RegistrationOutcome(StrEnum):
@@ -27,12 +29,13 @@ class RegistrationOutcome(StrEnum):
 
 
 class Registration(Stored):
-    """One registered definition."""
+    """One registered definition. `notices` are about its query."""
 
     name: str
     target: str
     outcome: RegistrationOutcome
     definition_hash: str
+    notices: tuple[Notice, ...] = ()
 
 
 class RecoveryOutcome(StrEnum):

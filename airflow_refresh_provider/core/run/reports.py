@@ -40,6 +40,17 @@ class RunStatus(Stored):
     notices: tuple[Notice, ...] = ()
 
 
+class Readable(Stored):
+    """The version of a target to read its last refresh at. `until`: from then on Spark refuses it; null for the newest.
+
+    It has the rows of the published version, which may be older: a seal, or maintenance by others, moves no rows.
+    """
+
+    definition: Definition
+    version: int
+    until: datetime | None
+
+
 class VnodeProgress(Stored):
     """The progress of one vnode. Unchanged rows are counted only for the whole run."""
 
@@ -140,7 +151,8 @@ class DefinitionStatus(Stored):
     `state` is as stored; `status` is derived from it and the run, `status_text` includes the progress. `last_run` is
     the newest run that has ended, or has failed and is kept. `health` is the whole in one word; it, `freshness` and
     `due` are null where inputs and target were not read. `ignored_files` lay in the folders of inputs at the last
-    refresh and were not read. `reading`: how other programs read what is published; only `show` has it.
+    refresh and were not read. `notices` are about its query. `reading`: how other programs read what is
+    published; only `show` has both.
     """
 
     name: str
@@ -160,6 +172,7 @@ class DefinitionStatus(Stored):
     published_at: datetime | None = None
     input_versions: Digests = {}
     ignored_files: dict[str, IgnoredFiles] = {}
+    notices: tuple[Notice, ...] = ()
     reading: tuple[ReadingLine, ...] = ()
     definition_hash: str
     definition: Definition

@@ -64,7 +64,8 @@ class RunResult(Stored):
     `mode` is how it was done, and `mode_reason` why. `windows` are the versions (after, upto] of each input, or the
     digests of its lists of files, that an incremental refresh has read. `lag_seconds` is how far the target was behind
     its inputs at the end; `late`: that was more than its `target_lag`. `ignored_files` lie in the folders of inputs and
-    were not read. `notices` say what was done otherwise than the definition says.
+    were not read. `notices` say what was done otherwise than the definition says. `within_tolerance` of the unchanged
+    rows differ from the query in the last digits of floating point.
     """
 
     run_id: str | None
@@ -75,6 +76,7 @@ class RunResult(Stored):
     generation: int
     resumed: bool = False
     rows: Rows = Rows()
+    within_tolerance: int = 0
     chunks: ChunkCounts = ChunkCounts()
     input_versions: Digests = {}
     windows: dict[str, tuple[int | str, int | str]] = {}
@@ -184,7 +186,8 @@ class DifferenceSample(Stored):
 class Differences(Stored):
     """The target compared with its query at one set of input versions; nothing was written.
 
-    `bytes`: the size of the data files of inputs and target, null if a log does not record it.
+    `within_tolerance` of the unchanged rows differ in the last digits of floating point. `bytes`: the size of the data
+    files of inputs and target, null if a log does not record it.
     """
 
     name: str
@@ -194,6 +197,7 @@ class Differences(Stored):
     rows: Rows
     source_rows: int
     target_rows: int
+    within_tolerance: int = 0
     equal: bool
     samples: tuple[DifferenceSample, ...] = ()
     bytes: int | None = None

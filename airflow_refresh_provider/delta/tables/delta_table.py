@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -65,6 +66,19 @@ def features(table: DeltaTable) -> frozenset[str]:
     """Every table feature that a reader or a writer must know."""
     protocol = table.protocol()
     return frozenset([*(protocol.reader_features or ()), *(protocol.writer_features or ())])
+
+
+def floating_columns(table: DeltaTable) -> tuple[str, ...]:
+    """The columns that are or hold DOUBLE or FLOAT."""
+    return tuple(f.name for f in table.schema().fields if _holds_floats(json.loads(f.type.to_json())))
+
+
+def _holds_floats(type_: object) -> bool:
+    """Whether a type, as a Delta log has it, is or holds DOUBLE or FLOAT."""
+    if not isinstance(type_, dict):
+        return type_ in ("double", "float")
+    parts = [type_.get(part) for part in ("elementType", "keyType", "valueType")]
+    return any(map(_holds_floats, [*parts, *(field["type"] for field in type_.get("fields", ()))]))
 
 
 def padded_columns(table: DeltaTable) -> tuple[str, ...]:

@@ -20,7 +20,8 @@ from airflow_refresh_provider.delta.tables.delta_table import open_table
 from airflow_refresh_provider.ports.table_log import LogGap
 
 _FEED = "delta.enableChangeDataFeed"
-_KEPT = {"delta.deletedFileRetentionDuration": timedelta(days=7), "delta.logRetentionDuration": timedelta(days=30)}
+REMOVED_FILES = "delta.deletedFileRetentionDuration"
+KEPT = {REMOVED_FILES: timedelta(days=7), "delta.logRetentionDuration": timedelta(days=30)}
 """How long a table keeps removed files, and its log, by default."""
 
 _UNITS = {
@@ -52,7 +53,7 @@ def history(applied: DeltaPin, newest: DeltaPin) -> InputHistory | None:
             feed.add(by_kind)
             files.add(by_kind, commits[-1].at)
             shapes += (_Shape.written(metadata) for metadata in by_kind.get("metaData", ()))
-        applied_at = _applied_at(log, applied.version)
+        applied_at = committed_at(log, applied.version)
     except LogGap:
         return None
     if len(shapes) > 1:
@@ -85,7 +86,7 @@ class _Shape:
 
     def __init__(self, properties: Mapping[str, str], schema: Any, partitioned_by: Iterable[str]) -> None:
         self.feed = str(properties.get(_FEED, "false")).lower() == "true"
-        self.files_kept, self.log_kept = (_duration(properties.get(name), default) for name, default in _KEPT.items())
+        self.files_kept, self.log_kept = (duration(properties.get(name), default) for name, default in KEPT.items())
         self.columns = (schema["fields"], list(partitioned_by))
 
     @staticmethod
@@ -139,7 +140,8 @@ def _change_sources(
         yield ChangeSourceInfo(source=ChangeSource.FILES, bytes=files.bytes, expires_at=min(ends, default=None))
 
 
-def _applied_at(log: LogFiles, version: int) -> datetime | None:
+def committed_at(log: LogFiles, version: int) -> datetime | None:
+    """When a version was committed; None when its commit file is gone."""
     return _commit(log, version, grouped(log.actions(version))).at if version in log.commits else None
 
 
@@ -159,7 +161,7 @@ def _moved(by_kind: ByKind) -> list[Any]:
     return [*changing(by_kind, "add"), *changing(by_kind, "remove")]
 
 
-def _duration(text: str | None, default: timedelta) -> timedelta:
+def duration(text: str | None, default: timedelta) -> timedelta:
     """`interval 7 days` and the like; a text that cannot be read counts as nothing kept."""
     if text is None:
         return default

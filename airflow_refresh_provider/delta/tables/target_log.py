@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import obstore
 
 from airflow_refresh_provider.core.log.commits import Commit
@@ -11,11 +13,13 @@ from airflow_refresh_provider.delta.storage.object_stores import file_in_the_way
 from airflow_refresh_provider.delta.tables.actions import commit_of, txns_of
 from airflow_refresh_provider.delta.tables.delta_table import (
     features,
+    floating_columns,
     open_table,
     padded_columns,
     reader_features,
     size_of,
 )
+from airflow_refresh_provider.delta.tables.input_history import KEPT, REMOVED_FILES, committed_at, duration
 from airflow_refresh_provider.errors import Failed
 from airflow_refresh_provider.ports.table_log import LogGap, TableFacts
 
@@ -41,6 +45,7 @@ class DeltaTableLog:
             columns=tuple(field.name for field in table.schema().fields),
             padded=padded_columns(table),
             reader_features=reader_features(table),
+            floating=floating_columns(table),
             rows=rows,
             bytes=size,
         )
@@ -60,6 +65,15 @@ class DeltaTableLog:
     def oldest(self, location: str) -> int:
         """The oldest version whose commit file is still there without a gap up to the newest."""
         return _log(location).oldest
+
+    def readable_until(self, location: str, version: int) -> datetime | None:
+        """When Spark begins to refuse a version; in 1970 where its commit is gone, None for the newest."""
+        log, table = _log(location), open_table(location)
+        if version == log.newest or table is None:
+            return None
+        kept = duration(table.metadata().configuration.get(REMOVED_FILES), KEPT[REMOVED_FILES])
+        committed = committed_at(log, version)
+        return committed + kept if committed else datetime.fromtimestamp(0, UTC)
 
     def markers(self, location: str) -> dict[str, int]:
         """appId -> newest txnVersion.

@@ -6,7 +6,9 @@ from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.run.admin_results import Registration, RegistrationOutcome
 from airflow_refresh_provider.core.run.lifecycle import Event, State
 from airflow_refresh_provider.core.run.ownership import check_storage
-from airflow_refresh_provider.core.run.record import Published, Record
+from airflow_refresh_provider.core.run.query_notices import query_notices
+from airflow_refresh_provider.core.run.record import Record
+from airflow_refresh_provider.core.run.reports import Readable
 from airflow_refresh_provider.errors import Failed, Refused
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.runner.facts import pinned_inputs, table_places, targets
@@ -19,8 +21,9 @@ def register(ports: Ports, definition: Definition) -> Registration:
 
     An unchanged definition was checked before, and a run checks its inputs and target itself: only the record is read.
     """
-    if _is_stored(ports.store.read(definition.name).record, definition):
-        return _registration(definition, RegistrationOutcome.UNCHANGED)
+    known = ports.store.read(definition.name).record
+    if known and _is_stored(known, definition):
+        return _registration(known, RegistrationOutcome.UNCHANGED)
     facts = definition.analyse_query()
     check_storage(definition)
     pinned_inputs.check(ports, definition)
@@ -48,24 +51,26 @@ def register(ports: Ports, definition: Definition) -> Registration:
 
     old, new = change(ports, definition.name, decide)
     if old is new:
-        return _registration(definition, RegistrationOutcome.UNCHANGED)
-    known = old is not None and not old.dropped
-    return _registration(definition, RegistrationOutcome.CHANGED if known else RegistrationOutcome.REGISTERED)
+        return _registration(new, RegistrationOutcome.UNCHANGED)
+    changed = old is not None and not old.dropped
+    return _registration(new, RegistrationOutcome.CHANGED if changed else RegistrationOutcome.REGISTERED)
 
 
-def _is_stored(record: Record | None, definition: Definition) -> bool:
+def _is_stored(record: Record, definition: Definition) -> bool:
     """Whether registering would change nothing."""
-    return record is not None and record.definition == definition and not (record.dropped or record.facts.outdated)
+    return record.definition == definition and not (record.dropped or record.facts.outdated)
 
 
-def published(ports: Ports, record: Record) -> Published:
-    """The published refresh, if its table is still at the target's location. Raises Failed where there is none."""
+def published(ports: Ports, record: Record) -> Readable:
+    """How to read the published refresh, if its table is still in place. Raises Failed where there is none."""
     done = record.published
     if done is None:
         raise _not_published(record, f"{record.name} has not been refreshed yet")
     if why := targets.replaced_reason(ports, done, record.definition.target):
         raise _not_published(record, why)
-    return done
+    version = targets.readable_version(ports, done, record.definition.target)
+    until = ports.log.readable_until(record.definition.target, version)
+    return Readable(definition=record.definition, version=version, until=until)
 
 
 def _not_published(record: Record, why: str) -> Failed:
@@ -77,7 +82,12 @@ def _not_published(record: Record, why: str) -> Failed:
     )
 
 
-def _registration(definition: Definition, outcome: RegistrationOutcome) -> Registration:
+def _registration(record: Record, outcome: RegistrationOutcome) -> Registration:
+    definition = record.definition
     return Registration(
-        name=definition.name, target=definition.target, outcome=outcome, definition_hash=definition.hash
+        name=definition.name,
+        target=definition.target,
+        outcome=outcome,
+        definition_hash=definition.hash,
+        notices=query_notices(definition, record.facts),
     )

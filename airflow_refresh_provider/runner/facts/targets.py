@@ -21,7 +21,7 @@ from airflow_refresh_provider.core.definition.columns import (
     schema_change,
 )
 from airflow_refresh_provider.core.definition.definition import Definition, Layout, OnAdded
-from airflow_refresh_provider.core.log.commits import foreign
+from airflow_refresh_provider.core.log.commits import foreign, last_equal
 from airflow_refresh_provider.core.log.marker import Marker, app_ids
 from airflow_refresh_provider.core.plan.chunking import auto_vnodes
 from airflow_refresh_provider.core.plan.plan import Target
@@ -144,6 +144,19 @@ def read(ports: Ports, session: EngineSession, location: str, vnodes: int) -> Re
         partition_by=facts.partitioned_by,
     )
     return Ready(target, facts.version, facts.rows)
+
+
+def readable_version(ports: Ports, published: Published, location: str) -> int:
+    """The version to read the published rows at: the newest that has exactly these.
+
+    Spark refuses to read an old version once it is not the newest, and a seal or an OPTIMIZE is newer. The published
+    version itself where others have written directly after it, or the log has been cleaned up.
+    """
+    try:
+        since = ports.log.commits(location, after=published.version)
+    except LogGap:
+        return published.version
+    return last_equal(since, published.target_id, published.version)
 
 
 def replaced(ports: Ports, target: Target) -> bool:

@@ -6,12 +6,19 @@ A run in progress is neither read nor disturbed; control tables and target are o
 from __future__ import annotations
 
 from airflow_refresh_provider.core.changes.pins import VersionVector, digests
-from airflow_refresh_provider.core.definition.columns import check_change, check_padding, check_result, schema_change
+from airflow_refresh_provider.core.definition.columns import (
+    check_change,
+    check_padding,
+    check_result,
+    floating_columns,
+    schema_change,
+)
 from airflow_refresh_provider.core.definition.definition import Deletes
 from airflow_refresh_provider.core.definition.mode import row_wise
 from airflow_refresh_provider.core.log.marker import Marker
 from airflow_refresh_provider.core.log.note import Note, NoteKind
 from airflow_refresh_provider.core.plan.chunking import auto_vnodes
+from airflow_refresh_provider.core.plan.inexact import inexact_columns
 from airflow_refresh_provider.core.plan.plan import Plan
 from airflow_refresh_provider.core.plan.policy import check_keys
 from airflow_refresh_provider.core.query.query import bind_clock
@@ -75,6 +82,8 @@ def _differences(
         one_chunk=None,
         row_wise=row_wise(plan.facts, definition.latest_by),
         expected_rows=max(rows, ready.rows or 0),
+        inexact=inexact_columns(definition, plan.facts, floating_columns(ready.target.columns)),
+        tolerance=definition.float_tolerance,
         stored_hashes=False,  # another writer's update leaves them unchanged, and that is to be found here
     )
     compared = session.compare(task)
@@ -97,6 +106,7 @@ def _differences(
         ),
         source_rows=compared.source_rows,
         target_rows=compared.target_rows,
+        within_tolerance=compared.within_tolerance,
         equal=total.total == 0,
         samples=tuple(DifferenceSample(op=s.op, desired=s.desired, found=s.found) for s in found),
         bytes=_bytes(ports, plan.pins, definition.target),

@@ -7,6 +7,7 @@ from airflow_refresh_provider.core.run.reading import ReadingLine, ReadTable, li
 from airflow_refresh_provider.core.run.record import Record
 from airflow_refresh_provider.errors import RefreshError
 from airflow_refresh_provider.ports.bundle import Ports
+from airflow_refresh_provider.runner.facts import targets
 
 
 def lines(ports: Ports, record: Record) -> tuple[ReadingLine, ...]:
@@ -22,7 +23,7 @@ def lines(ports: Ports, record: Record) -> tuple[ReadingLine, ...]:
         return ()
     table = ReadTable(
         location=record.definition.target,
-        version=published.version,
+        version=targets.readable_version(ports, published, record.definition.target),
         features=facts.reader_features,
         hidden=hidden_columns(facts.properties),
     )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import datetime
 
 from airflow_refresh_provider.core.changes.pins import digests, ignored_files
 from airflow_refresh_provider.core.run.health import HealthFacts, health
 from airflow_refresh_provider.core.run.notices import notices_of
 from airflow_refresh_provider.core.run.owner import Liveness
+from airflow_refresh_provider.core.run.query_notices import query_notices
 from airflow_refresh_provider.core.run.record import Record, Run
 from airflow_refresh_provider.core.run.reports import DefinitionStatus, DueReport, Freshness, RunStatus
 from airflow_refresh_provider.core.run.status import status as status_of
@@ -45,6 +47,15 @@ def status(ports: Ports, record: Record) -> DefinitionStatus:
     return stored.model_copy(
         update={"health": health(record, found), "freshness": fresh, "due": _due(ports, seen, fresh)}
     )
+
+
+def with_notices(ports: Ports, record: Record) -> DefinitionStatus:
+    """As `status`, with notices on the query; its target, if there is one, says what types the columns have."""
+    table = None
+    with suppress(RefreshError):  # the status can be shown where the target's storage does not answer
+        table = ports.log.facts(record.definition.target) if record.facts.float_sums else None
+    found = query_notices(record.definition, record.facts, table.floating if table else None)
+    return status(ports, record).model_copy(update={"notices": found})
 
 
 def _status(record: Record, run: RunStatus | None) -> DefinitionStatus:

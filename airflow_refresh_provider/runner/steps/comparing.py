@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+from airflow_refresh_provider.core.definition.columns import floating_columns
 from airflow_refresh_provider.core.definition.definition import Definition, Deletes, Layout
 from airflow_refresh_provider.core.definition.mode import row_wise
 from airflow_refresh_provider.core.plan import loading
+from airflow_refresh_provider.core.plan.inexact import inexact_columns
 from airflow_refresh_provider.core.plan.plan import StagedTable
 from airflow_refresh_provider.core.plan.policy import TARGET_ERRORS, check_keys, with_foreign_writes
 from airflow_refresh_provider.core.run.prepared import prepared
@@ -55,6 +57,8 @@ def compare(
         row_wise=row_wise(run.plan.facts, run.definition.latest_by),
         target_rows=target_rows if stored_hashes or target_rows == 0 else None,
         expected_rows=max(pinned_inputs.expected_rows(tenure.ports, run.plan.pins), target_rows or 0),
+        inexact=inexact_columns(run.definition, run.plan.facts, floating_columns(prepared(run).target.columns)),
+        tolerance=run.definition.float_tolerance,
         rewrite_from=_rewrite_min_rows(run.definition, target_rows) if rows is None else None,
     )
     try:

@@ -71,7 +71,8 @@ def show(tenure: Tenure, session: EngineSession) -> Failed | None:
         return None
     target = prepared(run).target
     try:
-        session.show_version(view, target.location, published.version, target.columns)
+        version = targets.readable_version(tenure.ports, published, target.location)
+        session.show_version(view, target.location, version, target.columns)
     except (Invalid, Refused, Failed) as error:
         return Failed(
             "view_failed",

@@ -88,7 +88,12 @@ def _compared(
     check_deletes(total.deleted, compared.target_rows, definition.max_delete_ratio, force=run.plan.force)
     first = rounds.round_of(prepared(run), ready.version, compared)
     unchanged = compared.source_rows - total.inserted - total.updated
-    return Frozen(rounds=(first,), source_rows=compared.source_rows, unchanged=unchanged)
+    return Frozen(
+        rounds=(first,),
+        source_rows=compared.source_rows,
+        unchanged=unchanged,
+        within_tolerance=compared.within_tolerance,
+    )
 
 
 def _as_left(ports: Ports, published: Published | None, run: Run, ready: targets.Ready) -> bool:

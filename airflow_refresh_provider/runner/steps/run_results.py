@@ -30,6 +30,7 @@ def result_of(name: str, run: Run, published: Published, held: HeldRun, skipped:
             deleted=run.counts.deleted,
             unchanged=run.frozen.unchanged if run.frozen else 0,
         ),
+        within_tolerance=run.frozen.within_tolerance if run.frozen else 0,
         chunks=ChunkCounts(done=sum(len(u.chunks) for r in rounds for u in r.units), skipped=skipped),
         input_versions=digests(run.plan.pins),
         ignored_files=ignored_files(run.plan.pins),

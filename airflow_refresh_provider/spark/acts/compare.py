@@ -29,8 +29,9 @@ def compare(spark: SparkSession, task: CompareTask) -> Comparison:
     """Stage the differences and count them."""
     counted = differences.Counted(sides=task.target_rows is None)
     partitions = max(_FEWEST_PARTITIONS, -(-task.expected_rows // _PARTITION_ROWS))
+    by_keys = task.row_wise and not task.inexact
     with stamped_writes.setting(spark, {"spark.sql.shuffle.partitions": str(partitions)}):
-        return (_by_keys if task.row_wise else _in_one_query)(spark, task, counted)
+        return (_by_keys if by_keys else _in_one_query)(spark, task, counted)
 
 
 def _in_one_query(spark: SparkSession, task: CompareTask, counted: differences.Counted) -> Comparison:
@@ -81,7 +82,12 @@ def _checked(spark: SparkSession, task: CompareTask, counted: differences.Counte
     if not (keys.duplicate_keys or keys.null_keys) and (doubtful or pairs != source_rows - new):
         _check_target(spark, task)
     return Comparison(
-        changes=_changes(task), counts=counts, source_rows=source_rows, target_rows=target_rows, keys=keys
+        changes=_changes(task),
+        counts=counts,
+        source_rows=source_rows,
+        target_rows=target_rows,
+        keys=keys,
+        within_tolerance=_rows(counted.near) if task.inexact else 0,
     )
 
 

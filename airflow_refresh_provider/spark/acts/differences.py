@@ -5,6 +5,9 @@ means that this side has no row. The rows of both sides are counted with observa
 
 Content that can be read twice at little cost is compared by key and hash alone, so that whole rows are not shuffled;
 the rows that differ are then looked up. Any other query is run once, with all columns in the join.
+
+Columns that are compared within a tolerance are read from the target too. A row whose hash differs is no difference if
+all of these are near, and the hash is that of the target once they are taken from it.
 """
 
 from __future__ import annotations
@@ -17,13 +20,17 @@ from pyspark.sql import functions as F
 from airflow_refresh_provider.core.definition.columns import OP, ROW_HASH, VNODE, Columns, visible
 from airflow_refresh_provider.ports.engine import CompareTask
 from airflow_refresh_provider.spark.acts import content, sql
+from airflow_refresh_provider.spark.acts.near import near as near_sql
 
 _IN_PLACE = OP  # a reserved name, which no column of a target can have
+_NEAR = "N"
+"""In place of an operation: a row that differs within the tolerance only."""
 
 
 @dataclass(frozen=True)
 class Counted:
-    """Observations: matching and single rows always, the rows of each side only with `sides`.
+    """Observations: matching and single rows always, the rows of each side only with `sides`, those within a tolerance
+    only where there is one.
 
     An observation ends whole-stage code generation, which costs a tenth of the comparison for each side.
     """
@@ -32,6 +39,7 @@ class Counted:
     source: Observation = field(default_factory=lambda: Observation("source"))
     target: Observation = field(default_factory=lambda: Observation("target"))
     joined: Observation = field(default_factory=lambda: Observation("joined"))
+    near: Observation = field(default_factory=lambda: Observation("near"))
 
 
 def whole(spark: SparkSession, task: CompareTask, counted: Counted) -> DataFrame:
@@ -80,7 +88,7 @@ def _joined(spark: SparkSession, task: CompareTask, counted: Counted, columns: C
     gone = "'D'" if task.deletes else "NULL"
     op = (
         f"CASE WHEN s.{ROW_HASH} IS NULL THEN {gone} WHEN t.{ROW_HASH} IS NULL THEN 'I' "
-        f"WHEN s.{ROW_HASH} <> t.{ROW_HASH} THEN 'U' END"
+        f"{_when_near(task)}WHEN s.{ROW_HASH} <> t.{ROW_HASH} THEN 'U' END"
     )
     key_names = {k.name.lower() for k in _keys(task)}
     values = (
@@ -89,8 +97,22 @@ def _joined(spark: SparkSession, task: CompareTask, counted: Counted, columns: C
         else f"{sql.name(c.name, 's')} AS {sql.name(c.name)}"
         for c in columns
     )
-    changed = joined.selectExpr(*values, f"s.{ROW_HASH} AS {ROW_HASH}", f"{op} AS {OP}").where(f"{OP} IS NOT NULL")
+    rows = joined.selectExpr(*values, f"s.{ROW_HASH} AS {ROW_HASH}", f"{op} AS {OP}")
+    if task.inexact:
+        within = F.expr(f"count_if({OP} = '{_NEAR}')").alias("rows")
+        rows = rows.observe(counted.near, within).where(f"{OP} <> '{_NEAR}'")
+    changed = rows.where(f"{OP} IS NOT NULL")
     return changed.selectExpr("*", f"{vnode_of(task)} AS {VNODE}")
+
+
+def _when_near(task: CompareTask) -> str:
+    """The case of a row that differs within the tolerance only; nothing where no column has one."""
+    if not task.inexact:
+        return ""
+    columns = _inexact(task)
+    near = (near_sql(sql.name(c.name, "s"), sql.name(c.name, "t"), c.type, task.tolerance) for c in columns)
+    same = f"{sql.row_hash_with(task.target.columns, columns, 's', 't')} = t.{ROW_HASH}"
+    return f"WHEN s.{ROW_HASH} <> t.{ROW_HASH} AND {' AND '.join(near)} AND {same} THEN '{_NEAR}' "
 
 
 def _desired(spark: SparkSession, task: CompareTask, counted: Counted, columns: Columns) -> DataFrame:
@@ -109,7 +131,8 @@ def _found(spark: SparkSession, task: CompareTask, counted: Counted) -> DataFram
     stored = by_vnode and task.stored_hashes
     hashed = f"coalesce({ROW_HASH}, 0L)" if stored else sql.row_hash(task.target.columns)
     in_place = f"{VNODE} <=> {vnode_of(task)}" if by_vnode and not stored else "true"
-    rows = rows.selectExpr(*map(sql.name, task.source.keys), f"{hashed} AS {ROW_HASH}", f"{in_place} AS {_IN_PLACE}")
+    kept = (*task.source.keys, *(c.name for c in _inexact(task)))
+    rows = rows.selectExpr(*map(sql.name, kept), f"{hashed} AS {ROW_HASH}", f"{in_place} AS {_IN_PLACE}")
     if not counted.sides:
         return rows.drop(_IN_PLACE)
     misplaced = F.expr(f"count_if(NOT {_IN_PLACE})").alias("misplaced")
@@ -118,6 +141,10 @@ def _found(spark: SparkSession, task: CompareTask, counted: Counted) -> DataFram
 
 def _keys(task: CompareTask) -> Columns:
     return sql.key_columns(task.target.columns, task.source.keys)
+
+
+def _inexact(task: CompareTask) -> Columns:
+    return tuple(c for c in task.target.columns if c.name in task.inexact)
 
 
 def _in_vnodes(task: CompareTask) -> str:

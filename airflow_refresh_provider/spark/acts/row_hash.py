@@ -37,6 +37,11 @@ def split(text: str, separator: str) -> list[str]:
     return parts
 
 
+def fields(inner: str) -> list[tuple[str, str]]:
+    """The fields of a struct by the text between its brackets: quoted names, and types."""
+    return [(_quoted(name), kind) for name, kind in (split(field, ":") for field in split(inner, ","))]
+
+
 def _flattened(values: Iterable[tuple[str, str]], depth: int) -> tuple[list[str], list[str]]:
     """The expressions to hash, and those that may be NULL: the values and their fields."""
     plain: list[str] = []
@@ -47,8 +52,7 @@ def _flattened(values: Iterable[tuple[str, str]], depth: int) -> tuple[list[str]
         tested.append(value)
         match kind:
             case "struct":
-                fields = (split(field, ":") for field in split(inner, ","))
-                parts = _flattened([(f"{value}.{_quoted(name)}", part) for name, part in fields], depth)
+                parts = _flattened([(f"{value}.{name}", part) for name, part in fields(inner)], depth)
                 plain += parts[0]
                 tested += parts[1]
             case "array":

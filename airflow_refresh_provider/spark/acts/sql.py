@@ -55,6 +55,11 @@ def row_hash(columns: Columns, prefix: str | None = None) -> str:
     return hashed((name(c.name, prefix), c.type) for c in visible(columns))
 
 
+def row_hash_with(columns: Columns, taken: Columns, left: str, right: str) -> str:
+    """The hash of a row of the left table with some of its columns taken from the right one."""
+    return hashed((name(c.name, right if c in taken else left), c.type) for c in visible(columns))
+
+
 def same_keys(keys: Columns, left: str, right: str) -> str:
     """The join on the key."""
     return " AND ".join(f"{name(k.name, left)} = {name(k.name, right)}" for k in keys)

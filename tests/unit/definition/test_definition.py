@@ -116,6 +116,7 @@ DECIDES: list[dict[str, object]] = [
     {"cluster_by": ["name"]},
     {"deletes": "ignore"},
     {"on_duplicate": "latest", "latest_by": "name"},
+    {"float_tolerance": 0},
 ]
 
 DECIDES_NOT: list[dict[str, object]] = [

@@ -151,7 +151,7 @@ def test_a_definition_has_no_published_version_at_a_new_location_before_a_refres
         world.refreshes.published(NAME)
     assert (caught.value.code, caught.value.message) == ("not_published", f"the target {ELSEWHERE} is not there")
     result = world.run()
-    assert world.refreshes.published(NAME)[1].version == result.published_version
+    assert world.refreshes.published(NAME).version == result.target_version
 
 
 def test_a_table_that_replaced_a_target_is_not_read_as_it() -> None:

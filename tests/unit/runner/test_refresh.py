@@ -308,7 +308,7 @@ def test_units_of_a_vnode_target_are_merged_in_parallel() -> None:
 def test_a_view_shows_the_published_version_without_hidden_columns() -> None:
     world = World(*SIX, view="gold.orders", **BY_VNODE)
     result = world.run()
-    assert views(world) == {"gold.orders": (TARGET, result.published_version, ("k", "v"))}
+    assert views(world) == {"gold.orders": (TARGET, result.target_version, ("k", "v"))}
 
 
 def test_unknown_names_and_queries_are_invalid() -> None:
