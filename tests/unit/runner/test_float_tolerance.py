@@ -152,4 +152,4 @@ def test_validate_notes_sums(tmp_path: Any) -> None:
 
     assert [note.code for result in results for note in result.notices] == [FLOAT_SUM]
     [line] = table_of(list(results)).notes
-    assert line.startswith("sums: sum (line 1, column 11)")
+    assert line.startswith("sums: float_sum: sum (line 1, column 11)")
