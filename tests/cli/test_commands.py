@@ -132,6 +132,8 @@ def test_definitions_are_listed_and_shown(here: Program) -> None:
     here("run", "people_copy")
     (listed,) = here("list", "--output", "json").json
     shown = here("show", "people_copy", "--output", "json").json
+    assert {one["program"] for one in shown.pop("reading")} == {"pandas", "polars", "duckdb"}
+    assert listed.pop("reading") == []
     assert listed == shown
     assert DefinitionStatus.model_validate(shown).published_version is not None
 

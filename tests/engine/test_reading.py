@@ -29,6 +29,7 @@ def test_the_shown_line_reads_the_rows_of_a_target(
 ) -> None:
     source, target = str(tmp_path / "input"), str(tmp_path / "target")
     made = refreshes(Places(str(tmp_path / "control"), spark_server.url, str(tmp_path / "spark")))
+    deltalake.write_deltalake(source, pa.table({"k": range(200), "v": [0] * 200}))
     made.register(
         Definition.build(
             name=NAME, target=target, query="SELECT * FROM x", inputs={"x": {"path": source}}, keys=["k"], **given

@@ -10,7 +10,7 @@ from airflow_refresh_provider.core.run.lifecycle import State
 from airflow_refresh_provider.core.run.record import Record, Run
 from airflow_refresh_provider.core.run.recovery import Admission, Step, admit
 from airflow_refresh_provider.core.run.request import OnInterrupted, Request
-from airflow_refresh_provider.core.run.results import ErrorReport
+from airflow_refresh_provider.core.run.results import ErrorReport, Outcome
 from airflow_refresh_provider.errors import RefreshError, Refused
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.control import Snapshot
@@ -19,6 +19,7 @@ from airflow_refresh_provider.runner.facts.records import being_dropped, owner_l
 from airflow_refresh_provider.runner.facts.stopwatch import Stopwatch
 from airflow_refresh_provider.runner.hold.control_writes import WRITE_TRIES, contended
 from airflow_refresh_provider.runner.hold.takeover import take_over
+from airflow_refresh_provider.runner.report.reports import history
 from airflow_refresh_provider.runner.steps.one_process import continue_run
 
 _DONE = {
@@ -118,18 +119,17 @@ def _still_running(name: str, run: Run) -> Refused:
 
 
 def _not_continued(ports: Ports, record: Record, run_id: str) -> Recovery:
-    """The run was abandoned, or another process took it over first."""
+    """The run was abandoned or has ended, or another process took it over first."""
     now = ports.store.read(record.name).record
     if now is not None and now.run is not None and now.run.run_id == run_id:
         return Recovery(
             name=record.name, run_id=run_id, outcome=RecoveryOutcome.LIVE, reason="another owner has just taken it over"
         )
+    ended = next((entry for entry in history(ports, record.name) if entry.run_id == run_id), None)
+    succeeded = ended is not None and ended.outcome is Outcome.SUCCEEDED
     return Recovery(
-        name=record.name, run_id=run_id, outcome=RecoveryOutcome.ABANDONED, reason=_reason(ports, record.name, run_id)
+        name=record.name,
+        run_id=run_id,
+        outcome=RecoveryOutcome.PUBLISHED if succeeded else RecoveryOutcome.ABANDONED,
+        reason=(ended and ended.reason) or "the run has ended",
     )
-
-
-def _reason(ports: Ports, name: str, run_id: str) -> str:
-    from airflow_refresh_provider.runner.report.reports import history
-
-    return next((e.reason for e in history(ports, name) if e.run_id == run_id and e.reason), "the run has ended")

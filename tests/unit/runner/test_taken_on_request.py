@@ -121,6 +121,17 @@ def test_an_owner_whose_run_is_abandoned_has_lost() -> None:
     assert world.fresh()
 
 
+def test_a_run_that_its_owner_ends_in_the_meantime_was_published() -> None:
+    world = changed(**BY_VNODE)
+    started(world)
+    units = loaded(world)
+    for unit in units:
+        merged(world, unit)
+    world.lake.step = once(world, "read", lambda: finished(world))
+    assert Refreshes(world.process()).abandon(NAME, stop=True).outcome == "published"
+    assert world.fresh()
+
+
 @pytest.mark.parametrize(("point", "outcome"), [("answer /gold", "published"), ("drop memory://staging", "cleaned_up")])
 def test_a_run_that_is_complete_in_its_target_is_published_instead(point: str, outcome: str) -> None:
     world = changed()
