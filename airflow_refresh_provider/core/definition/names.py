@@ -21,6 +21,15 @@ def is_definition_name(text: str) -> bool:
     return len(text) <= _LONGEST_NAME and re.fullmatch(NAME, text) is not None
 
 
+def similar(name: str, others: Iterable[str]) -> tuple[str, ...]:
+    """The other names that read the same: they differ only in `.`, `_` or a last s."""
+    return tuple(other for other in others if other != name and _spoken(other) == _spoken(name))
+
+
+def _spoken(name: str) -> str:
+    return name.replace(".", "").replace("_", "").removesuffix("s")
+
+
 def repeated(names: Iterable[str]) -> tuple[str, ...]:
     """The names that occur more than once when case is ignored, as written the second time."""
     seen: set[str] = set()

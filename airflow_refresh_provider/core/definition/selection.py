@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from airflow_refresh_provider.core.definition.definition import Definition
+from airflow_refresh_provider.core.text.wording import suggestion
 from airflow_refresh_provider.errors import Invalid
 
 _WILDCARDS = frozenset("*?[")
@@ -45,10 +46,12 @@ def selected(selection: Selection, definitions: Sequence[Definition]) -> list[De
         )
     for name in selection.names:
         if not any(_matches(name, definition) for definition in definitions):
-            raise _nothing(f"no registered definition {'matches' if _is_pattern(name) else 'is named'} {name!r}")
+            close = suggestion(name, (definition.name for definition in definitions))
+            raise _nothing(f"no definition {'matches' if _is_pattern(name) else 'is named'} {name!r}", close)
     for tag in selection.tags:
         if not any(tag in definition.tags for definition in definitions):
-            raise _nothing(f"no registered definition has the tag {tag!r}")
+            close = suggestion(tag, (known for definition in definitions for known in definition.tags))
+            raise _nothing(f"no definition has the tag {tag!r}", close)
     named = [d for d in definitions if not selection.names or any(_matches(name, d) for name in selection.names)]
     return [d for d in named if not selection.tags or set(selection.tags) & set(d.tags)]
 
@@ -61,5 +64,9 @@ def _is_pattern(name: str) -> bool:
     return bool(_WILDCARDS & set(name))
 
 
-def _nothing(why: str) -> Invalid:
-    return Invalid("unknown_name", why, next="See names and tags with `airflow-refresh list --output json`.")
+def _nothing(why: str, close: str) -> Invalid:
+    return Invalid(
+        "unknown_name",
+        f"{why}{f'.{close}' if close else ''}",
+        next="See names and tags with `airflow-refresh list --output json`.",
+    )

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from airflow_refresh_provider.core.definition.definition import Definition
+from airflow_refresh_provider.core.definition.names import similar
 from airflow_refresh_provider.core.run.admin_results import Registration, RegistrationOutcome
 from airflow_refresh_provider.core.run.lifecycle import Event, State
+from airflow_refresh_provider.core.run.notice import Notice
 from airflow_refresh_provider.core.run.ownership import check_storage
 from airflow_refresh_provider.core.run.query_notices import query_notices
 from airflow_refresh_provider.core.run.record import Record
@@ -52,8 +56,9 @@ def register(ports: Ports, definition: Definition) -> Registration:
     old, new = change(ports, definition.name, decide)
     if old is new:
         return _registration(new, RegistrationOutcome.UNCHANGED)
-    changed = old is not None and not old.dropped
-    return _registration(new, RegistrationOutcome.CHANGED if changed else RegistrationOutcome.REGISTERED)
+    if old is not None and not old.dropped:
+        return _registration(new, RegistrationOutcome.CHANGED)
+    return _registration(new, RegistrationOutcome.REGISTERED, _similar(definition.name, others))
 
 
 def _is_stored(record: Record, definition: Definition) -> bool:
@@ -82,12 +87,19 @@ def _not_published(record: Record, why: str) -> Failed:
     )
 
 
-def _registration(record: Record, outcome: RegistrationOutcome) -> Registration:
+def _similar(name: str, others: Iterable[Record]) -> tuple[Notice, ...]:
+    """A notice where a new definition may be an old one under another spelling: both would be refreshed."""
+    found = similar(name, (other.name for other in others))
+    why = f"{', '.join(found)} is registered too: if one replaces the other, drop that one"
+    return (Notice(code="similar_name", message=why),) if found else ()
+
+
+def _registration(record: Record, outcome: RegistrationOutcome, notices: tuple[Notice, ...] = ()) -> Registration:
     definition = record.definition
     return Registration(
         name=definition.name,
         target=definition.target,
         outcome=outcome,
         definition_hash=definition.hash,
-        notices=query_notices(definition, record.facts),
+        notices=(*query_notices(definition, record.facts), *notices),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from airflow_refresh_provider.core.run.owner import Beat, Liveness, OriginStatus, liveness
 from airflow_refresh_provider.core.run.record import Record, Run
+from airflow_refresh_provider.core.text.wording import suggestion
 from airflow_refresh_provider.errors import Invalid, Refused
 from airflow_refresh_provider.ports.bundle import Ports
 
@@ -12,9 +13,10 @@ def registered(ports: Ports, name: str, record: Record | None) -> Record:
     """The record of a registered definition. Raises Invalid, naming the control root."""
     if record is None or record.dropped:
         nowhere = "" if ports.store.exists else ", where no control tables are"
+        close = suggestion(name, (other.name for other in ports.store.records()))
         raise Invalid(
             "unknown_name",
-            f"no definition named {name!r} is registered in {ports.store.root}{nowhere}",
+            f"no definition named {name!r} is registered in {ports.store.root}{nowhere}{f'.{close}' if close else ''}",
             next="See the names with `airflow-refresh list`, register the definition's file, "
             "or name another control root.",
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from airflow_refresh_provider.core.definition.definition import Definition
@@ -41,13 +43,15 @@ def test_names_patterns_and_tags_select(selection: Selection, names: list[str]) 
     [
         (Selection(), "selection", "name definitions"),
         (Selection(("stock",), every=True), "selection", "exclude each other"),
-        (Selection(("absent",)), "unknown_name", "no registered definition is named 'absent'"),
-        (Selection(("sales_eu", "z*")), "unknown_name", "no registered definition matches 'z*'"),
+        (Selection(("absent",)), "unknown_name", "no definition is named 'absent'"),
+        (Selection(("sales_eu", "z*")), "unknown_name", "no definition matches 'z*'"),
         (Selection(tags=("weekly",)), "unknown_name", "has the tag 'weekly'"),
+        (Selection(("stok",)), "unknown_name", "is named 'stok'. Did you mean stock?"),
+        (Selection(tags=("nightli",)), "unknown_name", "Did you mean nightly?"),
     ],
 )
 def test_what_selects_nothing_is_refused(selection: Selection, code: str, said: str) -> None:
-    with pytest.raises(Invalid, match=said.replace("*", r"\*")) as refused:
+    with pytest.raises(Invalid, match=re.escape(said)) as refused:
         selected(selection, ALL)
     assert refused.value.code == code
 

@@ -34,6 +34,19 @@ def test_registering_returns_registered_changed_or_unchanged() -> None:
     assert [s.name for s in world.refreshes.statuses()] == [NAME]
 
 
+def test_a_new_definition_with_nearly_the_name_of_another_is_noticed() -> None:
+    world = World()
+    [notice] = world.refreshes.register(definition(name="order", target="/gold/order")).notices
+    assert (notice.code, NAME in notice.message) == ("similar_name", True)
+    assert not world.refreshes.register(definition(name="order", target="/gold/order", owner="me")).notices
+    assert not world.refreshes.register(definition(name="border", target="/gold/border")).notices
+
+
+def test_an_unknown_name_has_a_suggestion() -> None:
+    with pytest.raises(Invalid, match="Did you mean orders"):
+        World().refreshes.show("ordres")
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
