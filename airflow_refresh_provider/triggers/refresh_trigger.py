@@ -93,5 +93,6 @@ def look(places: Places, name: str, condition: Condition) -> tuple[bool, dict[st
     if condition.max_lag is None:
         return condition.is_met(status), seen(status)
     [fresh] = found.freshness(name)
-    soon_enough = fresh.lag_seconds is not None and fresh.lag_seconds <= condition.max_lag
+    lag = None if fresh.overwritten_reason else fresh.lag_seconds  # rows of others are not those of the query
+    soon_enough = lag is not None and lag <= condition.max_lag
     return soon_enough and condition.is_met(status), seen(status) | {"lag_seconds": fresh.lag_seconds}

@@ -27,7 +27,7 @@ from airflow_refresh_provider.triggers.refresh_trigger import Condition, Refresh
 from tests.airflow.conftest import Airflow
 from tests.airflow.shared import Shared
 from tests.unit.runner.faults import Killed, at
-from tests.unit.runner.world import INPUT, NAME, row
+from tests.unit.runner.world import INPUT, NAME, TARGET, row
 
 DAG = """
 from datetime import datetime
@@ -151,6 +151,15 @@ def test_no_change_waits_means_that_none_does_however_a_clock_has_dated_it(share
     shared.world.lake.append(INPUT, [row(20)])
     newest = shared.world.lake.table(INPUT).newest.commit.version
     shared.world.lake.times[INPUT, newest] = BEGINNING + timedelta(seconds=2)
+    assert triggers.look(PLACES, NAME, condition)[0] is False
+
+
+def test_a_target_that_another_writer_has_changed_is_not_fresh(share: Callable[..., Shared]) -> None:
+    shared = share()
+    shared.world.run()
+    condition = RefreshFreshnessSensor(task_id="t", definition=NAME).condition()
+    assert triggers.look(PLACES, NAME, condition)[0] is True
+    shared.world.lake.append(TARGET, [{**row(20), "_vnode": 0, "_row_hash": 0}])
     assert triggers.look(PLACES, NAME, condition)[0] is False
 
 
