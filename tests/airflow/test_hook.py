@@ -93,6 +93,6 @@ def test_a_consumer_gets_the_newest_whole_version_and_how_to_read_it(share: Call
     world = share().world
     with pytest.raises(Failed, match="orders has not been refreshed yet"):
         RefreshHook().published(NAME)
-    found, version = (world.run().published_version, RefreshHook().published(NAME))
+    found, version = (world.run().target_version, RefreshHook().published(NAME))
     assert (version.version, version.target) == (found, TARGET)
     assert version.sql == f"SELECT * FROM delta.`{TARGET}` VERSION AS OF {found}"
