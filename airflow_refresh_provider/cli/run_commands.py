@@ -24,7 +24,8 @@ def run(
     call: Call, name: list[str], tag: list[str], all: bool, due: bool, request: RunRequest
 ) -> RunResult | Differences | RefreshesResult:
     """One refresh, or only the comparison; or several refreshes."""
-    selection, refreshes = Selection(tuple(name), tuple(tag), every=all), call.refreshes()
+    selection = _selection(name, tag, every=all)
+    refreshes = call.refreshes()
     one = None if due else selection.one
     if one is None:
         if request.compare_only:
@@ -71,7 +72,8 @@ def resume(call: Call, name: str) -> DefinitionStatus:
 
 def history(call: Call, name: list[str], tag: list[str], all: bool) -> list[HistoryEntry]:
     """The ended runs of one definition or of several."""
-    selection, refreshes = Selection(tuple(name), tuple(tag), every=all), call.refreshes()
+    selection = _selection(name, tag, every=all)
+    refreshes = call.refreshes()
     return refreshes.history_several(selection) if selection.one is None else refreshes.history(selection.one)
 
 
@@ -111,16 +113,25 @@ def _live(refreshes: Refreshes, name: str) -> bool:
 
 def due(call: Call, name: list[str], tag: list[str], all: bool) -> DueReport | list[DueReport]:
     """Whether a refresh is due now."""
-    selection, refreshes = Selection(tuple(name), tuple(tag), every=all), call.refreshes()
+    selection = _selection(name, tag, every=all)
+    refreshes = call.refreshes()
     return refreshes.due_several(selection) if selection.one is None else refreshes.due(selection.one)
 
 
 def freshness(call: Call, name: list[str], tag: list[str], all: bool, why: bool) -> list[Freshness]:
     """How far targets are behind their inputs; with `why` by input."""
-    selection, refreshes = Selection(tuple(name), tuple(tag), every=all), call.refreshes()
+    selection = Selection(tuple(name), tuple(tag), every=all or not (name or tag))
+    selection.check()
+    refreshes = call.refreshes()
     if selection.one is not None:
         return refreshes.freshness(selection.one, why=why)
-    every = Selection(every=True) if selection.empty else selection
-    found = refreshes.freshness_several(every, why=why)
+    found = refreshes.freshness_several(selection, why=why)
     call.note_if_none(refreshes, found)
     return found
+
+
+def _selection(names: list[str], tags: list[str], *, every: bool) -> Selection:
+    """What is selected. Raises Invalid before anything is read."""
+    selection = Selection(tuple(names), tuple(tags), every=every)
+    selection.check()
+    return selection

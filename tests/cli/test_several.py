@@ -95,11 +95,11 @@ def test_the_worst_error_decides_the_code_and_stands_below_the_table(several: Wo
 @pytest.mark.parametrize(
     ("words", "code"),
     [
-        (("run",), "selection"),
-        (("run", "plain", "--all"), "selection"),
+        (("run",), "usage"),
+        (("run", "plain", "--all"), "usage"),
         (("run", "absent", "plain"), "unknown_name"),
         (("run", "--tag", "weekly"), "unknown_name"),
-        (("due",), "selection"),
+        (("due",), "usage"),
         (("run", "--all", "--compare-only"), "usage"),
     ],
 )

@@ -31,7 +31,7 @@ def test_the_function_of_a_command_takes_a_call_its_own_options_and_its_request(
         last = others.pop()
         assert (last.name, last.annotation) == ("request", command.request)
     assert [p.name for p in others] == [o.parameter for o in command.own_options]
-    kinds = {Kind.TEXT: str, Kind.COUNT: int, Kind.FLAG: bool}
+    kinds = {Kind.TEXT: str, Kind.COUNT: int, Kind.FLAG: bool, Kind.LIST: list[str]}
     for parameter, given in zip(others, command.own_options, strict=True):
         kind = kinds[given.kind]
         assert parameter.annotation == (list[str] if given.many else str | None if given.optional else kind)
@@ -42,7 +42,7 @@ def test_the_options_of_run_are_those_of_its_request(given: dict[str, Any]) -> N
     words = [word for name, value in given.items() for word in ([flag(name)] if value is True else [flag(name), value])]
     parsed = vars(build_parser().parse_args(["run", "a", *map(str, words)]))
     assert from_values(RunRequest, parsed) == RunRequest(**given)
-    assert {option.parameter for option in parsed["command"].options} == {"name", *CHOSEN}
+    assert {option.parameter for option in parsed["command"].options} == {"name", "tag", "all", "due", *CHOSEN}
 
 
 @pytest.mark.parametrize("request_", [RunRequest(), RunRequest(**CHOSEN, scheduled=True, origin=" dag run")])

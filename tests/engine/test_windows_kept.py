@@ -126,12 +126,31 @@ def test_added_and_removed_files_are_read_without_a_feed(kept: Kept) -> None:
     assert mode_of(kept.run()) == ("incremental", "changes of x in versions 1 to 5")
 
 
-def test_deleted_files_have_everything_compared_in_the_same_run(kept: Kept) -> None:
-    without_feed(kept)
+def removed_files(kept: Kept) -> list[Path]:
+    """Files that the table does not name any more, oldest first."""
     live = {Path(uri).name for uri in DeltaTable(kept.input).file_uris()}
-    for file in kept.input.glob("*.parquet"):
-        if file.name not in live:
-            file.unlink()
+    return sorted((f for f in kept.input.glob("*.parquet") if f.name not in live), key=lambda f: f.stat().st_mtime)
+
+
+def test_deleted_files_have_everything_compared(kept: Kept) -> None:
+    without_feed(kept)
+    for file in removed_files(kept):
+        file.unlink()
+    mode, reason = mode_of(kept.run())
+    assert (mode, "has kept its changes since version 0 only until" in reason) == ("full", True)
+    kept.change()
+    assert mode_of(kept.run())[0] == "incremental"
+
+
+@pytest.mark.slow
+def test_a_deleted_file_that_is_only_found_in_the_run_has_everything_compared_in_it(kept: Kept) -> None:
+    """A VACUUM deletes the oldest files first, and only the first one is looked for before a run."""
+    without_feed(kept)
+    kept.do("INSERT INTO {t} VALUES (50, 1)")
+    kept.run()
+    kept.do("UPDATE {t} SET v = v + 1 WHERE k = 1", "UPDATE {t} SET v = v + 1 WHERE k = 50")
+    *_, newest = removed_files(kept)
+    newest.unlink()
     falls_back_once(kept)
 
 

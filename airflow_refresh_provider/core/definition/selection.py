@@ -35,15 +35,19 @@ class Selection:
         """Whether nothing was said about what is meant."""
         return not (self.names or self.tags or self.every)
 
+    def check(self) -> None:
+        """Raises Invalid where it does not say what is meant, or says two things."""
+        if self.empty or (self.every and self.names):
+            raise Invalid(
+                "usage",
+                "name definitions, or pass --tag or --all" if self.empty else "names and --all exclude each other",
+                next="A name may be a pattern, such as `sales_*`; see `airflow-refresh run --help`.",
+            )
+
 
 def selected(selection: Selection, definitions: Sequence[Definition]) -> list[Definition]:
     """The definitions that are meant, in the order given. Raises Invalid where a name, pattern or tag has none."""
-    if selection.empty or (selection.every and selection.names):
-        raise Invalid(
-            "selection",
-            "name definitions, or pass --tag or --all" if selection.empty else "names and --all exclude each other",
-            next="A name may be a pattern, such as `sales_*`.",
-        )
+    selection.check()
     for name in selection.names:
         if not any(_matches(name, definition) for definition in definitions):
             close = suggestion(name, (definition.name for definition in definitions))

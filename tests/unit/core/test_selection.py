@@ -41,8 +41,8 @@ def test_names_patterns_and_tags_select(selection: Selection, names: list[str]) 
 @pytest.mark.parametrize(
     ("selection", "code", "said"),
     [
-        (Selection(), "selection", "name definitions"),
-        (Selection(("stock",), every=True), "selection", "exclude each other"),
+        (Selection(), "usage", "name definitions"),
+        (Selection(("stock",), every=True), "usage", "exclude each other"),
         (Selection(("absent",)), "unknown_name", "no definition is named 'absent'"),
         (Selection(("sales_eu", "z*")), "unknown_name", "no definition matches 'z*'"),
         (Selection(tags=("weekly",)), "unknown_name", "has the tag 'weekly'"),
