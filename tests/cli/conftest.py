@@ -137,3 +137,10 @@ def world(tmp_path: Path, environment: dict[str, str]) -> World:
 def spark(spark_server: Endpoint) -> str:
     """The URL of a real Spark server."""
     return spark_server.url
+
+
+@pytest.fixture
+def registered(world: World, here: Program) -> World:
+    """The world with its definition registered."""
+    assert here("register", world.write()).code == 0
+    return world

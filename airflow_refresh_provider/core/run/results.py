@@ -36,6 +36,11 @@ class Outcome(StrEnum):
     INTERRUPTED = "interrupted"
     ABANDONED = "abandoned"
 
+    @classmethod
+    def of(cls, error: errors.RefreshError) -> Outcome:
+        """How a refresh ended that raised an error."""
+        return cls.REFUSED if isinstance(error, errors.Refused) else cls.FAILED
+
 
 class Rows(Stored):
     """Rows of a whole refresh, over all its attempts."""
@@ -160,6 +165,13 @@ class RefreshStep(Stored):
     reason: str | None = None
     result: RunResult | None = None
     error: ErrorReport | None = None
+
+    @classmethod
+    def of(cls, name: str, ended: RunResult | errors.RefreshError) -> RefreshStep:
+        """The step of a refresh, by its result or the error that it raised."""
+        if isinstance(ended, RunResult):
+            return cls(name=name, outcome=ended.outcome, reason=ended.reason, result=ended)
+        return cls(name=name, outcome=Outcome.of(ended), reason=ended.message, error=ErrorReport.of(ended))
 
 
 class RefreshesResult(Stored):

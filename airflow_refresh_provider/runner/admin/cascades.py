@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from airflow_refresh_provider.core.changes.pins import Pin, VersionVector
 from airflow_refresh_provider.core.definition.inputs import Input
 from airflow_refresh_provider.core.run.request import Request
-from airflow_refresh_provider.core.run.results import ErrorReport, Outcome, RefreshesResult, RefreshStep, RunResult
+from airflow_refresh_provider.core.run.results import Outcome, RefreshesResult, RefreshStep, RunResult
 from airflow_refresh_provider.core.timing.cascade import (
     Link,
     bases,
@@ -62,11 +62,9 @@ def _step(ports: Ports, link: Link, before: Sequence[RefreshStep], request: Requ
         return RefreshStep(name=name, outcome=Outcome.SKIPPED, reason=reason)
     ports.watch.note(f"refreshing {name}")
     try:
-        result = _refreshed(ports, name, request)
+        return RefreshStep.of(name, _refreshed(ports, name, request))
     except RefreshError as error:
-        state = Outcome.REFUSED if isinstance(error, Refused) else Outcome.FAILED
-        return RefreshStep(name=name, outcome=state, reason=error.message, error=ErrorReport.of(error))
-    return RefreshStep(name=name, outcome=result.outcome, reason=result.reason, result=result)
+        return RefreshStep.of(name, error)
 
 
 def _refreshed(ports: Ports, name: str, request: Request) -> RunResult:

@@ -14,9 +14,9 @@ from graphlib import TopologicalSorter
 
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.run.request import Request
-from airflow_refresh_provider.core.run.results import ErrorReport, Outcome, RefreshesResult, RefreshStep
+from airflow_refresh_provider.core.run.results import Outcome, RefreshesResult, RefreshStep
 from airflow_refresh_provider.core.timing.cascade import located, summary_of, upstream_first
-from airflow_refresh_provider.errors import Interrupted, RefreshError, Refused
+from airflow_refresh_provider.errors import Interrupted, RefreshError
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.engine import Engine, EngineSession
 from airflow_refresh_provider.ports.watch import Silent
@@ -37,16 +37,23 @@ def refresh_several(
     links = upstream_first(located(definitions, ports.environment))
     order = TopologicalSorter({link.definition.name: link.upstream for link in links})
     order.prepare()
-    engine = _Sessions(ports.engine)
-    own = replace(ports, engine=engine, watch=Silent())
+    stopping = threading.Event()
+    engines = {link.definition.name: _OwnEngine(ports.engine, stopping) for link in links}
     alone = request.model_copy(update={"workers": 1})
     steps: dict[str, RefreshStep] = {}
+
+    def work(name: str) -> RefreshStep:
+        try:
+            return _step(replace(ports, engine=engines[name], watch=Silent()), name, alone, due=due)
+        finally:
+            engines[name].ended()
+
     ports.watch.stage("refresh", None, len(links))
     with ThreadPoolExecutor(request.workers, thread_name_prefix="refresh") as pool:
         running: dict[Future[RefreshStep], str] = {}
         try:
             while order.is_active():
-                running |= {pool.submit(_step, own, name, alone, due=due): name for name in order.get_ready()}
+                running |= {pool.submit(work, name): name for name in order.get_ready()}
                 ended, _ = wait(running, return_when=FIRST_COMPLETED)
                 for future in ended:
                     name = running.pop(future)
@@ -54,10 +61,12 @@ def refresh_several(
                     order.done(name)
                     ports.watch.advance(0)
                     ports.watch.note(_line(steps[name]))
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            engine.stop()
-            raise
+        finally:
+            if order.is_active():  # the process is asked to stop
+                pool.shutdown(wait=False, cancel_futures=True)
+                stopping.set()
+                for engine in engines.values():
+                    engine.end_statements()
     return summary_of(steps[definition.name] for definition in definitions)
 
 
@@ -65,11 +74,9 @@ def _step(ports: Ports, name: str, request: Request, *, due: bool) -> RefreshSte
     try:
         if due and (reason := _not_due(ports, name)):
             return RefreshStep(name=name, outcome=Outcome.NOTHING_TO_DO, reason=reason)
-        result = refresh(ports, name, request)
+        return RefreshStep.of(name, refresh(ports, name, request))
     except RefreshError as error:
-        outcome = Outcome.REFUSED if isinstance(error, Refused) else Outcome.FAILED
-        return RefreshStep(name=name, outcome=outcome, reason=error.message, error=ErrorReport.of(error))
-    return RefreshStep(name=name, outcome=result.outcome, reason=result.reason, result=result)
+        return RefreshStep.of(name, error)
 
 
 def _not_due(ports: Ports, name: str) -> str | None:
@@ -82,37 +89,35 @@ def _line(step: RefreshStep) -> str:
     return f"{step.name}: {step.outcome}{took}{f', {step.reason}' if step.reason else ''}"
 
 
-class _Sessions:
-    """An engine whose sessions can all be ended at once."""
+class _OwnEngine:
+    """The engine of one refresh, whose statements others can end. After `stopping` it opens no session."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, stopping: threading.Event) -> None:
         self._engine = engine
-        self._lock = threading.Lock()
-        self._opened: set[str] = set()
-        self._stopped = False
+        self._stopping = stopping
+        self._opened: list[str] = []
 
     def open(self, session_id: str) -> EngineSession:
-        """Open a session. Raises Interrupted after `stop`."""
-        with self._lock:
-            if self._stopped:
-                raise Interrupted(
-                    "interrupted",
-                    "the process was asked to stop",
-                    left="Everything committed stays, and the run can be resumed.",
-                    next="Run the same command again.",
-                )
-            self._opened.add(session_id)
+        """Open a session. Raises Interrupted once the process is asked to stop."""
+        self._opened.append(session_id)  # first: a stop that comes after the check finds it, and it cannot be opened
+        if self._stopping.is_set():
+            raise Interrupted(
+                "interrupted",
+                "the process was asked to stop",
+                left="Everything committed stays, and the run can be resumed.",
+                next="Run the same command again.",
+            )
         return self._engine.open(session_id)
 
     def release(self, session_id: str) -> None:
         """Release a session."""
         self._engine.release(session_id)
-        with self._lock:
-            self._opened.discard(session_id)
 
-    def stop(self) -> None:
-        """Open no session any more, and end the statements of those that are open."""
-        with self._lock:
-            self._stopped, opened = True, tuple(self._opened)
-        for session_id in opened:
+    def ended(self) -> None:
+        """The refresh has ended, and with it its sessions."""
+        self._opened.clear()
+
+    def end_statements(self) -> None:
+        """End the statements of the refresh."""
+        for session_id in tuple(self._opened):
             self._engine.release(session_id)

@@ -61,7 +61,7 @@ def store_start_failure(ports: Ports, snapshot: Snapshot, record: Record, reques
     except (Invalid, Refused, Failed) as error:
         reason = error.kept(redact=record.definition.redact_keys)
         counted = after_failure(record, reason) if request.scheduled and counts(error.code) else {}
-        last = _last_run(ports, None, _outcome(error), error.code, reason)
+        last = _last_run(ports, None, Outcome.of(error), error.code, reason)
         known = record.last_run is not None and record.last_run.model_copy(update={"at": last.at}) == last
         if counted or not known:
             failed = record.after(Event.START_FAILED, last_run=last, **counted)
@@ -114,7 +114,7 @@ def record_failure(tenure: Tenure, error: RefreshError) -> None:
         noted = record.with_run(
             Event.FAIL, unresumable_reason=run.unresumable_reason or found, failed_in=run.generation
         )
-        last = _last_run(tenure.ports, run, _outcome(error), error.code, reason)
+        last = _last_run(tenure.ports, run, Outcome.of(error), error.code, reason)
         return noted.model_copy(update={"last_run": last, **counted})
 
     with suppress(RefreshError):  # the caller raises the error from before
@@ -185,7 +185,3 @@ def _last_run(ports: Ports, run: Run | None, outcome: Outcome, code: str | None,
         code=code,
         reason=reason,
     )
-
-
-def _outcome(error: RefreshError) -> Outcome:
-    return Outcome.REFUSED if isinstance(error, Refused) else Outcome.FAILED

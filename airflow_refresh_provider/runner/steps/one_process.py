@@ -119,9 +119,7 @@ def keep_or_abandon(tenure: Tenure) -> Iterator[None]:
             ending.record_failure(tenure, error)
             ending.release_quietly(tenure)
         else:
-            refused = isinstance(error, Refused)
-            reason = ending.reason_of(tenure.read_run(), error)
-            ending.abandon(tenure, reason, Outcome.REFUSED if refused else Outcome.FAILED, error.code)
+            ending.abandon(tenure, ending.reason_of(tenure.read_run(), error), Outcome.of(error), error.code)
         raise
     except LogGap:
         ending.release_or_lose(tenure)
