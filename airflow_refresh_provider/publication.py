@@ -30,8 +30,8 @@ def published(name: str, control: str | None = None) -> PublishedVersion:
     Needs no Spark. Raises Invalid for an unknown name, and Failed when no version is published or it no longer exists.
     """
     from airflow_refresh_provider.compose import refreshes
+    from airflow_refresh_provider.core.definition.choices import Layout
     from airflow_refresh_provider.core.definition.columns import HIDDEN
-    from airflow_refresh_provider.core.definition.definition import Layout
     from airflow_refresh_provider.places import current_folder, resolve
 
     places = resolve(os.environ, current_folder, control, None)

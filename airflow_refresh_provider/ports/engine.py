@@ -12,11 +12,12 @@ from typing import Any, Protocol
 
 from airflow_refresh_provider.core.changes.reads import Read
 from airflow_refresh_provider.core.changes.sources import ChangedRows
-from airflow_refresh_provider.core.definition.columns import Column, Columns
+from airflow_refresh_provider.core.definition.columns import Columns
+from airflow_refresh_provider.core.definition.evolution import Evolution
 from airflow_refresh_provider.core.log.marker import Marker
 from airflow_refresh_provider.core.log.note import Note
 from airflow_refresh_provider.core.plan.plan import ChangeCounts, Chunk, Split, StagedTable, Target
-from airflow_refresh_provider.core.query.facts import ClockSpan
+from airflow_refresh_provider.core.query.facts import ClockSpan, DateWord
 from airflow_refresh_provider.core.text.stored import Stored
 
 
@@ -25,13 +26,14 @@ class Source(Stored):
 
     `reads` are the inputs by name. `keys` identify a row; `latest_by` keeps only the newest row of a key.
     `written` is the query as the user wrote it, before the clock functions at `clock_spans` were replaced by
-    `moment`: positions in errors refer to it.
+    `moment`: positions in errors refer to it. `date_words` are words of it that must not be compared with dates.
     """
 
     query: str
     written: str | None = None
     clock_spans: tuple[ClockSpan, ...] = ()
     moment: datetime | None = None
+    date_words: tuple[DateWord, ...] = ()
     reads: dict[str, Read]
     keys: tuple[str, ...]
     latest_by: str | None = None
@@ -128,14 +130,16 @@ class CompareTask(Stored):
 class WindowTask(Stored):
     """Stage at `location` how the changes of the inputs change the result of a row-wise query.
 
-    `deletes` is that of a comparison; `partitioned`: the change set is partitioned by vnode. A key that is NULL, or
-    that has more than one row after the changes, is staged as DOUBTFUL; then a comparison is needed. `bytes`: about how
-    much is read.
+    `base` is the version of the target that the changes are for. `deletes` is that of a comparison; `partitioned`: the
+    change set is partitioned by vnode. A key that is NULL, or that has more than one row after the changes, is staged
+    as DOUBTFUL; then a comparison is needed. With `latest_by` the newest rows are staged that are newer than the
+    target's, and a key of which a row was removed is DOUBTFUL. `bytes`: about how much is read.
     """
 
     source: Source
     changes: dict[str, ChangedRows]
     target: Target
+    base: int
     location: str
     stamp: Stamp
     deletes: bool
@@ -178,7 +182,7 @@ class EngineSession(Protocol):
     """Operations in one Spark session. Raise errors.*; Retry when it is not known whether a write was committed."""
 
     def describe(self, source: Source) -> Columns:
-        """Columns of the query's result. Raises Invalid with the position of an error in the query."""
+        """Columns of the query's result. Raises Invalid with the position of an error, or of a word that is a date."""
         ...
 
     def columns(self, location: str) -> Columns:
@@ -189,8 +193,8 @@ class EngineSession(Protocol):
         """Create the target, or set its properties. Repeatable."""
         ...
 
-    def add_columns(self, location: str, columns: tuple[Column, ...]) -> None:
-        """Add those columns at the end that the target does not have."""
+    def evolve(self, location: str, evolution: Evolution) -> None:
+        """Add, widen and drop columns and nested fields of the target; what is done already is left out."""
         ...
 
     def mark(self, location: str, stamp: Stamp) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Protocol
 
+from airflow_refresh_provider.core.definition.own_columns import OwnColumn
 from airflow_refresh_provider.core.log.commits import Commit
 from airflow_refresh_provider.core.text.stored import Stored
 
@@ -12,7 +13,8 @@ from airflow_refresh_provider.core.text.stored import Stored
 class TableFacts(Stored):
     """A Delta table at its newest version. `rows` and `bytes` are None when its log has no statistics.
 
-    `padded` are the columns whose values Spark fills up when it reads them, `floating` those of DOUBLE or FLOAT.
+    `padded` are the columns whose values Spark fills up when it reads them, `floating` those of DOUBLE or FLOAT, `own`
+    those that the table fills itself or that must have a value.
     `reader_features` are what a reader has to know.
     """
 
@@ -26,6 +28,7 @@ class TableFacts(Stored):
     padded: tuple[str, ...] = ()
     reader_features: frozenset[str] = frozenset()
     floating: tuple[str, ...] = ()
+    own: tuple[OwnColumn, ...] = ()
     rows: int | None = None
     bytes: int | None = None
 

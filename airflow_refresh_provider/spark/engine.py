@@ -7,7 +7,8 @@ from contextlib import contextmanager
 
 from pyspark.sql import SparkSession
 
-from airflow_refresh_provider.core.definition.columns import VNODE, Column, Columns
+from airflow_refresh_provider.core.definition.columns import VNODE, Columns
+from airflow_refresh_provider.core.definition.evolution import Evolution
 from airflow_refresh_provider.core.faults.fault import Doing
 from airflow_refresh_provider.core.faults.of_query import TARGET_CHANGED
 from airflow_refresh_provider.core.plan.plan import Split, StagedTable, Target
@@ -27,6 +28,7 @@ from airflow_refresh_provider.spark.acts import (
     apply,
     compare,
     content,
+    date_words,
     ddl,
     doing,
     key_check,
@@ -80,6 +82,7 @@ class SparkEngineSession:
 
     def describe(self, source: Source) -> Columns:
         with self._act(doing.querying("Nothing was changed.", source)):
+            date_words.check(self._spark, source)
             return ddl.columns_of(content.result(self._spark, source).schema)
 
     def columns(self, location: str) -> Columns:
@@ -91,9 +94,10 @@ class SparkEngineSession:
         with self._act(Doing(left=left, target=spec.location)):
             ddl.prepare(self._spark, spec)
 
-    def add_columns(self, location: str, columns: tuple[Column, ...]) -> None:
-        with self._act(Doing(left="The target has its old columns.", target=location)):
-            ddl.add_columns(self._spark, location, columns)
+    def evolve(self, location: str, evolution: Evolution) -> None:
+        left = "The rows of the target are as they were; some of its columns may have been changed already."
+        with self._act(Doing(left=left, target=location)):
+            ddl.evolve(self._spark, location, evolution)
 
     def mark(self, location: str, stamp: Stamp) -> None:
         with self._act(Doing(left="The target's rows were not touched.", target=location)):

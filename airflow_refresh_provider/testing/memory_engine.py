@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from airflow_refresh_provider.core.definition.columns import DOUBTFUL, OP, ROW_HASH, VNODE, Column, Columns, visible
+from airflow_refresh_provider.core.definition.evolution import Evolution
 from airflow_refresh_provider.core.plan.plan import Split, StagedTable, Target
 from airflow_refresh_provider.errors import Retry
 from airflow_refresh_provider.ports.engine import (
@@ -31,6 +32,7 @@ from airflow_refresh_provider.testing.memory_rows import (
     is_near,
     key_report,
     left_over,
+    newest_changes,
     of_chunk,
     shown,
     stored,
@@ -96,15 +98,20 @@ class MemorySession:
             None,
         )
 
-    def add_columns(self, location: str, columns: tuple[Column, ...]) -> None:
-        """Add columns; old rows have NULL in them."""
+    def evolve(self, location: str, evolution: Evolution) -> None:
+        """Add, widen and drop columns, those within others left out; old rows have NULL in new ones."""
         self._alive()
 
-        def widened(base: Version) -> Change:
-            there = {c.name.lower() for c in base.columns}
-            return Change("ADD COLUMNS", columns=(*base.columns, *(c for c in columns if c.name.lower() not in there)))
+        def evolved(base: Version) -> Change:
+            gone = {c.name.lower() for c in evolution.dropped}
+            types = {c.name.lower(): c.type for c in evolution.widened}
+            kept = [c for c in base.columns if c.name.lower() not in gone]
+            there = {c.name.lower() for c in kept}
+            added = (Column(name=c.name, type=c.type) for c in evolution.added if c.name.lower() not in there)
+            changed = (Column(name=c.name, type=types.get(c.name.lower(), c.type)) for c in kept)
+            return Change("ALTER TABLE", columns=(*changed, *added))
 
-        self._lake.transact(location, widened, None)
+        self._lake.transact(location, evolved, None)
 
     def mark(self, location: str, stamp: Stamp) -> None:
         """Commit a marker alone."""
@@ -144,11 +151,16 @@ class MemorySession:
         """Stage how the query's result over the rows that came differs from that over the rows that went."""
         self._alive()
         keys = task.source.keys
-        before, after = self._queries.sides(task.source, task.changes)
+        every_row = task.source.model_copy(update={"latest_by": None})
+        before, after = self._queries.sides(every_row, task.changes)
         old, new = left_over(*(tuple(with_hashes(r, task.target, keys) for r in rows) for rows in (before, after)))
+        if task.source.latest_by:
+            found = tuple(with_hashes(r, task.target, keys) for r in self._lake.rows(task.target.location, task.base))
+            changes = newest_changes(old, new, found, keys, task.source.latest_by)
+            return self._staged(task.location, changes, task.stamp, task.target.columns)
         reports = [key_report(rows, keys) for rows in (old, new)]
         if any(report.null_keys or report.duplicate_keys for report in reports):
-            changes: Rows = tuple({**r, OP: DOUBTFUL, WAS: None} for r in new)
+            changes = tuple({**r, OP: DOUBTFUL, WAS: None} for r in new)
         else:
             changes = differences(new, old, keys, deletes=task.deletes)
         return self._staged(task.location, changes, task.stamp, task.target.columns)

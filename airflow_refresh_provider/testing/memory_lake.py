@@ -14,7 +14,15 @@ from airflow_refresh_provider.core.definition.columns import Columns
 from airflow_refresh_provider.core.log.commits import Commit
 from airflow_refresh_provider.errors import Failed
 from airflow_refresh_provider.ports.engine import Stamp
-from airflow_refresh_provider.testing.memory_table import Change, MemoryTable, Row, Rows, Version, created
+from airflow_refresh_provider.testing.memory_table import (
+    SETS_PROPERTIES,
+    Change,
+    MemoryTable,
+    Row,
+    Rows,
+    Version,
+    created,
+)
 
 BEGINNING = datetime(2024, 1, 1, tzinfo=UTC)
 """When everything in memory begins."""
@@ -79,7 +87,7 @@ class MemoryLake:
         """Change metadata."""
         with self.lock:
             table = self.table(location)
-            table.commit(table.newest, Change("SET", columns=columns, properties=properties))
+            table.commit(table.newest, Change(SETS_PROPERTIES, columns=columns, properties=properties))
 
     def remove(self, location: str) -> None:
         """Delete a table, or a whole folder of them."""

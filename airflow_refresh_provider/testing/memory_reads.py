@@ -45,6 +45,7 @@ class MemoryLog:
                 floating=floating_columns(newest.columns),
                 padded=tuple(c.name for c in newest.columns if padded(c.type)),
                 reader_features=frozenset({DELETION_VECTORS} if _has_vectors(newest.properties) else ()),
+                own=table.own,
                 rows=len(newest.rows),
                 bytes=ROW_BYTES * len(newest.rows),
             )

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 
-from airflow_refresh_provider.core.definition.columns import OP, RESERVED, ROW_HASH, VNODE, visible
+from airflow_refresh_provider.core.definition.columns import DOUBTFUL, OP, RESERVED, ROW_HASH, VNODE, visible
 from airflow_refresh_provider.core.plan.plan import ChangeCounts, Chunk, Target
 from airflow_refresh_provider.core.plan.ways import Way
 from airflow_refresh_provider.errors import Failed
@@ -190,7 +190,7 @@ def _keyed(
         if key not in touched:
             after.append(row)
         elif in_place and key in new:
-            after.append(new[key])
+            after.append({**row, **new[key]})
             matched.add(key)
     after += [row for key, row in new.items() if key not in matched]
     return Change("MERGE" if in_place else "WRITE", tuple(after), removed, reads=reads)
@@ -198,6 +198,19 @@ def _keyed(
 
 def _named(key: Key, keys: Keys) -> str:
     return ", ".join(f"{name}={value}" for name, value in zip(keys, key, strict=True))
+
+
+def newest_changes(old: Rows, new: Rows, found: Rows, keys: Keys, newest_by: str) -> Rows:
+    """The newest of the rows that came, where it is newer than the target's; in doubt where a row of its key went."""
+    there = {key_of(r, keys): r for r in found}
+    went = {key_of(r, keys) for r in old}
+    doubtful = [{**r, OP: DOUBTFUL, WAS: None} for r in (*old, *new) if key_of(r, keys) in went]
+    changes = []
+    for row in newest_of(new, keys, newest_by):
+        was = there.get(key_of(row, keys))
+        if was is None or (was[ROW_HASH] != row[ROW_HASH] and was[newest_by] <= row[newest_by]):
+            changes.append({**row, OP: "U" if was else "I", WAS: shown(was) if was else None})
+    return tuple(doubtful or changes)
 
 
 def newest_of(rows: Iterable[Row], keys: Keys, newest_by: str) -> Rows:

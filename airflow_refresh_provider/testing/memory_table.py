@@ -13,8 +13,9 @@ from itertools import pairwise
 from typing import Any
 
 from airflow_refresh_provider.core.definition.columns import VNODE, Columns
+from airflow_refresh_provider.core.definition.own_columns import OwnColumn
 from airflow_refresh_provider.core.log.commits import Commit
-from airflow_refresh_provider.core.run.ownership import only_names_owner
+from airflow_refresh_provider.core.run.ownership import layout_properties
 from airflow_refresh_provider.errors import Conflict
 from airflow_refresh_provider.ports.engine import Stamp
 
@@ -64,12 +65,13 @@ class Change:
 
 @dataclass
 class MemoryTable:
-    """One table: its identity and all its versions."""
+    """One table: its identity and all its versions. `own` are columns with a rule of their own, for `facts`."""
 
     location: str
     table_id: str
     partitioned_by: tuple[str, ...] = ()
     clustered: bool = False
+    own: tuple[OwnColumn, ...] = ()
     versions: list[Version] = field(default_factory=list)
     oldest: int = 0
 
@@ -157,9 +159,9 @@ def changed_files(versions: Sequence[Version]) -> tuple[Files, Files]:
 
 
 def _reshapes(before: Version, change: Change) -> bool:
-    given = change.properties or {}
-    differing = {key for key, value in given.items() if before.properties.get(key) != value}
-    return change.columns is not None or (change.properties is not None and not only_names_owner(differing))
+    given = before.properties if change.properties is None else change.properties
+    relaid = layout_properties(given) != layout_properties(before.properties)
+    return relaid or (change.columns is not None and change.columns != before.columns)
 
 
 def _conflict(winner: Commit, change: Change, stamp: Stamp | None) -> str | None:

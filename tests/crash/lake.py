@@ -15,7 +15,8 @@ from typing import Any
 import pyarrow as pa  # type: ignore[import-untyped]
 from deltalake import DeltaTable, write_deltalake
 
-from airflow_refresh_provider.core.definition.definition import Chunking, Definition
+from airflow_refresh_provider.core.definition.choices import Chunking
+from airflow_refresh_provider.core.definition.definition import Definition
 
 NAME = "items"
 CHUNK_ROWS = 150

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from airflow_refresh_provider.core.changes.pins import DeltaPin, FilesPin, FileStamp
-from airflow_refresh_provider.core.definition.definition import Layout
+from airflow_refresh_provider.core.definition.choices import Layout
 from airflow_refresh_provider.core.definition.inputs import Input
 from airflow_refresh_provider.core.plan.ways import Way
 from airflow_refresh_provider.core.run.ownership import CONTROL, LAYOUT

@@ -7,6 +7,8 @@ import uuid
 import pytest
 
 from airflow_refresh_provider.core.definition.columns import Column
+from airflow_refresh_provider.core.definition.evolution import Evolution
+from airflow_refresh_provider.core.definition.schema_change import schema_change
 from airflow_refresh_provider.core.log.note import NoteKind
 from airflow_refresh_provider.core.plan.plan import ChangeCounts
 from airflow_refresh_provider.core.plan.ways import Way
@@ -37,9 +39,10 @@ def test_missing_columns_are_added_at_the_end_and_only_once(lake: Lake) -> None:
     target = lake.target(first)
     lake.load(target, first)
 
-    lake.session.add_columns(target.location, lake.session.describe(then))
+    evolved = Evolution(added=schema_change(target.columns, lake.session.describe(then)))
+    lake.session.evolve(target.location, evolved)
     version = lake.log.newest(target.location)
-    lake.session.add_columns(target.location, lake.session.describe(then))
+    lake.session.evolve(target.location, evolved)
 
     assert lake.log.newest(target.location) == version
     extended = lake.found(target.location)

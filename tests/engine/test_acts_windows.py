@@ -99,6 +99,7 @@ def staged(given: Input, target: Target, *, deletes: bool = True) -> StagedTable
         source=given.source(),
         changes={"x": kind_of("delta").changes(given.applied, given.pin, given.by, given.lake.place("files"), {})},
         target=target,
+        base=given.lake.log.newest(target.location),
         location=given.lake.place("changes"),
         stamp=given.lake.stamp(target),
         deletes=deletes,

@@ -12,18 +12,24 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+from airflow_refresh_provider.compose import refreshes
+from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.definition.inputs import Input
+from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.errors import Invalid
 from airflow_refresh_provider.inputs.kinds import kind_of
+from airflow_refresh_provider.places import Places
+from airflow_refresh_provider.runner.refreshes import Refreshes
 from airflow_refresh_provider.spark.acts.content import load
+from airflow_refresh_provider.spark.connect.endpoint import Endpoint
 
 _NAMES = ("day=1", "day=2", "DAY=3", "hour=1", "sub", "_hidden", ".hidden", "_day=4", "a b", "day=x%20y")
 _SEEDS = range(40)
 
 
-def _folder(root: Path, chance: random.Random) -> None:
-    """A few files, each in a folder of up to three levels; some folders and files are links."""
-    for number in range(chance.randrange(1, 6)):
+def _folder(root: Path, chance: random.Random, first: int = 0) -> None:
+    """A few files more, each in a folder of up to three levels; some folders and files are links."""
+    for number in range(first, first + chance.randrange(1, 6)):
         place = root
         for _ in range(chance.choice([0, 0, 1, 1, 1, 2, 3])):
             place /= chance.choice(_NAMES)
@@ -56,6 +62,45 @@ def test_a_pin_reads_what_spark_reads_with_the_folder(open_session: Callable[[],
         refused += found is None
         assert (found or []) == wanted, f"{seed}: {sorted(root.rglob('*'))}"
     assert 0 < refused < len(_SEEDS) * 3 / 4
+
+
+@pytest.mark.parametrize("seeds", [range(3), pytest.param(range(3, 30), marks=pytest.mark.slow)], ids=["few", "many"])
+def test_directly_after_a_refresh_a_comparison_finds_no_difference(
+    open_session: Callable[[], SparkSession], tmp_path: Path, spark_server: Endpoint, seeds: range
+) -> None:
+    """Whatever the folder looks like, and whether it was read whole or only its new files."""
+    open_session()
+    modes = []
+    for seed in seeds:
+        folder, chance = tmp_path / str(seed), random.Random(seed)
+        root = folder / "in"
+        root.mkdir(parents=True)
+        them = refreshes(Places(str(folder / "control"), spark_server.url, str(folder / "spark")))
+        for first in (0, 10, 20):
+            _folder(root, chance, first)
+            modes.append(_refreshed(them, folder))
+    assert "incremental" in modes and "full" in modes
+
+
+def _refreshed(them: Refreshes, folder: Path) -> str | None:
+    """How a refresh read the folder; None where the folder is refused."""
+    definition = Definition.build(
+        name="odd",
+        target=str(folder / "target"),
+        query="SELECT id FROM x",
+        inputs={"x": {"path": str(folder / "in"), "format": "parquet"}},
+        keys=["id"],
+        mode="incremental",
+        max_delete_ratio=1.0,
+    )
+    try:
+        them.register(definition)
+        result = them.run("odd", Request())
+    except Invalid:
+        return None
+    compared = them.compare_only("odd")
+    assert compared.equal, f"{sorted(folder.joinpath('in').rglob('*'))}: {compared.samples}"
+    return result.mode
 
 
 def _by_spark(spark: SparkSession, root: Path) -> list[str]:

@@ -39,33 +39,9 @@ class Column(Stored):
 Columns = tuple[Column, ...]
 
 
-class SchemaChange(Stored):
-    """How the query's result differs from the target: columns only in the result, only in the target, retyped."""
-
-    added: Columns = ()
-    dropped: Columns = ()
-    retyped: tuple[tuple[Column, Column], ...] = ()
-
-    @property
-    def empty(self) -> bool:
-        """Whether result and target have the same columns."""
-        return not (self.added or self.dropped or self.retyped)
-
-
 def visible(columns: Columns) -> Columns:
     """The columns a reader of a target is meant to see."""
     return tuple(c for c in columns if c.name.lower() not in RESERVED)
-
-
-def schema_change(target: Columns, result: Columns) -> SchemaChange:
-    """What has to happen to `target` before it can hold `result`."""
-    old = {c.name.lower(): c for c in visible(target)}
-    new = {c.name.lower(): c for c in result}
-    return SchemaChange(
-        added=tuple(c for k, c in new.items() if k not in old),
-        dropped=tuple(c for k, c in old.items() if k not in new),
-        retyped=tuple((old[k], new[k]) for k in old if k in new and old[k].type != new[k].type),
-    )
 
 
 def check_result(result: Columns, keys: tuple[str, ...]) -> None:
@@ -156,19 +132,4 @@ def check_padding(columns: tuple[str, ...], target: str) -> None:
             "so that they never equal those of the query",
             next="Make them text of any length, such as "
             f"`ALTER TABLE delta.`{target}` ALTER COLUMN {columns[0]} TYPE STRING` in Spark.",
-        )
-
-
-def check_change(change: SchemaChange, target: str, *, add: bool) -> None:
-    """Refuse a schema change that could lose data, or that the definition does not allow. Raises Refused."""
-    parts = [f"column {c.name} ({c.type}) is in the target and no longer in the result" for c in change.dropped]
-    parts += [f"column {old.name} was {old.type} and would become {new.type}" for old, new in change.retyped]
-    if not add:
-        parts += [f"column {c.name} ({c.type}) is new in the result" for c in change.added]
-    if parts:
-        raise Refused(
-            "schema_change",
-            f"the result no longer fits the target {target}: {'; '.join(parts)}",
-            next="Change the query so that it gives the target's columns (CAST, AS), allow new columns with "
-            "on_schema_change, or drop the definition with --delete-target and register it again.",
         )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from enum import StrEnum
 from typing import Annotated, Literal, Self
 
 from pydantic import (
@@ -25,6 +24,15 @@ from pydantic import (
     model_validator,
 )
 
+from airflow_refresh_provider.core.definition.choices import (
+    Chunking,
+    ColumnChoice,
+    Deletes,
+    Layout,
+    OnDuplicate,
+    OnSchemaChange,
+    Visibility,
+)
 from airflow_refresh_provider.core.definition.columns import check_named
 from airflow_refresh_provider.core.definition.inputs import Input
 from airflow_refresh_provider.core.definition.locations import TargetLocation
@@ -47,79 +55,6 @@ from airflow_refresh_provider.core.text.stored import Stored
 from airflow_refresh_provider.errors import Invalid
 
 MAX_VNODES = 1024
-
-
-class Layout(StrEnum):
-    """How a target is laid out."""
-
-    PLAIN = "plain"
-    VNODE = "vnode"
-
-
-class Visibility(StrEnum):
-    """What readers of the target see while it is refreshed."""
-
-    WHOLE = "whole"
-    LIVE = "live"
-
-
-class Deletes(StrEnum):
-    """What happens to rows that are no longer in the query's result."""
-
-    APPLY = "apply"
-    IGNORE = "ignore"
-
-
-class OnDuplicate(StrEnum):
-    """What happens when a key occurs more than once in the query's result."""
-
-    ERROR = "error"
-    LATEST = "latest"
-
-
-class OnAdded(StrEnum):
-    """What happens when the query's result has a new column."""
-
-    ADD = "add"
-    REFUSE = "refuse"
-
-
-class OnSchemaChange(Stored):
-    """What a refresh does when the columns of the query's result are no longer those of the target."""
-
-    added: OnAdded = Field(default=OnAdded.ADD, description="A new column: `add` it to the target, or `refuse`.")
-    dropped: Literal["refuse"] = Field(default="refuse", description="A column gone from the result: `refuse`.")
-    retyped: Literal["refuse"] = Field(default="refuse", description="A column of another type: `refuse`.")
-
-
-Count = Annotated[int, Field(strict=True, ge=1)]
-
-
-class Chunking(Stored):
-    """How large commits are, in changed rows."""
-
-    one_commit_up_to: Count = Field(
-        default=5_000_000,
-        description="Up to this many changed rows are one commit, if visibility is `whole`; "
-        "of the rows that fill an empty table four times as many.",
-    )
-    chunk_rows: Count = Field(
-        default=1_000_000,
-        description="About how many changed rows a chunk has otherwise; at least a 200th of the rows to write.",
-    )
-
-
-class ColumnChoice(Stored):
-    """Which columns of the one input are taken: the named ones, or all but the named ones."""
-
-    include: SomeColumnNames | None = Field(default=None, description="Only these columns, in this order.")
-    exclude: SomeColumnNames | None = Field(default=None, description="All columns but these.")
-
-    @model_validator(mode="after")
-    def _one_of_them(self) -> Self:
-        if (self.include is None) == (self.exclude is None):
-            raise ValueError("must have either include or exclude")
-        return self
 
 
 def _vnodes(value: object, handler: ValidatorFunctionWrapHandler) -> object:
@@ -204,7 +139,9 @@ class Definition(Stored):
         default=OnDuplicate.ERROR, description="A key that occurs twice: `error`, or `latest` keeps its newest row."
     )
     latest_by: ColumnName | None = Field(
-        default=None, description="With `on_duplicate: latest`: the column that says which row is newest."
+        default=None,
+        description="With `on_duplicate: latest`: the column that says which row is newest. "
+        "Incremental while the inputs only gain rows.",
     )
     on_schema_change: OnSchemaChange = Field(
         default=OnSchemaChange(), description="What to do when the columns of the result change."
@@ -261,7 +198,7 @@ class Definition(Stored):
 
         facts = analyse(self.query_text, tuple(self.inputs))
         check_named(facts.columns, self.result_columns)
-        check_mode(self.mode, obstacle(facts, self.latest_by))
+        check_mode(self.mode, obstacle(facts))
         return facts
 
     @property

@@ -37,13 +37,9 @@ def row_wise(facts: QueryFacts, latest_by: str | None) -> bool:
     return facts.row_wise and latest_by is None
 
 
-def obstacle(query: QueryFacts, latest_by: str | None) -> str | None:
+def obstacle(query: QueryFacts) -> str | None:
     """Why a target cannot be refreshed from changes alone; None when it can."""
-    if query.obstacle:
-        return str(query.obstacle)
-    if latest_by is not None:
-        return "on_duplicate: latest is not supported in incremental mode: it needs every row of a key"
-    return None
+    return str(query.obstacle) if query.obstacle else None
 
 
 def check_mode(mode: Mode, reason: str | None) -> None:

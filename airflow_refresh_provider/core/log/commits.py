@@ -17,8 +17,8 @@ class Commit(Stored):
     """One version of a Delta table, as its log file has it.
 
     `vnodes` are the values of the `_vnode` partition it touched, None when unknown. `net_rows` is how many
-    rows it added less those it removed, None without statistics. `reshaped`: its metadata or protocol changed,
-    other than by naming the owner of the table.
+    rows it added less those it removed, None without statistics. `reshaped`: it changed what readers see of the
+    rows (columns, their types, the layout, the features a reader needs), or it is not known whether it did.
     """
 
     version: int

@@ -37,6 +37,7 @@ class ChunkFacts(Stored):
     vnode_layout: bool
     whole_vnodes: bool  # not a hash range of one
     deletion_vectors: bool
+    keeps_columns: bool  # the target has columns that are not written: its rows have to be updated in place
     key_types: tuple[str, ...]
 
 
@@ -45,6 +46,8 @@ def choose(facts: ChunkFacts) -> Way:
     counts = facts.counts
     if facts.empty:
         return Way.APPEND
+    if facts.keeps_columns:
+        return Way.MERGE
     if way := _overwrite(facts):
         return way
     if not facts.deletion_vectors:

@@ -7,7 +7,7 @@ is so large that repeating the job after a crash would cost more than staging it
 
 from __future__ import annotations
 
-from airflow_refresh_provider.core.definition.definition import Chunking, Layout, Visibility
+from airflow_refresh_provider.core.definition.choices import Chunking, Layout, Visibility
 from airflow_refresh_provider.core.plan.choice import LITERAL_KEYS, REWRITE_TABLE_SHARE
 from airflow_refresh_provider.core.plan.chunking import Limits, raised, split_files
 from airflow_refresh_provider.core.plan.plan import MAX_SLOTS, Split

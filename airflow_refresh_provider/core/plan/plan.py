@@ -23,8 +23,9 @@ MAX_SLOTS = 32
 class Target(Stored):
     """The target after it was created or checked: its identity never changes inside a run.
 
-    `columns` are all columns in table order, hidden ones included; `vnodes` is the granularity of this run (of the
-    table's life in layout vnode). `partition_by` are its partition columns.
+    `columns` are those of the result and the hidden ones, in table order; `kept` are all others, which a refresh never
+    writes. `vnodes` is the granularity of this run (of the table's life in layout vnode). `partition_by` are its
+    partition columns.
     """
 
     location: str
@@ -33,6 +34,7 @@ class Target(Stored):
     vnodes: int
     deletion_vectors: bool
     partition_by: tuple[str, ...] = ()
+    kept: Columns = ()
 
 
 class Split(Stored):

@@ -7,6 +7,7 @@ from functools import lru_cache
 from sqlglot import exp
 
 from airflow_refresh_provider.core.query.clock_functions import clock_spans
+from airflow_refresh_provider.core.query.date_words import date_words
 from airflow_refresh_provider.core.query.facts import ClockSpan, Obstacle, QueryFacts
 from airflow_refresh_provider.core.query.float_sums import float_sums
 from airflow_refresh_provider.core.query.parse import Parsed, parse
@@ -24,6 +25,7 @@ def facts_of(query: str, input_names: tuple[str, ...]) -> QueryFacts:
     parsed = parse(query)
     tables = tables_of(parsed, input_names)
     check_repeatable(parsed)
+    words = date_words(parsed)
     spans = clock_spans(parsed)
     found = obstacle(parsed)
     return QueryFacts(
@@ -33,6 +35,7 @@ def facts_of(query: str, input_names: tuple[str, ...]) -> QueryFacts:
         obstacle=found or _clock(parsed, spans),
         columns=_columns(parsed.tree),
         float_sums=float_sums(parsed),
+        date_words=words,
     )
 
 

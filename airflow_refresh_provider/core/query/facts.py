@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from airflow_refresh_provider.core.text.stored import Stored
 
-ANALYSIS = "3 with sqlglot 30.30.0"
+ANALYSIS = "4 with sqlglot 30.30.0"
 """Version of the analysis: a number for its rules, and the parser. Facts of another version are computed again."""
 
 CLOCK_CALLS = frozenset(
@@ -20,6 +20,14 @@ class ClockSpan(Stored):
     """One clock function: its name in lower case, and its characters in the query, `end` not included."""
 
     function: str
+    start: int
+    end: int
+
+
+class DateWord(Stored):
+    """Text such as 'today' that Spark may read as a date, and the characters of the literal, `end` not included."""
+
+    text: str
     start: int
     end: int
 
@@ -54,7 +62,8 @@ class QueryFacts(Stored):
     `row_wise`: each row of the one input gives at most one row of the result, independently of the other rows; such a
     query may be run on parts of its input. `obstacle`: why the result cannot be computed from the changes of its input
     alone; None when it can. `columns`: the names of the result's columns, None where the query does not list them all.
-    `float_sums`: whether it has values whose last digits may be others when it is run again.
+    `float_sums`: whether it has values whose last digits may be others when it is run again. `date_words`: text that is
+    a date where it is compared with one.
     """
 
     analysis: str = ANALYSIS
@@ -64,6 +73,7 @@ class QueryFacts(Stored):
     obstacle: Obstacle | None = None
     columns: tuple[str, ...] | None = None
     float_sums: FloatSums | None = None
+    date_words: tuple[DateWord, ...] = ()
 
     @property
     def outdated(self) -> bool:

@@ -19,15 +19,11 @@ CHANGING = frozenset(
 )  # fmt: skip
 """Functions whose values change from run to run."""
 
-_MOMENTS = ("now", "today", "tomorrow", "yesterday")
-_OF_TEXT = (exp.Alias, exp.Select, exp.Concat, exp.ConcatWs, exp.DPipe, exp.Like)
-"""Parents in which Spark does not cast text to a date."""
-
 _CODE = "nondeterministic_query"
 
 
 def check_repeatable(parsed: Parsed) -> None:
-    """Refuse functions, samples and literals that change from run to run. Raises Invalid."""
+    """Refuse functions and samples that change from run to run. Raises Invalid."""
     for call in parsed.tree.find_all(exp.Func):
         if "start" not in call.meta:
             continue
@@ -41,7 +37,6 @@ def check_repeatable(parsed: Parsed) -> None:
                 _CODE,
             )
     _check_samples(parsed)
-    _check_moments(parsed)
 
 
 def _check_samples(parsed: Parsed) -> None:
@@ -53,24 +48,3 @@ def _check_samples(parsed: Parsed) -> None:
             "Pick rows by their values, for example pmod(xxhash64(key), 100) < 10.",
             _CODE,
         )
-
-
-def _check_moments(parsed: Parsed) -> None:
-    """Refuse words for moments wherever Spark may read them as dates, implicit casts included."""
-    for literal in parsed.tree.find_all(exp.Literal):
-        if not literal.is_string or isinstance(literal.parent, _OF_TEXT) or not _is_moment(literal.this):
-            continue
-        raise complaint(
-            parsed.text,
-            int(literal.meta.get("start", 0)),
-            f"'{literal.this}', read as a date, is another date at each run",
-            "Write current_date() or current_timestamp(), which a run evaluates once, and add days to it. "
-            f"Where the text itself is meant, write concat('{literal.this}').",
-            _CODE,
-        )
-
-
-def _is_moment(text: str) -> bool:
-    """Whether text is one of the words, a time zone after it allowed."""
-    words = text.lower().split()
-    return 0 < len(words) <= 2 and words[0] in _MOMENTS

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from airflow_refresh_provider.core.plan.chunking import MAX_CHUNKS, raised
-from airflow_refresh_provider.core.plan.plan import Round
+from airflow_refresh_provider.core.plan.plan import Frozen, Round
 from airflow_refresh_provider.core.run.notice import Notice
 from airflow_refresh_provider.core.run.record import Run
 
@@ -12,8 +12,23 @@ def notices_of(run: Run) -> tuple[Notice, ...]:
     """The notices of a run; none before its chunks are planned."""
     if run.frozen is None:
         return ()
+    return (*_kept_columns(run), *_raised_rows(run, run.frozen))
+
+
+def _kept_columns(run: Run) -> tuple[Notice, ...]:
+    kept = run.plan.target.kept if run.plan.target else ()
+    if not kept:
+        return ()
+    message = (
+        f"the target has columns that the query does not give ({', '.join(c.name for c in kept)}): they stay as they "
+        "are, and changes are merged row by row"
+    )
+    return (Notice(code="columns_kept", message=message),)
+
+
+def _raised_rows(run: Run, frozen: Frozen) -> tuple[Notice, ...]:
     asked = run.definition.chunking.chunk_rows
-    used = max((_chunk_rows(one, run.frozen.source_rows, asked) for one in run.frozen.rounds), default=asked)
+    used = max((_chunk_rows(one, frozen.source_rows, asked) for one in frozen.rounds), default=asked)
     if used == asked:
         return ()
     message = (

@@ -7,10 +7,11 @@ over only when the definition adopts it; the same holds for a table of another c
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
+from airflow_refresh_provider.core.definition.choices import Layout
 from airflow_refresh_provider.core.definition.columns import HIDDEN, RESERVED
-from airflow_refresh_provider.core.definition.definition import Definition, Layout
+from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.errors import Refused
 
 CONTROL = "airflow_refresh.control"
@@ -28,9 +29,9 @@ _READABLE_FOR = "interval 30 days"
 _UNSAFE_SCHEMES = frozenset({"s3", "s3a", "s3n"})
 
 
-def only_names_owner(properties: Collection[str]) -> bool:
-    """Whether these table properties only name the owner of the table, and say nothing about its rows."""
-    return bool(properties) and set(properties) <= {CONTROL, DEFINITION}
+def layout_properties(properties: Mapping[str, str]) -> dict[str, str]:
+    """Those of a table's properties that say how its rows are laid out."""
+    return {name: properties[name] for name in (LAYOUT, VNODES, KEYS, HASH) if name in properties}
 
 
 def wanted_properties(definition: Definition, control_id: str, vnodes: int, *, created: bool) -> dict[str, str]:
@@ -113,7 +114,7 @@ def check_layout(definition: Definition, properties: Mapping[str, str], partitio
         raise Refused(
             "layout_changed",
             f"the target {definition.target} does not have the layout {definition.layout.value}",
-            next="Keep the layout the table was made with, or drop it with --delete-target and register again.",
+            next="Keep the layout that the table has, or register a definition of another name with another target.",
         )
     kept = properties.get(VNODES)
     if has_vnodes and definition.vnodes != "auto" and str(definition.vnodes) != kept:
@@ -121,7 +122,7 @@ def check_layout(definition: Definition, properties: Mapping[str, str], partitio
             "vnodes_changed",
             f"the target {definition.target} was created with {kept} vnodes, which cannot be changed; the definition "
             f"says {definition.vnodes}",
-            next=f"Set `vnodes: {kept}` or `auto`, or drop the definition with --delete-target and register it again.",
+            next=f"Set `vnodes: {kept}` or `auto`, or register a definition of another name with another target.",
         )
     hashed = json.loads(properties.get(KEYS, "[]"))
     if has_vnodes and hashed and not _same_names(hashed, definition.keys):
@@ -129,14 +130,15 @@ def check_layout(definition: Definition, properties: Mapping[str, str], partitio
             "keys_changed",
             f"the rows of the target {definition.target} are hashed into vnodes by the keys ({', '.join(hashed)}), "
             f"the definition says ({', '.join(definition.keys)})",
-            next="Keep the keys and their order, or drop the definition with --delete-target and register it again.",
+            next="Keep the keys and their order, or register a definition of another name with another target.",
         )
     if not has_vnodes and definition.partition_by and not _same_names(definition.partition_by, partitioned_by):
         raise Refused(
             "partitioning_changed",
             f"the target {definition.target} is partitioned by ({', '.join(partitioned_by)}), "
             f"the definition says ({', '.join(definition.partition_by)})",
-            next="Use the table's own partitioning, or drop it with --delete-target and register again.",
+            next="Leave `partition_by` out, or give the table's own; to partition otherwise, register a definition of "
+            "another name with another target.",
         )
 
 

@@ -8,15 +8,17 @@ from typing import Any
 
 from airflow_refresh_provider.core.definition.columns import VNODE
 from airflow_refresh_provider.core.log.commits import Commit
-from airflow_refresh_provider.core.run.ownership import only_names_owner
 from airflow_refresh_provider.delta.storage.log_files import Action
+from airflow_refresh_provider.delta.tables.table_shape import TableShape
 
 ByKind = dict[str, list[Any]]
 
 
-def commit_of(version: int, actions: Iterable[Action]) -> Commit:
-    """The facts of one commit. Files that were only moved (`dataChange` false) count for nothing."""
-    by_kind = grouped(actions)
+def commit_of(version: int, by_kind: ByKind, before: TableShape | None) -> Commit:
+    """The facts of one commit. Files that were only moved (`dataChange` false) count for nothing.
+
+    `before` is the shape of the table at the version before, None when that is not known.
+    """
     info = info_of(by_kind)
     added, removed = changing(by_kind, "add"), changing(by_kind, "remove")
     note = info.get("userMetadata")
@@ -25,12 +27,17 @@ def commit_of(version: int, actions: Iterable[Action]) -> Commit:
         operation=str(info.get("operation", "UNKNOWN")),
         txns=txns_of(by_kind.get("txn", ())),
         data_change=bool(added or removed),
-        reshaped="protocol" in by_kind or ("metaData" in by_kind and not _only_names_owner(info)),
+        reshaped=may_reshape(by_kind) and (before is None or before.after(by_kind) != before),
         vnodes=_vnodes([*added, *removed]),
         net_rows=_net_rows(added, removed),
         bytes_added=_bytes_added(added, removed),
         note=note if isinstance(note, str) else None,
     )
+
+
+def may_reshape(by_kind: ByKind) -> bool:
+    """Whether a commit changes metadata or protocol."""
+    return "metaData" in by_kind or "protocol" in by_kind
 
 
 def grouped(actions: Iterable[Action]) -> ByKind:
@@ -55,13 +62,6 @@ def changing(by_kind: ByKind, kind: str) -> list[Any]:
 def txns_of(txns: Iterable[Any]) -> dict[str, int]:
     """appId -> version, of the markers in a commit or a checksum."""
     return {str(t["appId"]): int(t["version"]) for t in txns}
-
-
-def _only_names_owner(info: Any) -> bool:
-    """Whether a commit set table properties that say whose the table is, and nothing else."""
-    if info.get("operation") != "SET TBLPROPERTIES":
-        return False
-    return only_names_owner(json.loads((info.get("operationParameters") or {}).get("properties") or "{}"))
 
 
 def _vnodes(files: list[Any]) -> tuple[int, ...] | None:

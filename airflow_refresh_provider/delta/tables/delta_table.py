@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from airflow_refresh_provider.core.definition.columns import padded
+from airflow_refresh_provider.core.definition.own_columns import Fill, OwnColumn
 from airflow_refresh_provider.delta.storage.file_lists import hidden
 from airflow_refresh_provider.delta.storage.log_files import list_log
 from airflow_refresh_provider.delta.storage.object_stores import is_local, storage
@@ -38,7 +41,11 @@ _OF_WRITERS = frozenset({
     "vacuumProtocolCheck",
 })  # fmt: skip
 """Features that leave rows as the files have them; column mapping and deletion vectors are checked where used."""
-_COLUMN_MAPPING_READER = 2
+COLUMN_MAPPING_READER = 2
+"""The reader version that means column mapping, from before features had names."""
+_GENERATED = "delta.generationExpression"
+_EXPLICIT = "delta.identity.allowExplicitInsert"
+_DEFAULT = "CURRENT_DEFAULT"
 _BOUNDED = "__CHAR_VARCHAR_TYPE_STRING"
 """Metadata of a string column: the CHAR or VARCHAR type that it has or contains."""
 
@@ -55,9 +62,9 @@ def open_table(location: str, version: int | None = None) -> DeltaTable | None:
 
 
 def reader_features(table: DeltaTable) -> frozenset[str]:
-    """Every table feature that a reader must know; before features had names, version 2 was column mapping."""
+    """Every table feature that a reader must know."""
     protocol = table.protocol()
-    if protocol.min_reader_version == _COLUMN_MAPPING_READER:
+    if protocol.min_reader_version == COLUMN_MAPPING_READER:
         return frozenset({"columnMapping"})
     return frozenset(protocol.reader_features or ())
 
@@ -84,6 +91,25 @@ def _holds_floats(type_: object) -> bool:
 def padded_columns(table: DeltaTable) -> tuple[str, ...]:
     """The columns whose values Spark fills up when it reads the table."""
     return tuple(f.name for f in table.schema().fields if padded(str(f.metadata.get(_BOUNDED, ""))))
+
+
+def own_columns(table: DeltaTable) -> tuple[OwnColumn, ...]:
+    """The columns that the table fills itself, or that must have a value."""
+    found = (
+        OwnColumn(name=field.name, fill=_fill(field.metadata), required=not field.nullable)
+        for field in table.schema().fields
+    )
+    return tuple(column for column in found if column.required or column.fill is not Fill.NULL)
+
+
+def _fill(metadata: Mapping[str, Any]) -> Fill:
+    """What a table writes into a column by its metadata, as Delta's protocol names it."""
+    if _GENERATED in metadata:
+        return Fill.GENERATED
+    if _EXPLICIT in metadata:
+        explicit = str(metadata[_EXPLICIT]).lower() == "true"
+        return Fill.IDENTITY if explicit else Fill.IDENTITY_ALWAYS
+    return Fill.DEFAULT if _DEFAULT in metadata else Fill.NULL
 
 
 def plain_files(location: str, version: int) -> tuple[tuple[str, int], ...] | None:

@@ -10,16 +10,18 @@ from airflow_refresh_provider.core.log.commits import Commit
 from airflow_refresh_provider.core.log.marker import app_ids
 from airflow_refresh_provider.delta.storage.log_files import LogFiles, list_log
 from airflow_refresh_provider.delta.storage.object_stores import file_in_the_way, open_store, storage
-from airflow_refresh_provider.delta.tables.actions import commit_of, txns_of
+from airflow_refresh_provider.delta.tables.actions import commit_of, grouped, may_reshape, txns_of
 from airflow_refresh_provider.delta.tables.delta_table import (
     features,
     floating_columns,
     open_table,
+    own_columns,
     padded_columns,
     reader_features,
     size_of,
 )
 from airflow_refresh_provider.delta.tables.input_history import KEPT, REMOVED_FILES, committed_at, duration
+from airflow_refresh_provider.delta.tables.table_shape import shape_at
 from airflow_refresh_provider.errors import Failed
 from airflow_refresh_provider.ports.table_log import LogGap, TableFacts
 
@@ -46,6 +48,7 @@ class DeltaTableLog:
             padded=padded_columns(table),
             reader_features=reader_features(table),
             floating=floating_columns(table),
+            own=own_columns(table),
             rows=rows,
             bytes=size,
         )
@@ -88,17 +91,24 @@ class DeltaTableLog:
             if stored is not None:
                 return {**txns_of(stored), **found}
             try:
-                commit = commit_of(version, log.actions(version))
+                txns = txns_of(grouped(log.actions(version)).get("txn", ()))
             except LogGap:
                 return {**_known_markers(location), **found}
-            found = {**commit.txns, **found}
+            found = {**txns, **found}
         return found
 
     def commits(self, location: str, after: int, upto: int | None = None) -> tuple[Commit, ...]:
         """The commits of (after, upto], oldest first; upto None = newest. Raises LogGap."""
         log = _log(location)
         last = log.newest if upto is None else upto
-        return tuple(commit_of(version, actions) for version, actions in log.between(after, last))
+        found = [(version, grouped(actions)) for version, actions in log.between(after, last)]
+        reshaping = any(may_reshape(by_kind) for _, by_kind in found)
+        shape = shape_at(log, after) if reshaping else None
+        commits = []
+        for version, by_kind in found:
+            commits.append(commit_of(version, by_kind, shape))
+            shape = shape.after(by_kind) if shape else None
+        return tuple(commits)
 
 
 def _log(location: str) -> LogFiles:

@@ -40,7 +40,7 @@ def register(ports: Ports, definition: Definition) -> Registration:
                 next=f"Give {definition.name} another target, or drop {other.name} first.",
             )
     table_places.check(ports, definition, (other.definition for other in others))
-    targets.check_kept(ports, definition)
+    targets.check_fits(ports, definition, facts.columns)
 
     def decide(stored: Record | None) -> Change:
         if stored and _is_stored(stored, definition):

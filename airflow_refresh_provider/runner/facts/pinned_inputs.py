@@ -132,6 +132,7 @@ def bound_source(ports: Ports, definition: Definition, plan: Plan) -> Source:
         written=definition.query_text,
         clock_spans=plan.facts.clock_spans,
         moment=plan.moment,
+        date_words=plan.facts.date_words,
         reads={name: pinned.read(options(ports, definition, name)) for name, pinned in plan.pins.items()},
         keys=definition.keys,
         latest_by=definition.latest_by,

@@ -1,7 +1,7 @@
 """Making a target ready: checked against its owner and layout, created or extended, and identified.
 
-All statements here are additive and repeatable; the target exists with all its properties before the first chunk, so
-that it can be fenced.
+All statements here are repeatable, and additive unless `on_schema_change` says otherwise; the target exists with all
+its properties before the first chunk, so that it can be fenced.
 """
 
 from __future__ import annotations
@@ -9,18 +9,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from airflow_refresh_provider.core.definition.choices import Layout
 from airflow_refresh_provider.core.definition.columns import (
     HIDDEN,
     ROW_HASH,
     VNODE,
     Column,
     Columns,
-    check_change,
     check_partitions,
     check_result,
-    schema_change,
 )
-from airflow_refresh_provider.core.definition.definition import Definition, Layout, OnAdded
+from airflow_refresh_provider.core.definition.definition import Definition
+from airflow_refresh_provider.core.definition.evolution import Evolution, evolution
+from airflow_refresh_provider.core.definition.own_columns import check_own_columns
+from airflow_refresh_provider.core.definition.schema_change import schema_change
 from airflow_refresh_provider.core.log.commits import foreign, last_equal
 from airflow_refresh_provider.core.log.marker import Marker, app_ids
 from airflow_refresh_provider.core.plan.chunking import auto_vnodes
@@ -33,6 +35,7 @@ from airflow_refresh_provider.core.run.ownership import (
     check_layout,
     check_no_reserved,
     check_ownership,
+    hidden_columns,
     wanted_properties,
 )
 from airflow_refresh_provider.core.run.record import Published, Record, Run
@@ -59,11 +62,17 @@ def check(ports: Ports, definition: Definition, facts: TableFacts | None) -> Non
     check_layout(definition, facts.properties, facts.partitioned_by)
 
 
-def check_kept(ports: Ports, definition: Definition) -> None:
-    """Refuse a change of a definition that its own target cannot follow. Raises Refused."""
+def check_fits(ports: Ports, definition: Definition, result: tuple[str, ...] | None) -> None:
+    """Refuse a definition that the target which it has, or adopts, cannot follow. Raises Refused.
+
+    `result` are the names of the result's columns, where the query says them.
+    """
     facts = ports.log.facts(definition.target)
-    if facts is not None and _claims(ports, facts).get(DEFINITION) == definition.name:
-        check_layout(definition, facts.properties, facts.partitioned_by)
+    if facts is None or not (definition.adopt or _claims(ports, facts).get(DEFINITION) == definition.name):
+        return
+    check_layout(definition, facts.properties, facts.partitioned_by)
+    if result is not None:
+        check_own_columns(facts.own, result, definition.keys, definition.target)
 
 
 def owner(ports: Ports, facts: TableFacts) -> Record | None:
@@ -111,8 +120,8 @@ def make_ready(ports: Ports, session: EngineSession, run: Run, result: Columns, 
     planned = run.plan.target
     vnodes = planned.vnodes if planned else _vnodes(definition, found, rows)
     check_partitions(result, found.partitioned_by if found else definition.partition_by)
-    if found is not None:
-        _extend(session, definition, found, result)
+    if found is not None and (evolved := evolution_of(session, definition, found, result)):
+        session.evolve(definition.target, evolved)
     session.prepare(
         _spec(
             definition,
@@ -122,11 +131,19 @@ def make_ready(ports: Ports, session: EngineSession, run: Run, result: Columns, 
     )
     # When two definitions prepare one table at the same time, the one that wrote its name last owns it.
     check(ports, definition, ports.log.facts(definition.target))
-    return read(ports, session, definition.target, vnodes)
+    return read(ports, session, definition.target, vnodes, result)
 
 
-def read(ports: Ports, session: EngineSession, location: str, vnodes: int) -> Ready:
-    """The target as it is now. Raises Failed when it is not there."""
+def evolution_of(session: EngineSession, definition: Definition, found: TableFacts, result: Columns) -> Evolution:
+    """What has to be done to the columns of a target before it can hold the result. Raises Refused."""
+    columns = session.columns(found.location)
+    check_no_reserved((c.name for c in columns), found.properties, found.location)
+    check_own_columns(found.own, (c.name for c in result), definition.keys, found.location)
+    return evolution(definition, schema_change(columns, result), found.own, found.partitioned_by)
+
+
+def read(ports: Ports, session: EngineSession, location: str, vnodes: int, result: Columns) -> Ready:
+    """The target as it is now; its columns that are not in the result are kept. Raises Failed when it is not there."""
     facts = ports.log.facts(location)
     if facts is None:
         raise Failed(
@@ -135,10 +152,13 @@ def read(ports: Ports, session: EngineSession, location: str, vnodes: int) -> Re
             left="Nothing was changed.",
             next="Check the location; a run creates the target when it is absent.",
         )
+    columns = session.columns(location)
+    written = {c.name.lower() for c in result} | set(hidden_columns(facts.properties))
     target = Target(
         location=location,
         table_id=facts.table_id,
-        columns=session.columns(location),
+        columns=tuple(c for c in columns if c.name.lower() in written),
+        kept=tuple(c for c in columns if c.name.lower() not in written),
         vnodes=int(facts.properties.get(VNODES, vnodes)),
         deletion_vectors=facts.properties.get("delta.enableDeletionVectors", "false").lower() == "true",
         partition_by=facts.partitioned_by,
@@ -226,15 +246,6 @@ def foreign_versions(
     """
     since = ports.log.commits(location, after=published.version, upto=upto)
     return foreign(since, published.target_id, generations).versions
-
-
-def _extend(session: EngineSession, definition: Definition, found: TableFacts, result: Columns) -> None:
-    columns = session.columns(definition.target)
-    check_no_reserved((c.name for c in columns), found.properties, definition.target)
-    change = schema_change(columns, result)
-    check_change(change, definition.target, add=definition.on_schema_change.added is OnAdded.ADD)
-    if change.added:
-        session.add_columns(definition.target, change.added)
 
 
 def _spec(definition: Definition, result: Columns, properties: dict[str, str]) -> TargetSpec:

@@ -6,14 +6,9 @@ A run in progress is neither read nor disturbed; control tables and target are o
 from __future__ import annotations
 
 from airflow_refresh_provider.core.changes.pins import VersionVector, digests
-from airflow_refresh_provider.core.definition.columns import (
-    check_change,
-    check_padding,
-    check_result,
-    floating_columns,
-    schema_change,
-)
-from airflow_refresh_provider.core.definition.definition import Deletes
+from airflow_refresh_provider.core.definition.choices import Deletes
+from airflow_refresh_provider.core.definition.columns import check_padding, check_result, floating_columns
+from airflow_refresh_provider.core.definition.evolution import check_settled
 from airflow_refresh_provider.core.definition.mode import row_wise
 from airflow_refresh_provider.core.log.marker import Marker
 from airflow_refresh_provider.core.log.note import Note, NoteKind
@@ -67,8 +62,9 @@ def _differences(
     result = session.describe(source)
     check_result(result, definition.keys)
     rows = pinned_inputs.expected_rows(ports, plan.pins)
-    ready = targets.read(ports, session, definition.target, auto_vnodes(rows, definition.chunking.chunk_rows))
-    check_change(schema_change(ready.target.columns, result), definition.target, add=False)
+    if facts := ports.log.facts(definition.target):
+        check_settled(targets.evolution_of(session, definition, facts, result), definition.target)
+    ready = targets.read(ports, session, definition.target, auto_vnodes(rows, definition.chunking.chunk_rows), result)
     note = Note(kind=NoteKind.CHUNK, definition=record.name, run=plan.staging, generation=1, inputs=digests(plan.pins))
     task = CompareTask(
         source=pinned_inputs.by_files(ports, source, definition, plan.pins),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+from airflow_refresh_provider.core.definition.choices import Deletes, Layout
 from airflow_refresh_provider.core.definition.columns import floating_columns
-from airflow_refresh_provider.core.definition.definition import Definition, Deletes, Layout
+from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.definition.mode import row_wise
 from airflow_refresh_provider.core.plan import loading
 from airflow_refresh_provider.core.plan.inexact import inexact_columns
-from airflow_refresh_provider.core.plan.plan import StagedTable
+from airflow_refresh_provider.core.plan.plan import StagedTable, Target
 from airflow_refresh_provider.core.plan.policy import TARGET_ERRORS, check_keys, with_foreign_writes
 from airflow_refresh_provider.core.run.prepared import prepared
 from airflow_refresh_provider.core.run.record import Run
@@ -40,13 +41,14 @@ def compare(
     `target_rows`: the rows of the whole target by its log.
     """
     run = tenure.read_run()
+    target = prepared(run).target
     rows = _staged_rows(tenure.ports, run)
     location, stamp = staging_paths.changes_of(run, tenure.generation)
     source = pinned_inputs.source(tenure.ports, run)
     task = CompareTask(
         source=pinned_inputs.by_files(tenure.ports, source, run.definition, run.plan.pins),
         rows=rows,
-        target=prepared(run).target,
+        target=target,
         base=base,
         location=location,
         stamp=stamp,
@@ -57,9 +59,9 @@ def compare(
         row_wise=row_wise(run.plan.facts, run.definition.latest_by),
         target_rows=target_rows if stored_hashes or target_rows == 0 else None,
         expected_rows=max(pinned_inputs.expected_rows(tenure.ports, run.plan.pins), target_rows or 0),
-        inexact=inexact_columns(run.definition, run.plan.facts, floating_columns(prepared(run).target.columns)),
+        inexact=inexact_columns(run.definition, run.plan.facts, floating_columns(target.columns)),
         tolerance=run.definition.float_tolerance,
-        rewrite_from=_rewrite_min_rows(run.definition, target_rows) if rows is None else None,
+        rewrite_from=_rewrite_min_rows(run.definition, target, target_rows) if rows is None else None,
     )
     try:
         compared = session.compare(task)
@@ -95,8 +97,8 @@ def _staged_rows(ports: Ports, run: Run) -> StagedTable | None:
     return StagedTable(location=location, version=ports.log.newest(location))
 
 
-def _rewrite_min_rows(definition: Definition, rows: int | None) -> int | None:
-    """From how many differences on the whole target is written again; None where that would lose rows."""
-    if definition.layout is Layout.VNODE or definition.deletes is not Deletes.APPLY:
+def _rewrite_min_rows(definition: Definition, target: Target, rows: int | None) -> int | None:
+    """From how many differences on the whole target is written again; None where that would lose rows or columns."""
+    if definition.layout is Layout.VNODE or definition.deletes is not Deletes.APPLY or target.kept:
         return None
     return loading.rewrite_min_rows(rows, loading.limits(definition.chunking, definition.visibility, definition.layout))

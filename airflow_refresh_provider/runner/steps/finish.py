@@ -72,7 +72,7 @@ def show(tenure: Tenure, session: EngineSession) -> Failed | None:
     target = prepared(run).target
     try:
         version = targets.readable_version(tenure.ports, published, target.location)
-        session.show_version(view, target.location, version, target.columns)
+        session.show_version(view, target.location, version, (*target.columns, *target.kept))
     except (Invalid, Refused, Failed) as error:
         return Failed(
             "view_failed",

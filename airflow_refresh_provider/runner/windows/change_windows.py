@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from airflow_refresh_provider.core.changes.history import InputHistory
 from airflow_refresh_provider.core.changes.pins import Pin, VersionVector
 from airflow_refresh_provider.core.changes.sources import ChangeSourceInfo
+from airflow_refresh_provider.core.definition.choices import Deletes
 from airflow_refresh_provider.core.definition.columns import DOUBTFUL
-from airflow_refresh_provider.core.definition.definition import Definition, Deletes
+from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.definition.mode import Mode, check_mode, obstacle
 from airflow_refresh_provider.core.plan.plan import ChangeCounts, Frozen, Round, StagedTable
 from airflow_refresh_provider.core.plan.policy import ENVIRONMENT_ERRORS, check_deletes
@@ -72,7 +73,7 @@ def scope_of(
             published=published,
             pins=pins,
             histories=histories(ports, published.pins if published else {}, pins),
-            obstacle=None if mode is Mode.FULL else _obstacle(facts, definition.latest_by, mode),
+            obstacle=None if mode is Mode.FULL else _obstacle(facts, mode),
             now=ports.clock.now(),
             insist=request.force or request.mode is Mode.FULL,
             target_changed=target_changed,
@@ -80,8 +81,8 @@ def scope_of(
     )
 
 
-def _obstacle(facts: QueryFacts, latest_by: str | None, mode: Mode) -> str | None:
-    reason = obstacle(facts, latest_by)
+def _obstacle(facts: QueryFacts, mode: Mode) -> str | None:
+    reason = obstacle(facts)
     check_mode(mode, reason)
     return reason
 
@@ -124,7 +125,7 @@ def load(tenure: Tenure, session: EngineSession, source: Source, ready: Ready) -
         return None, "the log of an input was cleaned up while its window was read"
     rows = tenure.ports.staging.changes(staged_table)
     if any(op == DOUBTFUL for _, op in rows):
-        return None, "a key would be NULL or occur twice after the changes of the inputs"
+        return None, _doubt(run.definition)
     return _frozen(run, ready, as_comparison(staged_table, rows, ready.rows)), None
 
 
@@ -139,6 +140,16 @@ def _staged(
         if error.code in ENVIRONMENT_ERRORS:
             raise
         return None, f"the changes of the inputs cannot be read: {error.kept(redact=definition.redact_keys)}"
+
+
+def _doubt(definition: Definition) -> str:
+    """Why all rows have to be compared although the changes could be read."""
+    if definition.latest_by is None:
+        return "a key would be NULL or occur twice after the changes of the inputs"
+    return (
+        "rows were removed from the inputs, or a key would be NULL, and then only all rows of a key say which is the "
+        "newest (on_duplicate: latest)"
+    )
 
 
 def as_comparison(changes: StagedTable, rows: Mapping[tuple[int, str], int], target_rows: int) -> Comparison:
@@ -184,6 +195,7 @@ def _task(tenure: Tenure, run: Run, source: Source, ready: Ready, changed: dict[
             for name, c in changed.items()
         },
         target=ready.target,
+        base=ready.version,
         location=location,
         stamp=stamp,
         deletes=definition.deletes is Deletes.APPLY,

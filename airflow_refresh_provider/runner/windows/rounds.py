@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from airflow_refresh_provider.core.definition.definition import Deletes, Layout
+from airflow_refresh_provider.core.definition.choices import Deletes, Layout
 from airflow_refresh_provider.core.plan import chunking, loading
 from airflow_refresh_provider.core.plan.choice import ChunkFacts, choose, key_types
 from airflow_refresh_provider.core.plan.plan import Frozen, Round
@@ -33,6 +33,7 @@ def round_of(prepared: PreparedRun, base: int, compared: Comparison, vnodes: tup
                 vnode_layout=by_vnode,
                 whole_vnodes=piece.keys is None,
                 deletion_vectors=target.deletion_vectors,
+                keeps_columns=bool(target.kept),
                 key_types=key_types(target.columns, definition.keys),
             )
         )

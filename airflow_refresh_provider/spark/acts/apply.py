@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import assert_never
 
 from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
@@ -15,6 +16,8 @@ _PARTITION_ROWS = 250_000
 _FEWEST_PARTITIONS = 2
 BROADCAST_MAX_ROWS = 250_000
 """Broadcast the change set up to this many rows in the join of replaceOn."""
+_LOOSE = re.compile(r"\b(?:double|float|collate)\b", re.IGNORECASE)
+"""Types with values that are equal and look different: 0.0 and -0.0, letters in another case under a collation."""
 _MATERIALIZE_SOURCE = "spark.databricks.delta.insertReplaceOnOrUsing.materializeSource"
 """Delta materializes a source that may be nondeterministic; staged files are not."""
 
@@ -59,16 +62,26 @@ def _merge(spark: SparkSession, task: ApplyTask) -> None:
     keys = sql.key_columns(task.target.columns, task.source.keys)
     changes = f"SELECT * FROM {_changes_at(task)} s WHERE {_of_chunk(task, 's')}"
     columns = [c.name for c in task.target.columns]
-    pairs = ", ".join(f"{sql.name(c, 't')} = {sql.name(c, 's')}" for c in columns)
+    pairs = ", ".join(f"{sql.name(c.name, 't')} = {sql.name(c.name, 's')}" for c in _updated(task))
+    update = f"WHEN MATCHED THEN UPDATE SET {pairs} " if pairs else ""
     vnodes = f"t.{VNODE} IN ({_vnodes(task)}) AND " if _by_vnode(task) else ""
     on = f"{vnodes}{_same_keys(task, keys)}"
     statement = (
         f"MERGE INTO {sql.table(task.target.location)} t USING ({changes}) s ON {on} "
-        f"WHEN MATCHED AND s.{OP} = 'D' THEN DELETE WHEN MATCHED THEN UPDATE SET {pairs} "
+        f"WHEN MATCHED AND s.{OP} = 'D' THEN DELETE {update}"
         f"WHEN NOT MATCHED AND s.{OP} <> 'D' THEN INSERT ({sql.names(columns)}) VALUES ({sql.names(columns, 's')})"
     )
     with stamped_writes.stamping(spark, task.stamp):
         spark.sql(statement).collect()
+
+
+def _updated(task: ApplyTask) -> Columns:
+    """The columns that a matching row is given; Delta refuses to update a column by which it numbers rows.
+
+    A key that matches has the value already, unless equal values of its type may look different.
+    """
+    keys = {k.lower() for k in task.source.keys}
+    return tuple(c for c in task.target.columns if c.name.lower() not in keys or _LOOSE.search(c.type))
 
 
 def _keyed_replace(spark: SparkSession, task: ApplyTask) -> None:

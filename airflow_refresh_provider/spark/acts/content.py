@@ -16,6 +16,7 @@ from airflow_refresh_provider.core.definition.columns import OP, ROW_HASH, VNODE
 from airflow_refresh_provider.core.plan.plan import Split, StagedTable, Target
 from airflow_refresh_provider.ports.engine import Source
 from airflow_refresh_provider.spark.acts import ddl, sql
+from airflow_refresh_provider.spark.acts.by_name import converted
 from airflow_refresh_provider.spark.connect import faults
 
 _RANK = OP  # any reserved name will do: no column of a query can have it
@@ -42,12 +43,20 @@ def over(spark: SparkSession, source: Source, reads: Mapping[str, DataFrame]) ->
 def shaped(rows: DataFrame, target: Target) -> DataFrame:
     """The visible columns of the target, by name and in its types."""
     columns = visible(target.columns)
-    return rows.selectExpr(*(f"{_stored(c, target)} AS {sql.name(c.name)}" for c in columns))
+    found = _types(rows) if any("struct<" in c.type for c in columns) else {}
+    return rows.selectExpr(*(f"{_stored(c, target, found)} AS {sql.name(c.name)}" for c in columns))
 
 
-def _stored(column: Column, target: Target) -> str:
-    """A value as the target gives it back. The name of a folder cannot hold some texts: they are stored as NULL."""
-    value = f"CAST({sql.name(column.name)} AS {column.type})"
+def _types(rows: DataFrame) -> dict[str, str]:
+    return {c.name.lower(): c.type for c in ddl.columns_of(rows.schema)}
+
+
+def _stored(column: Column, target: Target, found: Mapping[str, str]) -> str:
+    """A value as the target gives it back. The name of a folder cannot hold some texts: they are stored as NULL.
+
+    `found` are the types that the values have, where they matter.
+    """
+    value = converted(sql.name(column.name), found.get(column.name.lower(), column.type), column.type)
     if column.name not in target.partition_by or not _TEXT.match(column.type):
         return value
     return f"nullif(nullif({value}, ''), '{_NO_VALUE}')"

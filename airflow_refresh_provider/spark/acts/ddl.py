@@ -1,18 +1,22 @@
-"""Targets are created, extended and described. Every statement is additive and repeatable."""
+"""Targets are created, given other columns and described. Every statement is repeatable."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from pyspark.sql import SparkSession
 from pyspark.sql.types import ArrayType, DataType, MapType, NullType, StructType
 
 from airflow_refresh_provider.core.definition.columns import HIDDEN, Column, Columns
+from airflow_refresh_provider.core.definition.evolution import Evolution
+from airflow_refresh_provider.core.definition.schema_change import FieldChange
 from airflow_refresh_provider.errors import Invalid
 from airflow_refresh_provider.ports.engine import TargetSpec
 from airflow_refresh_provider.spark.acts import sql
 
 _NEEDS_MAPPING = re.compile(r"[ ,;{}()\n\t=]")
+_MAPPED = {"delta.columnMapping.mode": "name"}
 _NESTED_NAME = re.compile(r"`((?:[^`]|``)*)`")
 
 
@@ -67,19 +71,51 @@ def prepare(spark: SparkSession, spec: TargetSpec) -> None:
     _set(spark, spec.location, spec.properties)
 
 
-def add_columns(spark: SparkSession, location: str, columns: tuple[Column, ...]) -> None:
-    """Add those columns that the target does not have."""
-    present = {f.name.lower() for f in spark.read.format("delta").load(location).schema.fields}
-    if missing := [c for c in columns if c.name.lower() not in present]:
-        listed = ", ".join(f"{sql.name(c.name)} {c.type}" for c in missing)
-        _set(spark, location, naming(columns))
-        spark.sql(f"ALTER TABLE {sql.table(location)} ADD COLUMNS ({listed})").collect()
+def evolve(spark: SparkSession, location: str, evolution: Evolution) -> None:
+    """Add, widen and drop columns and nested fields; what is done already is left out."""
+    present = dict(_types(spark.read.format("delta").load(location).schema))
+    table = f"ALTER TABLE {sql.table(location)}"
+    if added := [c for c in evolution.added if _key(c) not in present]:
+        _set(spark, location, naming(tuple(Column(name=c.path[-1], type=c.type) for c in added)))
+        listed = ", ".join(f"{_path(c)} {c.type}" for c in added)
+        spark.sql(f"{table} ADD COLUMNS ({listed})").collect()
+    if widened := [c for c in evolution.widened if present.get(_key(c)) != c.type]:
+        _set(spark, location, {"delta.enableTypeWidening": "true"})
+        for column in widened:
+            spark.sql(f"{table} ALTER COLUMN {_path(column)} TYPE {column.type}").collect()
+    if dropped := [c for c in evolution.dropped if _key(c) in present]:
+        _set(spark, location, _MAPPED)
+        spark.sql(f"{table} DROP COLUMNS ({', '.join(map(_path, dropped))})").collect()
+
+
+def _types(kind: DataType, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Every column and nested field of a type: its path in lower case, and its type."""
+    match kind:
+        case StructType():
+            parts = [(f.name.lower(), f.dataType) for f in kind.fields]
+        case ArrayType():
+            parts = [("element", kind.elementType)]
+        case MapType():
+            parts = [("key", kind.keyType), ("value", kind.valueType)]
+        case _:
+            parts = []
+    for name, part in parts:
+        yield (*path, name), type_text(part)
+        yield from _types(part, (*path, name))
+
+
+def _key(column: FieldChange) -> tuple[str, ...]:
+    return tuple(name.lower() for name in column.path)
+
+
+def _path(column: FieldChange) -> str:
+    return ".".join(map(sql.name, column.path))
 
 
 def naming(columns: Columns) -> dict[str, str]:
     """The table properties that these columns need: column mapping for names that parquet cannot have."""
     names = (name for c in columns for name in (c.name, *_NESTED_NAME.findall(c.type)))
-    return {"delta.columnMapping.mode": "name"} if any(_NEEDS_MAPPING.search(name) for name in names) else {}
+    return _MAPPED if any(_NEEDS_MAPPING.search(name) for name in names) else {}
 
 
 def show_version(spark: SparkSession, view: str, location: str, version: int, columns: Columns) -> None:

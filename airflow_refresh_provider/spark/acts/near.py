@@ -8,15 +8,14 @@ and everything else has to be equal.
 from __future__ import annotations
 
 from airflow_refresh_provider.core.definition.columns import floating
-from airflow_refresh_provider.spark.acts.row_hash import fields, split
+from airflow_refresh_provider.core.text.type_text import fields, opened, split
 
 
 def near(left: str, right: str, type_name: str, tolerance: float, depth: int = 0) -> str:
     """A condition that is never NULL. `depth`: how many collections the values are nested in."""
     if not floating(type_name):
         return f"({left} <=> {right})"
-    kind, _, rest = type_name.partition("<")
-    inner, x, y = rest.removesuffix(">"), f"x{depth}", f"y{depth}"
+    (kind, inner), x, y = opened(type_name), f"x{depth}", f"y{depth}"
     match kind:
         case "struct":
             parts = [near(f"{left}.{n}", f"{right}.{n}", t, tolerance, depth) for n, t in fields(inner)]

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from airflow_refresh_provider.core.text.type_text import fields, opened, split
+
 _MASK_BITS = 62
 
 
@@ -22,33 +24,12 @@ def hashed(values: Iterable[tuple[str, str]], depth: int = 0) -> str:
     return f"xxhash64({', '.join((*plain, *masks))})" if tested else "0L"
 
 
-def split(text: str, separator: str) -> list[str]:
-    """The parts of a type's text between separators, those inside brackets and quoted names left out."""
-    parts, depth, quoted = [""], 0, False
-    for char in text:
-        if char == "`":
-            quoted = not quoted
-        elif not quoted:
-            depth += (char in "<(") - (char in ">)")
-        if char == separator and not depth and not quoted:
-            parts.append("")
-        else:
-            parts[-1] += char
-    return parts
-
-
-def fields(inner: str) -> list[tuple[str, str]]:
-    """The fields of a struct by the text between its brackets: quoted names, and types."""
-    return [(_quoted(name), kind) for name, kind in (split(field, ":") for field in split(inner, ","))]
-
-
 def _flattened(values: Iterable[tuple[str, str]], depth: int) -> tuple[list[str], list[str]]:
     """The expressions to hash, and those that may be NULL: the values and their fields."""
     plain: list[str] = []
     tested: list[str] = []
     for value, type_name in values:
-        kind, _, rest = type_name.partition("<")
-        inner, element = rest.removesuffix(">"), f"e{depth}"
+        (kind, inner), element = opened(type_name), f"e{depth}"
         tested.append(value)
         match kind:
             case "struct":
@@ -75,7 +56,3 @@ def _mask(values: list[str]) -> str:
     tests = [f"{value} IS NULL" for value in values]
     bits = " | ".join(f"IF({test}, {1 << i}L, 0L)" for i, test in enumerate(tests))
     return f"IF({' OR '.join(tests)}, {bits}, 0L)"
-
-
-def _quoted(name: str) -> str:
-    return name if name.startswith("`") else f"`{name}`"

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from airflow_refresh_provider.core.definition.columns import DOUBTFUL, OP, ROW_HASH, VNODE, visible
 from airflow_refresh_provider.core.plan.plan import StagedTable
 from airflow_refresh_provider.ports.engine import WindowTask
-from airflow_refresh_provider.spark.acts import changed_rows, content, sql, stamped_writes
+from airflow_refresh_provider.spark.acts import changed_rows, content, newest_rows, sql, stamped_writes
 from airflow_refresh_provider.spark.connect import faults
 
 _PARTITIONS = 4
@@ -26,7 +26,9 @@ def read(spark: SparkSession, task: WindowTask) -> StagedTable:
     """Stage the changes."""
     partitions = _PARTITIONS + task.bytes // _BYTES_OF_PARTITION
     with stamped_writes.setting(spark, {"spark.sql.shuffle.partitions": str(partitions)}):
-        return stamped_writes.stage(_ends(_signed(spark, task), task), task, by_vnode=task.partitioned)
+        signed = _signed(spark, task)
+        changes = _ends(signed, task) if task.source.latest_by is None else newest_rows.changes(spark, signed, task)
+        return stamped_writes.stage(changes, task, by_vnode=task.partitioned)
 
 
 def _signed(spark: SparkSession, task: WindowTask) -> DataFrame:

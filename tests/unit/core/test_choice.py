@@ -30,6 +30,7 @@ def facts(**changes: Any) -> ChunkFacts:
         "vnode_layout": False,
         "whole_vnodes": True,
         "deletion_vectors": True,
+        "keeps_columns": False,
         "key_types": ("bigint",),
     }
     return ChunkFacts(**(given | changes))

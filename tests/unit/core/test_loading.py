@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from airflow_refresh_provider.core.definition.definition import Chunking, Visibility
+from airflow_refresh_provider.core.definition.choices import Chunking, Visibility
 from airflow_refresh_provider.core.plan.choice import LITERAL_KEYS
 from airflow_refresh_provider.core.plan.chunking import Limits
 from airflow_refresh_provider.core.plan.loading import (

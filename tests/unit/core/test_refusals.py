@@ -7,11 +7,8 @@ import pytest
 
 from airflow_refresh_provider.core.definition.columns import (
     Column,
-    SchemaChange,
-    check_change,
     check_partitions,
     check_result,
-    schema_change,
     visible,
 )
 from airflow_refresh_provider.core.definition.definition import Definition
@@ -48,35 +45,8 @@ def definition(**changes: Any) -> Definition:
 MINE = {CONTROL: "c", DEFINITION: "d"}
 
 
-def test_a_schema_change_names_what_is_added_dropped_and_retyped_whatever_the_case() -> None:
-    change = schema_change(columns("K:int", "a:int", "b:int", "_vnode:int"), columns("k:int", "B:bigint", "c:date"))
-    assert change == SchemaChange(
-        added=columns("c:date"), dropped=columns("a:int"), retyped=((columns("b:int")[0], columns("B:bigint")[0]),)
-    )
-    assert schema_change(columns("a:int"), columns("A:int")).empty
-
-
 def test_hidden_columns_are_not_visible() -> None:
     assert visible(columns("k:int", "_VNODE:int", "_row_hash:bigint")) == columns("k:int")
-
-
-def test_added_columns_pass_only_where_they_may_be_added() -> None:
-    change = SchemaChange(added=columns("c:date"))
-    check_change(change, "/t", add=True)
-    with pytest.raises(Refused, match=r"c \(date\) is new"):
-        check_change(change, "/t", add=False)
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (SchemaChange(dropped=columns("a:int")), r"a \(int\) is in the target and no longer"),
-        (SchemaChange(retyped=((columns("b:int")[0], columns("b:date")[0]),)), "b was int and would become date"),
-    ],
-)
-def test_dropped_and_retyped_columns_are_refused_by_name(change: SchemaChange, words: str) -> None:
-    with pytest.raises(Refused, match=words):
-        check_change(change, "/t", add=True)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_refresh_provider.core.definition.definition import Chunking, Definition, Layout, OnSchemaChange
+from airflow_refresh_provider.core.definition.choices import Chunking, Layout, OnSchemaChange
+from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.text.stored import Stored
 from airflow_refresh_provider.errors import Invalid
 
@@ -238,7 +239,7 @@ WRONG: list[tuple[dict[str, object], str]] = [
     ({"max_delete_ratio": "0.5"}, 'max_delete_ratio: must be a number (it is "0.5")'),
     ({"max_delete_ratio": float("nan")}, "max_delete_ratio: "),
     ({"adopt": "yes"}, 'adopt: must be true or false (it is "yes")'),
-    ({"on_schema_change": {"dropped": "drop"}}, 'on_schema_change.dropped: must be refuse (it is "drop")'),
+    ({"on_schema_change": {"dropped": "gone"}}, "on_schema_change.dropped: must be keep, drop or refuse (it is "),
     ({"on_duplicate": "latest"}, "on_duplicate: latest needs latest_by"),
     ({"latest_by": "at"}, "latest_by needs on_duplicate: latest"),
     ({"view": "a.b.c.d"}, "view: must be a view name such as gold.open_orders"),

@@ -168,17 +168,30 @@ def test_a_function_that_changes_is_refused_wherever_it_stands(function: str, fo
         "SELECT 'now'::timestamp AS d FROM x",
         "SELECT date('tomorrow') AS d FROM x",
         "SELECT to_date('now') AS d FROM x",
-        "SELECT a FROM x WHERE b < 'now'",
         "SELECT a FROM x WHERE b IN (DATE'2026-01-01', 'today')",
-        "SELECT a FROM x WHERE b BETWEEN 'yesterday' AND c",
         "SELECT date_trunc('day', 'now') AS d FROM x",
-        "SELECT CASE WHEN a THEN b ELSE 'today' END AS d FROM x",
+        "SELECT a FROM x WHERE b < 'now' + INTERVAL 1 DAY",
         "SELECT timestamp 'NOW' AS d FROM x",
         "SELECT * FROM x WHERE d > TIMESTAMP_NTZ ' yesterday UTC'",
     ],
 )
 def test_samples_and_moving_moments_are_refused(query: str) -> None:
     assert refusal(query).code == "nondeterministic_query"
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("SELECT a FROM x WHERE b < 'now'", ["'now'"]),
+        ("SELECT a FROM x WHERE b BETWEEN 'yesterday' AND c", ["'yesterday'"]),
+        ("SELECT CASE WHEN a THEN b ELSE 'Today UTC' END AS d FROM x", ["'Today UTC'"]),
+        ("SELECT CASE a WHEN 'today' THEN 1 END AS d FROM x WHERE s IN ('now', 'later')", ["'today'", "'now'"]),
+        ("SELECT if(a = ('now'), 1, 2) AS d, nullif(b, 'tomorrow') AS e FROM x", ["'now'", "'tomorrow'"]),
+    ],
+)
+def test_words_that_may_be_plain_text_are_left_to_the_types(query: str, words: list[str]) -> None:
+    found = analyse(query, ["x"]).date_words
+    assert [query[word.start : word.end] for word in found] == words
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_refresh_provider.spark.acts.row_hash import hashed, split
+from airflow_refresh_provider.core.text.type_text import split
+from airflow_refresh_provider.spark.acts.row_hash import hashed
 
 
 @pytest.mark.parametrize("type_name", ["int", "decimal(10,2)", "string", "string collate UTF8_LCASE", "timestamp_ntz"])
