@@ -197,8 +197,8 @@ class EngineSession(Protocol):
         """Add, widen and drop columns and nested fields of the target; what is done already is left out."""
         ...
 
-    def mark(self, location: str, stamp: Stamp) -> None:
-        """Commit a marker and nothing else (a fence, a seal, an empty chunk)."""
+    def mark(self, target: Target, stamp: Stamp) -> None:
+        """Commit a marker to a target and nothing else (a fence, a seal, an empty chunk)."""
         ...
 
     def check_keys(self, source: Source, target: Target) -> KeyReport:

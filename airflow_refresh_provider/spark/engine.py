@@ -99,9 +99,9 @@ class SparkEngineSession:
         with self._act(Doing(left=left, target=location)):
             ddl.evolve(self._spark, location, evolution)
 
-    def mark(self, location: str, stamp: Stamp) -> None:
-        with self._act(Doing(left="The target's rows were not touched.", target=location)):
-            stamped_writes.mark(self._spark, location, stamp)
+    def mark(self, target: Target, stamp: Stamp) -> None:
+        with self._act(Doing(left="The target's rows were not touched.", target=target.location)):
+            stamped_writes.mark(self._spark, target, stamp)
 
     def check_keys(self, source: Source, target: Target) -> KeyReport:
         with self._act(doing.querying("The target was not changed.", source)):

@@ -113,10 +113,10 @@ class MemorySession:
 
         self._lake.transact(location, evolved, None)
 
-    def mark(self, location: str, stamp: Stamp) -> None:
+    def mark(self, target: Target, stamp: Stamp) -> None:
         """Commit a marker alone."""
         self._alive()
-        self._lake.transact(location, lambda _base: Change("WRITE"), stamp)
+        self._lake.transact(target.location, lambda _base: Change("WRITE"), stamp)
 
     def check_keys(self, source: Source, target: Target) -> KeyReport:
         """Count rows, NULL keys and duplicate keys."""

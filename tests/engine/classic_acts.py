@@ -56,7 +56,7 @@ def _acts(lake: Lake) -> dict[str, object]:
     for by_vnode, ways in ((False, (Way.REPLACE_ON, Way.MERGE)), (True, (Way.KEYED_REPLACE, Way.REPLACE_VNODES))):
         target = lake.target(_FIRST, by_vnode=by_vnode)
         lake.load(target, _FIRST)
-        lake.session.mark(target.location, lake.stamp(target))
+        lake.session.mark(target, lake.stamp(target))
         for way, content in zip(ways, (_UPSERTED, _THEN), strict=True):
             results[way] = lake.refresh(target, content, way).model_dump()
     results["from nothing"] = _to_and_from_nothing(lake)

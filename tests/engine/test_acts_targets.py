@@ -98,8 +98,8 @@ def test_a_mark_is_one_empty_commit_with_its_stamp_even_where_columns_may_not_be
     target = lake.found(location)
     stamp = lake.stamp(target, NoteKind.FENCE)
 
-    lake.session.mark(location, stamp)
-    lake.session.mark(location, stamp)
+    lake.session.mark(target, stamp)
+    lake.session.mark(target, stamp)
 
     [commit] = lake.commits(target, after=0)
     assert commit.txns == {stamp.app_id: stamp.marker.version}
@@ -110,7 +110,7 @@ def test_a_mark_is_one_empty_commit_with_its_stamp_even_where_columns_may_not_be
 
 def test_a_mark_leaves_nothing_behind_in_the_session(lake: Lake) -> None:
     target = lake.target(source("SELECT 1L AS k", "k"))
-    lake.session.mark(target.location, lake.stamp(target, NoteKind.SEAL))
+    lake.session.mark(target, lake.stamp(target, NoteKind.SEAL))
 
     lake.spark.sql(f"INSERT INTO delta.`{target.location.replace('`', '``')}` VALUES (1)").collect()
 

@@ -33,7 +33,7 @@ def test_words_beside_text_are_text(lake: Lake, query: str) -> None:
 @pytest.mark.parametrize(
     ("query", "place"),
     [
-        ("SELECT 1 AS n FROM x WHERE period = 'today' AND day = 'today'", "column 57"),
+        ("SELECT 1 AS n FROM x WHERE period = 'today' AND day = 'today'", "column 55"),
         ("SELECT 1 AS n FROM x WHERE day IN ('now', 'later')", "column 36"),
         ("SELECT 1 AS n FROM x WHERE at >= 'yesterday'", "column 34"),
         ("SELECT CASE day WHEN 'today' THEN 1 END AS n FROM x", "column 22"),

@@ -57,7 +57,7 @@ class Events:
         return result
 
 
-@pytest.mark.parametrize("kind", ["feed", "files", "parquet"])
+@pytest.mark.parametrize("kind", ["feed", pytest.param("files", marks=pytest.mark.slow), "parquet"])
 @pytest.mark.parametrize("layout", ["plain", pytest.param("vnode", marks=pytest.mark.slow)])
 def test_added_rows_replace_older_ones(
     open_session: Callable[[], SparkSession], tmp_path: Path, spark_server: Endpoint, kind: str, layout: str
@@ -79,6 +79,7 @@ def test_added_rows_replace_older_ones(
     assert {row.k: row.v for row in found} | {5: "tied"} == {1: "new", 2: "newer", 3: "m", 4: "some", 5: "tied"}
 
 
+@pytest.mark.slow
 def test_where_a_row_was_removed_everything_is_compared(
     open_session: Callable[[], SparkSession], tmp_path: Path, spark_server: Endpoint
 ) -> None:

@@ -78,7 +78,7 @@ def _fence_once(patch: pytest.MonkeyPatch) -> None:
         while log.markers(location).get(app_id, 0) < marker.version:
             tenure.read_run()
             with suppress(Conflict):
-                session.mark(location, stamp)
+                session.mark(held.target, stamp)
 
     patch.setattr(fence, "fence_slot", once)
 

@@ -65,7 +65,7 @@ def _fence(tenure: Tenure, session: EngineSession, target: Target, app_id: str, 
     fence = MarkedCommit(
         target=target,
         stamp=stamp,
-        send=lambda stamp: session.mark(target.location, stamp),
+        send=lambda stamp: session.mark(target, stamp),
         tries=FENCE_TRIES,
         exhausted=lambda: _fence_failed(tenure, app_id),
         look_first=True,

@@ -33,7 +33,7 @@ def seal(tenure: Tenure, session: EngineSession, version: int) -> int:
     wanted = MarkedCommit(
         target=target,
         stamp=lambda: stamp,
-        send=lambda stamp: session.mark(target.location, stamp),
+        send=lambda stamp: session.mark(target, stamp),
         tries=SEAL_TRIES,
         exhausted=lambda: _not_sealed(tenure),
         again=lambda _conflict, _left: tenure.read_run(),

@@ -25,7 +25,7 @@ _MATERIALIZE_SOURCE = "spark.databricks.delta.insertReplaceOnOrUsing.materialize
 def apply(spark: SparkSession, task: ApplyTask) -> None:
     """Apply one chunk in its way. A chunk without changes only commits its stamp."""
     if task.changes is not None and not task.chunk.by_vnode:
-        stamped_writes.mark(spark, task.target.location, task.stamp)
+        stamped_writes.mark(spark, task.target, task.stamp)
         return
     with stamped_writes.no_clash_with_vectors(spark, task.target.columns):
         match task.chunk.way:
@@ -91,7 +91,7 @@ def _keyed_replace(spark: SparkSession, task: ApplyTask) -> None:
     exact = sql.name(keys[0].name) if plain else sql.joined_keys(keys)
     found = _chunk(spark, task).selectExpr(f"{sql.key_hash(keys)} AS h", f"CAST({exact} AS STRING) AS k").collect()
     if not found:
-        stamped_writes.mark(spark, task.target.location, task.stamp)
+        stamped_writes.mark(spark, task.target, task.stamp)
         return
     if plain:
         condition = f"{exact} IN ({', '.join(sql.literal(r.k, keys[0].type) for r in found)})"

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 
 from airflow_refresh_provider.core.definition.columns import VNODE, Columns
-from airflow_refresh_provider.core.plan.plan import StagedTable
+from airflow_refresh_provider.core.plan.plan import StagedTable, Target
 from airflow_refresh_provider.ports.engine import CompareTask, Stamp, WindowTask
 from airflow_refresh_provider.spark.acts import ddl, sql
 from airflow_refresh_provider.spark.connect import sessions
@@ -48,12 +48,18 @@ def stage(rows: DataFrame, task: CompareTask | WindowTask, *, by_vnode: bool) ->
     return StagedTable(location=task.location, version=0)
 
 
-def mark(spark: SparkSession, location: str, stamp: Stamp) -> None:
-    """Commit the stamp and nothing else. By SQL, which does not create the table again if it was dropped."""
-    schema = spark.read.format("delta").load(location).schema
-    nulls = ", ".join(f"CAST(NULL AS {ddl.type_text(f.dataType)}) AS {sql.name(f.name)}" for f in schema.fields)
+def mark(spark: SparkSession, target: Target, stamp: Stamp) -> None:
+    """Commit the stamp and nothing else. By SQL, which does not create the table again if it was dropped.
+
+    Columns that are kept are left out: some take no value. Those that others have removed since are not named.
+    """
+    kept = {c.name for c in target.kept}
+    schema = spark.read.format("delta").load(target.location).schema
+    fields = [f for f in schema.fields if f.name not in kept]
+    nulls = ", ".join(f"CAST(NULL AS {ddl.type_text(f.dataType)})" for f in fields)
+    into = f"{sql.table(target.location)} ({sql.names(f.name for f in fields)})"
     with stamping(spark, stamp):
-        spark.sql(f"INSERT INTO {sql.table(location)} SELECT {nulls} WHERE false").collect()
+        spark.sql(f"INSERT INTO {into} SELECT {nulls} WHERE false").collect()
 
 
 @contextmanager

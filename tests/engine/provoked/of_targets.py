@@ -66,7 +66,7 @@ def _append_only(bench: Bench) -> None:
 def _dropped(bench: Bench) -> None:
     target = bench.target("id BIGINT, v BIGINT")
     shutil.rmtree(target.location)
-    bench.lake.session.mark(target.location, bench.lake.stamp(target))
+    bench.lake.session.mark(target, bench.lake.stamp(target))
 
 
 def _column_dropped(bench: Bench) -> None:

@@ -44,7 +44,7 @@ class Writer:
         return Stamp(app_id=self.app_id, marker=Marker(generation, 1), note=note)
 
     def mark(self, stamp: Stamp) -> None:
-        self.session.mark(self.target.location, stamp)
+        self.session.mark(self.target, stamp)
 
     def commit(self, *answers: Callable[[Stamp], object], **how: Any) -> Stamp:
         """Commit with these outcomes of the tries, one after the other, the last one for all further tries."""
