@@ -1,0 +1,118 @@
+"""The analysis of one query: anchors, routes, and what of each input is needed for some values of the anchors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from sqlglot import exp
+
+from airflow_refresh_provider.core.maintain.anchors import chosen, followed_inputs, joined
+from airflow_refresh_provider.core.maintain.plan import Hop, Maintenance, Route, Use
+from airflow_refresh_provider.core.maintain.queries import Reader
+from airflow_refresh_provider.core.maintain.relations import InputColumns, Occurrence, Relation
+from airflow_refresh_provider.core.maintain.values import CHANGED, Value
+from airflow_refresh_provider.core.query.facts import Obstacle
+from airflow_refresh_provider.core.query.parse import Parsed, parse, start_of
+from airflow_refresh_provider.core.query.row_wise import obstacle_at
+
+
+def maintenance(query: str, inputs: Mapping[str, Mapping[str, str]], keys: Iterable[str]) -> Maintenance:
+    """How the result of a query, by its keys, follows its inputs, whose columns and types are given."""
+    parsed = parse(query)
+    reader = Reader(parsed, _lower(inputs))
+    result = reader.relation(parsed.tree, {})
+    anchors = chosen(result, keys)
+    followed = followed_inputs(result, anchors) - _unread(parsed, reader.occurrences, result)
+    spelled = {name.lower(): name for name in inputs}
+    return Maintenance(
+        anchors=anchors,
+        routes=tuple(
+            _route(occurrence, result.routes[occurrence], anchors, spelled)
+            for occurrence in reader.occurrences
+            if occurrence.input in followed
+        ),
+        uses=tuple(_uses(parsed, reader.occurrences, result, anchors, spelled)),
+        unfollowed=_unfollowed(parsed, reader.occurrences, followed, spelled),
+    )
+
+
+def _unread(parsed: Parsed, occurrences: Iterable[Occurrence], result: Relation) -> set[str]:
+    """Inputs with a place in the text of which it is not known where its rows lead: a construct that is not understood."""
+    seen = {id(occurrence.table) for occurrence in occurrences if occurrence in result.routes}
+    return {table.name.lower() for table in parsed.tree.find_all(exp.Table) if id(table) not in seen}
+
+
+def _lower(inputs: Mapping[str, Mapping[str, str]]) -> InputColumns:
+    return {name.lower(): {c.lower(): t for c, t in columns.items()} for name, columns in inputs.items()}
+
+
+def _route(
+    occurrence: Occurrence, values: Mapping[str, Value], anchors: tuple[str, ...], spelled: Mapping[str, str]
+) -> Route:
+    needed = _with_those_below(occurrence, joined(values, anchors))
+    hops = tuple(
+        Hop(input=spelled[link.input], alias=link.alias, on=" AND ".join(map(_text, link.on)))
+        for link in occurrence.links
+        if link.number in needed
+    )
+    return Route(
+        input=spelled[occurrence.input], hops=hops, values=tuple(_text(values[anchor].sql) for anchor in anchors)
+    )
+
+
+def _with_those_below(occurrence: Occurrence, needed: frozenset[int]) -> frozenset[int]:
+    below = {link.number: link.needs for link in occurrence.links}
+    return needed.union(*(below[number] for number in needed))
+
+
+def _uses(
+    parsed: Parsed,
+    occurrences: Iterable[Occurrence],
+    result: Relation,
+    anchors: tuple[str, ...],
+    spelled: Mapping[str, str],
+) -> Iterable[Use]:
+    """Each place of the text that reads an input; one that is read several times has to serve all of these."""
+    by_place: dict[int, list[Occurrence]] = {}
+    for occurrence in occurrences:
+        by_place.setdefault(start_of(occurrence.table.this), []).append(occurrence)
+    for start, several in sorted(by_place.items()):
+        table = several[0].table
+        alternatives = [_restriction(result.routes.get(occurrence, {}), anchors) for occurrence in several]
+        usable = [one for one in alternatives if any(one)]
+        yield Use(
+            input=spelled[several[0].input],
+            start=start,
+            end=int(table.this.meta["end"]) + 1,
+            aliased=table.args.get("alias") is not None and bool(table.alias),
+            restrictions=tuple(dict.fromkeys(usable)) if len(usable) == len(alternatives) else None,
+        )
+
+
+def _restriction(values: Mapping[str, Value], anchors: tuple[str, ...]) -> tuple[str | None, ...]:
+    """For each anchor its value from the columns of the row alone."""
+    found = [values.get(anchor) for anchor in anchors]
+    return tuple(_unaliased(value.sql) if value is not None and not value.hops else None for value in found)
+
+
+def _unaliased(sql: exp.Expr) -> str:
+    copy = sql.copy()
+    for node in list(copy.find_all(exp.Column)):
+        if node.table == CHANGED:
+            node.set("table", None)
+    return _text(copy)
+
+
+def _text(sql: exp.Expr) -> str:
+    return str(sql.sql("spark", comments=False))
+
+
+def _unfollowed(
+    parsed: Parsed, occurrences: Iterable[Occurrence], followed: set[str], spelled: Mapping[str, str]
+) -> dict[str, Obstacle]:
+    found: dict[str, Obstacle] = {}
+    for occurrence in occurrences:
+        if occurrence.input not in followed:
+            place = obstacle_at(parsed, start_of(occurrence.table), f"{spelled[occurrence.input]}, which leads to no column of the result,")
+            found.setdefault(spelled[occurrence.input], occurrence.blocked or place)
+    return found

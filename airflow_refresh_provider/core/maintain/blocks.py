@@ -1,0 +1,95 @@
+"""A SELECT: the values that its rows have for each occurrence of an input below it, and its columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from airflow_refresh_provider.core.maintain.joins import Edge, Joined, coalesce_texts
+from airflow_refresh_provider.core.maintain.relations import Link, Occurrence
+from airflow_refresh_provider.core.maintain.scopes import Scope, sources_of
+from airflow_refresh_provider.core.maintain.types import comparable, type_of
+from airflow_refresh_provider.core.maintain.values import Known, Value, canonical, column, value_of
+
+_MAX_HOPS = 4
+
+
+@dataclass
+class Block:
+    """The rows of FROM and WHERE of a SELECT. `known` has the values of each occurrence, found by `follow`."""
+
+    scope: Scope
+    joined: Joined
+    known: dict[Occurrence, Known] = field(default_factory=dict)
+
+    def follow(self, started: Mapping[Occurrence, Known]) -> None:
+        """Find the values of all occurrences; `started` are those of subqueries, which lead to columns from outside."""
+        for alias, relation in self.scope.sources.items():
+            for occurrence, routes in relation.routes.items():
+                own = {canonical(column(alias, name)): value for name, value in routes.items()}
+                visible = alias not in self.scope.hidden and alias not in self.joined.nullable
+                self._spread(occurrence, dict(own) if visible else {}, own, alias)
+        for occurrence, known in started.items():
+            self._spread(occurrence, dict(known), {}, None)
+
+    def _spread(self, occurrence: Occurrence, known: Known, own: Known, alias: str | None) -> None:
+        self._coalesce(known, own)
+        while True:
+            self._carry(known, own)
+            if not self._link(occurrence, known, alias):
+                break
+        self.known[occurrence] = known
+
+    def _coalesce(self, known: Known, own: Known) -> None:
+        """The merged column of a FULL JOIN has the value of either side."""
+        for left, right in self.joined.coalesced:
+            value = value_of(left, own) or value_of(right, own)
+            if value is not None:
+                known.update(dict.fromkeys(coalesce_texts(left, right), value))
+
+    def _carry(self, known: Known, own: Known) -> None:
+        """Carry values along edges until nothing is added."""
+        changed = True
+        while changed:
+            changed = False
+            for edge in self.joined.edges:
+                key = canonical(edge.target)
+                if key not in known and (value := self._at(edge, known, own)) is not None:
+                    known[key] = value
+                    changed = True
+
+    def _at(self, edge: Edge, known: Known, own: Known) -> Value | None:
+        """The value that an edge carries. NULLs of an outer join are equal to NULL only where NULL equals NULL."""
+        if edge.null_safe and (sources_of(edge.target) & self.joined.nullable):
+            return None
+        if not comparable(type_of(edge.source, self.scope), type_of(edge.target, self.scope)):
+            return None
+        matches = edge.matching or not edge.null_safe
+        return value_of(edge.source, {**known, **own} if matches else known)
+
+    def _link(self, occurrence: Occurrence, known: Known, alias: str | None) -> bool:
+        """Join with one more input, of which some columns are known and others are not. Whether there was one."""
+        if len(occurrence.links) >= _MAX_HOPS:
+            return False
+        for other, relation in self.scope.visible.items():
+            names = {name: canonical(column(other, name)) for name in relation.types}
+            on = [(name, known[text]) for name, text in names.items() if text in known]
+            if relation.leaf is not None and other != alias and on and len(on) < len(names):
+                self._join(occurrence, known, relation.leaf, names, on)
+                return True
+        return False
+
+    def _join(
+        self, occurrence: Occurrence, known: Known, leaf: str, names: Mapping[str, str], on: list[tuple[str, Value]]
+    ) -> None:
+        """Add a hop to an input. NULL equals NULL there: more rows than are needed do no harm."""
+        number = len(occurrence.links) + 1
+        needs = frozenset().union(*(value.hops for _, value in on))
+        conditions = tuple(
+            exp.NullSafeEQ(this=column(f"h{number}", name), expression=value.sql.copy()) for name, value in on
+        )
+        occurrence.links.append(Link(number, leaf, conditions, needs))
+        for name, text in names.items():
+            known.setdefault(text, Value(column(f"h{number}", name), needs | {number}))

@@ -1,0 +1,136 @@
+"""The columns of a SELECT, and which of them have a value after GROUP BY and windows.
+
+A row belongs to one group, and affects this group alone: of grouped rows the values of the group keys are known. A row
+affects all rows of its window partitions: of these the columns of every PARTITION BY are known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from airflow_refresh_provider.core.maintain.blocks import Block
+from airflow_refresh_provider.core.maintain.relations import Relation
+from airflow_refresh_provider.core.maintain.scopes import Scope, inside_subquery
+from airflow_refresh_provider.core.maintain.types import type_of
+from airflow_refresh_provider.core.maintain.values import Known, canonical, value_of
+from airflow_refresh_provider.core.query import spark_functions
+
+if TYPE_CHECKING:
+    from airflow_refresh_provider.core.maintain.queries import Reader
+
+
+def aliases(select: exp.Select, scope: Scope) -> dict[str, exp.Expr]:
+    """The columns that get a name in the SELECT, which other clauses may use."""
+    named = (part for part in select.expressions if isinstance(part, exp.Alias))
+    return {part.alias.lower(): scope.qualified(part.this) for part in named}
+
+
+def result(reader: Reader, select: exp.Select, block: Block) -> Relation:
+    """The relation that a SELECT gives."""
+    scope = block.scope
+    outputs = dict(_outputs(select, scope))
+    kept = _limits(reader, select, scope)
+    if isinstance(kept, Relation):
+        return kept
+    routes = {}
+    for occurrence, known in block.known.items():
+        for limit in kept:
+            known = _within(limit, known)
+        values = {name: value_of(expression, known) for name, expression in outputs.items()}
+        routes[occurrence] = {name: value for name, value in values.items() if value is not None}
+    found = Relation({name: type_of(expression, scope) for name, expression in outputs.items()}, routes)
+    if blocked := _blocked(reader, select):
+        return found.without_routes(blocked)
+    return found
+
+
+def _outputs(select: exp.Select, scope: Scope) -> Iterator[tuple[str, exp.Expr]]:
+    """Names and qualified expressions, `*` expanded."""
+    for part in select.expressions:
+        if part.is_star:
+            yield from _star(part, scope)
+        elif isinstance(part, exp.Aliases):
+            yield from ((name.name.lower(), exp.Placeholder()) for name in part.args["expressions"])
+        else:
+            yield part.alias_or_name.lower(), scope.qualified(part.unalias())
+
+
+def _star(part: exp.Expr, scope: Scope) -> Iterator[tuple[str, exp.Expr]]:
+    star = part.this if isinstance(part, exp.Column) else part
+    dropped = {name.name.lower() for name in star.args.get("except_") or star.args.get("except") or ()}
+    only = part.table.lower() if isinstance(part, exp.Column) else None
+    seen: set[str] = set()
+    for alias, relation in scope.visible.items():
+        for name in relation.names:
+            if only not in (None, alias) or name in dropped or (name in seen and name in scope.merged):
+                continue
+            seen.add(name)
+            yield name, exp.column(name, table=alias, quoted=True)
+
+
+def _limits(reader: Reader, select: exp.Select, scope: Scope) -> list[list[exp.Expr]]:
+    """Sets of expressions: of each, only these have a value."""
+    limits = []
+    if group := select.args.get("group"):
+        limits.append([_group_key(part, select, scope) for part in group.expressions])
+    for window in _windows(select):
+        limits.append([scope.qualified(part) for part in _partition(window, select)])
+    return limits
+
+
+def _within(limit: Iterable[exp.Expr], known: Known) -> Known:
+    values = {canonical(part): value_of(part, known) for part in limit}
+    return {text: value for text, value in values.items() if value is not None}
+
+
+def _group_key(part: exp.Expr, select: exp.Select, scope: Scope) -> exp.Expr:
+    """A key of GROUP BY, which may be a position or a name of the SELECT."""
+    if isinstance(part, exp.Literal) and not part.is_string:
+        index = int(part.this) - 1
+        return scope.qualified(select.expressions[index].unalias()) if index < len(select.expressions) else part
+    return scope.qualified(part).unnest()
+
+
+def _windows(select: exp.Select) -> Iterator[exp.Window]:
+    for clause in (*select.expressions, select.args.get("qualify")):
+        if clause is not None:
+            yield from (w for w in clause.find_all(exp.Window) if not inside_subquery(w, clause))
+
+
+def _partition(window: exp.Window, select: exp.Select) -> list[exp.Expr]:
+    named = {w.name.lower(): w for w in select.args.get("windows") or ()}
+    reference = window.args.get("alias")
+    if reference is not None and reference.name.lower() in named:
+        return list(named[reference.name.lower()].args.get("partition_by") or ())
+    return list(window.args.get("partition_by") or ())
+
+
+def _blocked(reader: Reader, select: exp.Select):  # type: ignore[no-untyped-def]
+    """The construct for which all rows of a SELECT depend on each other."""
+    group = select.args.get("group")
+    for window in _windows(select):
+        if not _partition(window, select):
+            return reader.at(window, "a window without PARTITION BY")
+    if group is None and (aggregate := next(_aggregates(select), None)) is not None:
+        return reader.at(aggregate, "an aggregate of all rows")
+    if group is not None:
+        for clause, what in (("rollup", "ROLLUP"), ("cube", "CUBE"), ("grouping_sets", "GROUPING SETS"), ("all", "GROUP BY ALL")):
+            if group.args.get(clause):
+                return reader.at(group, what)
+    return None
+
+
+def _aggregates(select: exp.Select) -> Iterator[exp.Expr]:
+    having = select.args.get("having")
+    for clause in (*select.expressions, having):
+        for node in clause.find_all(exp.Func) if clause is not None else ():
+            named = isinstance(node, exp.Anonymous | exp.AnonymousAggFunc) and node.name.lower() in spark_functions.AGGREGATE
+            if (isinstance(node, exp.AggFunc) or named) and not inside_subquery(node, clause) and not _in_window(node):
+                yield node
+
+
+def _in_window(node: exp.Expr) -> bool:
+    return node.find_ancestor(exp.Window) is not None

@@ -1,0 +1,95 @@
+"""Joins: which columns of the joined rows are equal, and in which direction a value may be carried over.
+
+In an inner join, and after a WHERE, equal columns are equal in every row that passes. A row of the nullable side of an
+outer join affects rows that it matches: there the preserved side has its value. The other direction does not hold, as
+the same row of the preserved side comes with NULLs too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from airflow_refresh_provider.core.maintain.scopes import Scope, conjuncts, is_known, sources_of
+from airflow_refresh_provider.core.maintain.values import canonical, column
+
+_HIDING = ("SEMI", "ANTI")
+
+
+@dataclass(frozen=True)
+class Edge:
+    """Where `source` has a value, `target` has it too. `null_safe`: NULL equals NULL.
+
+    `matching`: it holds in the rows that match in an outer, semi or anti join.
+    """
+
+    source: exp.Expr
+    target: exp.Expr
+    null_safe: bool = False
+    matching: bool = False
+
+
+@dataclass
+class Joined:
+    """The edges of a FROM clause, and the sources that may be NULL in its rows."""
+
+    edges: list[Edge] = field(default_factory=list)
+    nullable: set[str] = field(default_factory=set)
+    coalesced: list[tuple[exp.Expr, exp.Expr]] = field(default_factory=list)
+
+
+def add_join(joined: Joined, scope: Scope, join: exp.Join, alias: str, before: set[str]) -> None:
+    """Take a join of the sources `before` with the one of this alias into account."""
+    side, kind = join.side.upper(), join.kind.upper()
+    if kind in _HIDING:
+        scope.hidden.add(alias)
+    equal = list(_conditions(scope, join, alias, before))
+    if side == "FULL":
+        joined.nullable |= {*before, alias}
+        joined.coalesced += [(left, right) for left, right, null_safe in equal if not null_safe]
+        return
+    nullable, preserved = ({alias}, before) if side == "LEFT" or kind in _HIDING else (before, {alias})
+    inner = side not in ("LEFT", "RIGHT") and kind not in _HIDING
+    for left, right, null_safe in equal:
+        for source, target in ((left, right), (right, left)):
+            if inner:
+                joined.edges.append(Edge(source, target, null_safe))
+            elif sources_of(source) <= nullable and sources_of(target) <= preserved:
+                joined.edges.append(Edge(source, target, null_safe, matching=True))
+    if side in ("LEFT", "RIGHT"):
+        joined.nullable |= nullable
+
+
+def equalities(scope: Scope, condition: exp.Expr | None) -> Iterator[tuple[exp.Expr, exp.Expr, bool]]:
+    """The equalities that a condition asks for: both sides, and whether NULL equals NULL."""
+    for part in conjuncts(condition):
+        if isinstance(part, exp.EQ | exp.NullSafeEQ):
+            left, right = scope.qualified(part.left).unnest(), scope.qualified(part.right).unnest()
+            if is_known(left) and is_known(right):
+                yield left, right, isinstance(part, exp.NullSafeEQ)
+
+
+def of_where(scope: Scope, condition: exp.Expr | None) -> Iterator[Edge]:
+    """The edges of a WHERE: both ways."""
+    for left, right, null_safe in equalities(scope, condition):
+        yield Edge(left, right, null_safe)
+        yield Edge(right, left, null_safe)
+
+
+def coalesce_texts(left: exp.Expr, right: exp.Expr) -> tuple[str, str]:
+    """How the one value of both sides of a FULL JOIN can be written."""
+    some, other = (exp.Coalesce(this=a.copy(), expressions=[b.copy()]) for a, b in ((left, right), (right, left)))
+    return canonical(some), canonical(other)
+
+
+def _conditions(
+    scope: Scope, join: exp.Join, alias: str, before: set[str]
+) -> Iterator[tuple[exp.Expr, exp.Expr, bool]]:
+    for name in (identifier.name.lower() for identifier in join.args.get("using") or ()):
+        scope.merged.add(name)
+        lefts = [a for a in scope.sources if a in before and name in scope.sources[a].types and a not in scope.hidden]
+        if lefts and name in scope.sources[alias].types:
+            yield column(lefts[0], name), column(alias, name), False
+    yield from equalities(scope, join.args.get("on"))

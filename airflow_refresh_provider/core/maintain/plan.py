@@ -1,0 +1,50 @@
+"""What the analysis of a query found, as data: how its result follows the changes of its inputs.
+
+The *anchors* are columns of the result. A *route* gives the values of the anchors in all rows of the result that a
+changed row of an input can change. So only rows whose anchors are among these *touched values* have to be computed
+again, and only rows of the inputs whose own route leads there have to be read for it.
+"""
+
+from __future__ import annotations
+
+from airflow_refresh_provider.core.query.facts import Obstacle
+from airflow_refresh_provider.core.text.stored import Stored
+
+
+class Hop(Stored):
+    """Another input that a changed row is joined with. `alias` names it in `on` and in the values of the route."""
+
+    input: str
+    alias: str
+    on: str
+
+
+class Route(Stored):
+    """From a changed row of an input, which is `h0` in all expressions, to the anchors: one value for each of them."""
+
+    input: str
+    hops: tuple[Hop, ...] = ()
+    values: tuple[str, ...]
+
+
+class Use(Stored):
+    """One place of the query that reads an input: the characters of its name, and what of it is needed.
+
+    `aliased`: the query gives it another name there. `restrictions` are alternatives: a row is needed if the values of
+    one of them, for the anchors that it has (None = not known), are touched. None: every row is needed.
+    """
+
+    input: str
+    start: int
+    end: int
+    aliased: bool
+    restrictions: tuple[tuple[str | None, ...], ...] | None = None
+
+
+class Maintenance(Stored):
+    """How to follow the inputs: `unfollowed` are those whose changes need everything to be computed, and why."""
+
+    anchors: tuple[str, ...]
+    routes: tuple[Route, ...]
+    uses: tuple[Use, ...]
+    unfollowed: dict[str, Obstacle] = {}
