@@ -17,6 +17,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = "airflow_refresh_provider"
 PROGRAMS = {
     "tests/airflow": (f"{PACKAGE}.dag_factory", f"{PACKAGE}.airflow_cli", "examples", "dags"),
+    "tests/cases": (f"{PACKAGE}.spark.driver.serve",),
     "tests/cli": (f"{PACKAGE}.cli.main", "README.md", "docs"),
     "tests/crash": (f"{PACKAGE}.cli.main",),
     "tests/engine": (f"{PACKAGE}.spark.driver.serve",),

@@ -39,6 +39,7 @@ _LIMIT_SECONDS = {
     "model": 180,
     "airflow": 240,
     "engine": 240,
+    "cases": 240,
     "cli": 240,
     "contract": 60,
     "architecture": 90,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,9 @@ from airflow_refresh_provider.delta.storage.file_lists import list_files
 from airflow_refresh_provider.delta.storage.log_files import has_log
 from airflow_refresh_provider.delta.storage.object_stores import is_local, storage
 from airflow_refresh_provider.errors import Invalid
+
+_PATTERN = re.compile(r"[*?\[{]")
+"""What Spark takes for patterns. A path is one place, and may have such characters in its name."""
 
 
 class ListedFiles(FilesOfPin, ABC):
@@ -108,8 +112,10 @@ def missing(name: str, path: str, wanted: str) -> Invalid:
     if is_local(path):
         parent = next(p for p in Path(path).parents if p.exists())
         hint = "" if parent == Path(path).parent else f" (there is {parent}, and nothing further)"
+    is_pattern = _PATTERN.search(path)
+    literal = "it is read as it is, without patterns: name one folder or file, or declare several inputs"
     return Invalid(
         "input_missing",
         f"the input {name} is missing: no {wanted} at {path}{hint}",
-        next="Correct the path in the definition, or put the data there.",
+        next=f"Correct the path in the definition{f' ({literal})' if is_pattern else ''}, or put the data there.",
     )

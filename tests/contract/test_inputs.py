@@ -173,6 +173,17 @@ def test_what_is_missing_is_named_with_the_folder_that_is_there(tmp_path: Path) 
         assert caught.value.code == "input_missing"
 
 
+def test_a_path_is_no_pattern_and_an_error_says_so(tmp_path: Path) -> None:
+    write_parquet(tmp_path / "in1" / "a.parquet", 1)
+    for missing in (_delta(tmp_path / "in*"), _parquet(tmp_path / "in{1,2}")):
+        with pytest.raises(Invalid, match="is missing") as caught:
+            _pin(missing)
+        assert (caught.value.code, "without patterns" in caught.value.next) == ("input_missing", True)
+    with pytest.raises(Invalid) as plain:
+        _pin(_parquet(tmp_path / "in2"))
+    assert "pattern" not in plain.value.next
+
+
 def test_data_in_another_format_is_reported_with_the_fix(tmp_path: Path) -> None:
     write(tmp_path / "delta", rows(1))
     write_parquet(tmp_path / "parquet" / "a.parquet", 1)

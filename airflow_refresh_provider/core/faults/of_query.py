@@ -9,6 +9,10 @@ from airflow_refresh_provider.errors import Failed, Invalid, RefreshError
 
 TARGET_CHANGED = "target_changed"
 """Spark refuses the statement that applies staged changes, so it has ended."""
+_NO_FILE_METADATA = (
+    "Leave `_metadata` out of the query: the file of a row is another one once files were rewritten. Where it has to "
+    "be known, store it in a column of the input."
+)
 _OF_TARGET = "DELTA_"
 """Error classes of Delta: while a query is computed for a target, they are about the target, not the SQL."""
 
@@ -22,7 +26,8 @@ def refused(case: Case) -> RefreshError:
     if case.doing.query is None or (case.doing.target and case.fault.error_class.startswith(_OF_TARGET)):
         return refused_target(case)
     message = f"Spark refuses the query: {case.reason_and_position}"
-    return Invalid("query_invalid", message, left=case.left, next="Correct the query.")
+    next_ = _NO_FILE_METADATA if "`_metadata`." in case.reason else "Correct the query."
+    return Invalid("query_invalid", message, left=case.left, next=next_)
 
 
 def bad_value(case: Case) -> RefreshError:

@@ -18,6 +18,7 @@ _UNUSABLE = re.compile(
     r"| Please ensure that the file is in either ORC or Parquet format\."
     r"| at \[Source: [^\]]*\]"
     r"| It is possible the underlying files have been updated\."
+    r"| You can set '[\w.]+' to 'false' to disable the type check\. Disabling this type check .*"
 )
 """Advice that does not help here, as a refresh has ANSI mode and pinned files; addresses of Java objects."""
 _LITERAL = re.compile(r"'(?:[^'\\]|\\.)*'")

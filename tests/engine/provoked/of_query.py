@@ -20,6 +20,7 @@ def _does_not_fit(bench: Bench) -> None:
 PROVOKED: dict[str, Provocation] = {
     "query.parse": _analyzed("SELECT id,\n  (v FROM src"),
     "query.column": _analyzed("SELECT id,\n  nope FROM src"),
+    "query.file_metadata": _analyzed("SELECT id, _metadata.file_name AS x FROM src"),
     "query.table": _analyzed("SELECT id FROM nosuch"),
     "query.function": _analyzed("SELECT id, nofn(v) FROM src"),
     "query.arguments": _analyzed("SELECT id, substring(v) AS x FROM src"),

@@ -175,6 +175,7 @@ PROVOKED: dict[str, Provocation] = {
     "target.too_long": _too_long,
     "target.generated": _generated,
     "target.identity": _identity,
+    "target.collated": lambda bench: bench.read(bench.query("SELECT id, 'a' COLLATE UTF8_LCASE AS v FROM src")),
     "target.append_only": _append_only,
     "target.dropped": _dropped,
     "target.column_dropped": _column_dropped,

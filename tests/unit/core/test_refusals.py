@@ -135,6 +135,7 @@ def test_a_target_with_another_layout_is_refused(
     with pytest.raises(Refused) as raised:
         check_layout(definition(**given), properties, partitioned)
     assert raised.value.code == code
+    assert "delete" not in raised.value.next
 
 
 def test_column_names_of_a_layout_are_case_insensitive() -> None:

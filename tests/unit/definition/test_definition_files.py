@@ -263,6 +263,14 @@ def test_a_query_that_is_wrong_keeps_its_own_code_and_advice(tmp_path: Path) -> 
     assert "Correct the SQL" in caught.value.next
 
 
+def test_words_that_yaml_takes_for_booleans_and_numbers_are_to_be_quoted(tmp_path: Path) -> None:
+    words = "keys: [on, no]\nowner: 007\ntags: [yes, 1.10]"
+    lines = refusal(write(tmp_path, GOOD.format(name="a").replace("keys: [id]", words))).splitlines()
+    wrong = {"keys.0": "true", "keys.1": "false", "owner": "7", "tags.0": "true", "tags.1": "1.1"}
+    advice = "must be text: put it in quotes"
+    assert [line.partition(".yaml: ")[2] for line in lines] == [f"{k}: {advice} (it is {v})" for k, v in wrong.items()]
+
+
 def test_a_name_used_twice_is_refused_with_both_files(tmp_path: Path) -> None:
     first = write(tmp_path, GOOD.format(name="a"), "a.yaml")
     second = write(tmp_path, GOOD.format(name="a"), "b.yaml")

@@ -18,7 +18,7 @@ RECORDED = Path(__file__).with_suffix(".json")
 LAKE = "/lake"
 """Where all tables of the recorded errors lie; a folder of the machine when they were provoked."""
 
-_NOISE = ("\n", "\tat ", "Exception", "SQLSTATE", "org.apache.spark", "Caused by", "ansi.enabled")
+_NOISE = ("\n", "\tat ", "Exception", "SQLSTATE", "org.apache.spark", "Caused by", "ansi.enabled", "typeCheck")
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,9 @@ def _refused(*says: str) -> Answer:
 EXPECTED: dict[str, Answer] = {
     "query.parse": _query("Syntax error at or near 'FROM'", "(line 2, column 6)"),
     "query.column": _query("name `nope` cannot be resolved", "in `nope` (line 2, column 3)"),
+    "query.file_metadata": Answer(
+        "query_invalid", ("`_metadata`.`file_name` cannot be resolved", "(line 1, column 12)"), "Leave `_metadata` out"
+    ),
     "query.table": _query("table or view `nosuch` cannot be found", "(line 1, column 16)"),
     "query.function": _query("Cannot resolve routine `nofn`", "in `nofn(v)` (line 1, column 12)"),
     "query.arguments": _query("`substring` requires [2, 3] parameters", "in `substring(v)` (line 1, column 12)"),
@@ -114,6 +117,7 @@ EXPECTED: dict[str, Answer] = {
     "target.too_long": _constraint('Value "abcd" exceeds', "length(code) <= 3"),
     "target.generated": _constraint("Generated Column", "id : 1, twice : 5"),
     "target.identity": _refused("GENERATED ALWAYS AS IDENTITY column id"),
+    "target.collated": _refused("unsupported data types: [v: StringType(UTF8_LCASE)]"),
     "target.append_only": Answer("append_only", (f"the target {LAKE}/", "append-only"), "UNSET TBLPROPERTIES"),
     "target.dropped": Answer("table_missing", (f"the target {LAKE}/", "is gone"), "Restore the table"),
     "target.column_dropped": Answer("target_changed", (f"the target {LAKE}/", "Cannot resolve t.v"), "is abandoned"),
