@@ -16,7 +16,7 @@ from airflow_refresh_provider.core.run.ownership import hidden_columns
 from airflow_refresh_provider.delta.storage.file_lists import list_files
 from airflow_refresh_provider.delta.storage.log_files import has_log, list_log
 from airflow_refresh_provider.delta.storage.object_stores import storage
-from airflow_refresh_provider.delta.tables.delta_table import open_table, plain_files, size_of
+from airflow_refresh_provider.delta.tables.delta_table import open_table, plain_files, size_of, types_of
 from airflow_refresh_provider.delta.tables.file_tables import lay_out
 from airflow_refresh_provider.delta.tables.input_history import changed_files, history
 from airflow_refresh_provider.delta.tables.parquet_footers import not_parquet
@@ -79,6 +79,11 @@ class DeltaTables:
         whose type the files alone do not have.
         """
         return plain_files(pin.location, pin.version)
+
+    def columns(self, pin: DeltaPin) -> dict[str, str]:
+        """The columns of the pinned version, hidden ones left out."""
+        table = open_table(pin.location, pin.version)
+        return {name: t for name, t in types_of(table).items() if name not in pin.hidden} if table else {}
 
     def history(self, applied: DeltaPin, newest: DeltaPin) -> InputHistory | None:
         """The commits after one version up to another; None when the log no longer has all of them."""

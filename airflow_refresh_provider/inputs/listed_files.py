@@ -33,6 +33,19 @@ class ListedFiles(FilesOfPin, ABC):
     def count(self, files: tuple[FileStamp, ...]) -> int | None:
         """About how many rows they have; None when unknown."""
 
+    @abstractmethod
+    def columns_in(self, file: FileStamp) -> dict[str, str]:
+        """The columns in a file and their Spark types, "" where that is not known; none if it cannot be read."""
+
+    def columns(self, pin: FilesPin) -> dict[str, str]:
+        """The columns of a file, and those that its folders stand for, whose types Spark finds out."""
+        if not pin.files:
+            return {}
+        with storage("reading an input", pin.location):
+            found = self.columns_in(pin.files[0])
+        folders = pin.files[0].path.removeprefix(pin.location).split("/")[:-1]
+        return found | {name: "" for name, equals, _ in (part.partition("=") for part in folders) if equals}
+
     def pin(self, name: str, input: Input) -> FilesPin:
         """The list of files as it is now. Raises Invalid when there are none, or one has another format."""
         path = input.path

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from airflow_refresh_provider.core.changes.pins import FilesPin, FileStamp
-from airflow_refresh_provider.delta.tables.parquet_footers import count_rows, not_parquet
+from airflow_refresh_provider.delta.tables.parquet_footers import columns_of, count_rows, not_parquet
 from airflow_refresh_provider.errors import Invalid
 from airflow_refresh_provider.inputs.listed_files import ListedFiles
 from airflow_refresh_provider.ports.input_kind import InputKind
@@ -22,6 +22,10 @@ class ParquetFiles(ListedFiles):
                 f"the input {name} has a file that is not parquet: {wrong.path}",
                 next="Move it elsewhere, or give it a name that begins with _, which is ignored.",
             )
+
+    def columns_in(self, file: FileStamp) -> dict[str, str]:
+        """The columns by its footer."""
+        return columns_of(file)
 
     def count(self, files: tuple[FileStamp, ...]) -> int | None:
         """About how many rows they have, from the footers of some."""

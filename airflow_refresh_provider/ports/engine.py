@@ -16,6 +16,7 @@ from airflow_refresh_provider.core.definition.columns import Columns
 from airflow_refresh_provider.core.definition.evolution import Evolution
 from airflow_refresh_provider.core.log.marker import Marker
 from airflow_refresh_provider.core.log.note import Note
+from airflow_refresh_provider.core.maintain.plan import Maintenance
 from airflow_refresh_provider.core.plan.plan import ChangeCounts, Chunk, Split, StagedTable, Target
 from airflow_refresh_provider.core.query.facts import ClockSpan, DateWord
 from airflow_refresh_provider.core.text.stored import Stored
@@ -105,6 +106,7 @@ class CompareTask(Stored):
     `inexact`: columns whose floating point is compared within the relative `tolerance`; a row that differs in nothing
     else is no difference, and is counted.
     `rewrite_from`: from this many differences on nothing is staged; only for content that is `row_wise`.
+    `touched`: only the rows whose anchors are among these values are compared, and counted.
 
     Raises Failed `duplicate_target_key` when the target itself has a key more than once.
     """
@@ -123,8 +125,30 @@ class CompareTask(Stored):
     target_rows: int | None = None
     expected_rows: int = 0
     rewrite_from: int | None = None
+    touched: Touched | None = None
     inexact: tuple[str, ...] = ()
     tolerance: float = 0.0
+
+
+class Touched(Stored):
+    """Values of the anchors that the changes of the inputs touch: a folder of parquet files with the columns k0, k1 ...
+
+    `rows`: how many there are.
+    """
+
+    location: str
+    maintenance: Maintenance
+    rows: int
+
+
+class TouchTask(Stored):
+    """Stage the touched values at `location`, from the changes of some inputs: K of `core.maintain`."""
+
+    source: Source
+    changes: dict[str, ChangedRows]
+    maintenance: Maintenance
+    target: Target
+    location: str
 
 
 class WindowTask(Stored):
@@ -210,6 +234,10 @@ class EngineSession(Protocol):
         ...
 
     def compare(self, task: CompareTask) -> Comparison: ...
+
+    def touch(self, task: TouchTask) -> Touched:
+        """Stage the values of the anchors that changes touch."""
+        ...
 
     def read_windows(self, task: WindowTask) -> StagedTable:
         """Stage a change set from the changes of the inputs."""

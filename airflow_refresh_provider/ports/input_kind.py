@@ -31,6 +31,10 @@ class InputKind(Protocol[P]):
         """(path, size) of the data files that hold exactly the pinned rows, None when no such list exists."""
         ...
 
+    def columns(self, pin: P) -> dict[str, str]:
+        """Its columns and their Spark types; "" for a type that is not known without Spark."""
+        ...
+
     def history(self, applied: P, newest: P) -> InputHistory | None:
         """What happened after one state up to another that follows it; None when that is not known completely."""
         ...

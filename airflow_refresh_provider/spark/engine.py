@@ -22,6 +22,8 @@ from airflow_refresh_provider.ports.engine import (
     Source,
     Stamp,
     TargetSpec,
+    Touched,
+    TouchTask,
     WindowTask,
 )
 from airflow_refresh_provider.spark.acts import (
@@ -33,6 +35,7 @@ from airflow_refresh_provider.spark.acts import (
     doing,
     key_check,
     stamped_writes,
+    touched_values,
     window_rows,
 )
 from airflow_refresh_provider.spark.connect import sessions
@@ -117,6 +120,11 @@ class SparkEngineSession:
     def compare(self, task: CompareTask) -> Comparison:
         with self._act(doing.comparing("The target was not changed.", task)):
             return compare.compare(self._spark, task)
+
+    def touch(self, task: TouchTask) -> Touched:
+        act = doing.querying("The target was not changed.", task.source, None, (task.location,))
+        with self._act(act, discarded=True):
+            return touched_values.touch(self._spark, task)
 
     def read_windows(self, task: WindowTask) -> StagedTable:
         with self._act(doing.reading_windows("The target was not changed.", task), discarded=True):

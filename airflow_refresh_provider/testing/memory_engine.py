@@ -5,7 +5,7 @@ Released sessions refuse further acts, but a statement that has started goes on,
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from airflow_refresh_provider.core.definition.columns import DOUBTFUL, OP, ROW_HASH, VNODE, Column, Columns, visible
 from airflow_refresh_provider.core.definition.evolution import Evolution
@@ -20,6 +20,8 @@ from airflow_refresh_provider.ports.engine import (
     Source,
     Stamp,
     TargetSpec,
+    Touched,
+    TouchTask,
     WindowTask,
 )
 from airflow_refresh_provider.testing.memory_lake import MemoryLake
@@ -147,6 +149,16 @@ class MemorySession:
             within_tolerance=len(all_changes) - len(changes),
         )
 
+    def touch(self, task: TouchTask) -> Touched:
+        """Stage the values of the anchors that changes touch."""
+        self._alive()
+        rows = self._queries.touched(task)
+        self._lake.step(f"create {task.location}")
+        with self._lake.lock:
+            if task.location not in self._lake.tables:
+                self._lake.create(task.location, (), rows)
+        return Touched(location=task.location, maintenance=task.maintenance, rows=len(rows))
+
     def read_windows(self, task: WindowTask) -> StagedTable:
         """Stage how the query's result over the rows that came differs from that over the rows that went."""
         self._alive()
@@ -221,10 +233,20 @@ class MemorySession:
         desired = (with_hashes(r, target, keys) for r in result)
         found = (self._as_found(r, task) for r in self._lake.rows(target.location, task.base))
 
+        among = self._among(task)
+
         def within(rows: Iterable[Row]) -> Rows:
-            return tuple(r for r in rows if task.vnodes is None or r[VNODE] in task.vnodes)
+            return tuple(r for r in rows if (task.vnodes is None or r[VNODE] in task.vnodes) and among(r))
 
         return within(desired), within(found)
+
+    def _among(self, task: CompareTask) -> Callable[[Row], bool]:
+        """Whether the anchors of a row are touched, or all rows are compared."""
+        if task.touched is None:
+            return lambda _row: True
+        anchors = task.touched.maintenance.anchors
+        values = {tuple(row.values()) for row in self._lake.rows(task.touched.location)}
+        return lambda row: tuple({n.lower(): v for n, v in row.items()}[anchor] for anchor in anchors) in values
 
     def _as_found(self, row: Row, task: CompareTask) -> Row:
         """A target's row; the vnode it lies in is a fact, its stored hash is only believed when it may be."""

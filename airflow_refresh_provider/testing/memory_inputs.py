@@ -111,6 +111,11 @@ class MemoryTables:
             removed=delta_table(f"{folder}/removed", options), added=delta_table(f"{folder}/added", options)
         )
 
+    def columns(self, pin: DeltaPin) -> dict[str, str]:
+        """The columns of the pinned version."""
+        with self._lake.lock:
+            return {c.name: c.type for c in self._lake.table(pin.location).versions[pin.version].columns}
+
     def watch(self, input: Input) -> Callable[[], str]:
         """The newest version."""
         return lambda: str(self.pin("", input).version)
@@ -149,6 +154,11 @@ class MemoryFiles(FilesOfPin):
     def rows(self, pin: FilesPin) -> int:
         """Rows of the pinned files."""
         return sum(f.size for f in pin.files) // ROW_BYTES
+
+    def columns(self, pin: FilesPin) -> dict[str, str]:
+        """The columns of the table."""
+        with self._lake.lock:
+            return {c.name: c.type for c in self._lake.table(pin.location).newest.columns}
 
     def watch(self, input: Input) -> Callable[[], str]:
         """The digest of the list of files."""

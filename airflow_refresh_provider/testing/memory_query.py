@@ -10,11 +10,12 @@ import re
 from airflow_refresh_provider.core.changes.reads import Read
 from airflow_refresh_provider.core.changes.sources import ChangedRows, FeedRows, SeparateRows
 from airflow_refresh_provider.core.definition.columns import Columns
+from airflow_refresh_provider.core.maintain.binding import changed_name, touching, wide_name
 from airflow_refresh_provider.core.plan.plan import Split
 from airflow_refresh_provider.errors import Failed
-from airflow_refresh_provider.ports.engine import Source
+from airflow_refresh_provider.ports.engine import Source, TouchTask
 from airflow_refresh_provider.testing.memory_lake import MemoryLake
-from airflow_refresh_provider.testing.memory_rows import newest_of
+from airflow_refresh_provider.testing.memory_rows import left_over, newest_of
 from airflow_refresh_provider.testing.memory_table import Rows, Version
 from airflow_refresh_provider.testing.spark_sql.evaluation import Relation, evaluate
 
@@ -45,6 +46,20 @@ class MemoryQueries:
         sides = {name: self._sides(changes[name]) for name in source.reads}
         removed, added = (self._result(source, {n: both[side] for n, both in sides.items()}) for side in (0, 1))
         return removed, added
+
+    def touched(self, task: TouchTask) -> Rows:
+        """The values of the anchors that changed rows touch."""
+        relations: dict[str, Relation] = {}
+        for name, read in task.source.reads.items():
+            columns = self._columns(read)
+            went, came = left_over(*self._sides(task.changes[name])) if name in task.changes else ((), ())
+            relations[changed_name(name)] = _relation(columns, (*went, *came))
+            relations[wide_name(name)] = _relation(columns, (*self._read(read), *went))
+        types = {c.name.lower(): c.type for c in task.target.columns}
+        kinds = [types[anchor] for anchor in task.maintenance.anchors]
+        routes = (route for route in task.maintenance.routes if route.input in task.changes)
+        found = (_evaluated(touching(route, kinds), relations).rows for route in routes)
+        return tuple({f"k{n}": v for n, v in enumerate(values)} for values in {row for rows in found for row in rows})
 
     def _columns(self, read: Read) -> Columns:
         with self._lake.lock:

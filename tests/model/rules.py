@@ -27,8 +27,8 @@ from airflow_refresh_provider.runner.hold.losses import lost
 from airflow_refresh_provider.runner.hold.marked_commits import MarkedCommit
 from airflow_refresh_provider.runner.hold.tenure import Tenure, UnitTenure
 from airflow_refresh_provider.runner.report import journal
-from airflow_refresh_provider.runner.steps import chunks, comparing, finish, gate, merge, sealing
-from airflow_refresh_provider.runner.windows import change_windows
+from airflow_refresh_provider.runner.steps import chunks, finish, gate, merge, sealing
+from airflow_refresh_provider.runner.windows import change_windows, comparing
 from airflow_refresh_provider.testing.memory_control import MemoryControlStore
 from airflow_refresh_provider.testing.memory_engine import MemorySession
 
@@ -307,9 +307,9 @@ def _windows_from_control(patch: pytest.MonkeyPatch) -> None:
     real = change_windows.scope_of
 
     def late(*facts: Any) -> Any:
-        found = real(*facts)
+        found, maintenance = real(*facts)
         started = {name: window.model_copy(update={"after": window.upto}) for name, window in found.windows.items()}
-        return found.model_copy(update={"windows": started})
+        return found.model_copy(update={"windows": started}), maintenance
 
     patch.setattr(change_windows, "scope_of", late)
 

@@ -16,6 +16,10 @@ class FilesOfPin:
         """(path, size) of the pinned files."""
         return tuple((f.path, f.size) for f in pin.files)
 
+    def columns(self, pin: FilesPin) -> dict[str, str]:
+        """None are known, unless a format says otherwise: only row-wise queries can be incremental then."""
+        return {}
+
     def history(self, applied: FilesPin, newest: FilesPin) -> InputHistory | None:
         """The new files; None when any other was changed or deleted."""
         return of_files(applied, newest)

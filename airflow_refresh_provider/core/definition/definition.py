@@ -97,7 +97,7 @@ class Definition(Stored):
     mode: Mode = Field(
         default=Mode.FULL,
         description="`full`: each refresh evaluates the whole query. `incremental`: it reads only what has changed in "
-        "the input; for a row-wise query over one input. `auto`: incremental where possible.",
+        "the inputs, and refuses queries that cannot follow them. `auto`: incremental where possible and sensible.",
     )
     refresh: Annotated[Schedule, BeforeValidator(from_text, json_schema_input_type=Literal["manual"] | Schedule)] = (
         Field(default=Schedule(), description="When it is refreshed automatically; `manual`, the default, means never.")

@@ -38,8 +38,8 @@ def row_wise(facts: QueryFacts, latest_by: str | None) -> bool:
 
 
 def obstacle(query: QueryFacts) -> str | None:
-    """Why a target cannot be refreshed from changes alone; None when it can."""
-    return str(query.obstacle) if query.obstacle else None
+    """Why no change of an input can be followed, whatever its columns are; None where that depends on these."""
+    return str(query.obstacle) if query.obstacle and query.clock_spans else None
 
 
 def check_mode(mode: Mode, reason: str | None) -> None:

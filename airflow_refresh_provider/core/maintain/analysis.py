@@ -31,13 +31,13 @@ def maintenance(query: str, inputs: Mapping[str, Mapping[str, str]], keys: Itera
             for occurrence in reader.occurrences
             if occurrence.input in followed
         ),
-        uses=tuple(_uses(parsed, reader.occurrences, result, anchors, spelled)),
+        uses=tuple(_uses(reader.occurrences, result, anchors, spelled)),
         unfollowed=_unfollowed(parsed, reader.occurrences, followed, spelled),
     )
 
 
 def _unread(parsed: Parsed, occurrences: Iterable[Occurrence], result: Relation) -> set[str]:
-    """Inputs with a place in the text of which it is not known where its rows lead: a construct that is not understood."""
+    """Inputs that the text reads in a construct that is not understood: it is not known where their rows lead."""
     seen = {id(occurrence.table) for occurrence in occurrences if occurrence in result.routes}
     return {table.name.lower() for table in parsed.tree.find_all(exp.Table) if id(table) not in seen}
 
@@ -66,7 +66,6 @@ def _with_those_below(occurrence: Occurrence, needed: frozenset[int]) -> frozens
 
 
 def _uses(
-    parsed: Parsed,
     occurrences: Iterable[Occurrence],
     result: Relation,
     anchors: tuple[str, ...],
@@ -113,6 +112,10 @@ def _unfollowed(
     found: dict[str, Obstacle] = {}
     for occurrence in occurrences:
         if occurrence.input not in followed:
-            place = obstacle_at(parsed, start_of(occurrence.table), f"{spelled[occurrence.input]}, which leads to no column of the result,")
+            place = obstacle_at(
+                parsed,
+                start_of(occurrence.table),
+                f"{spelled[occurrence.input]}, which leads to no column of the result,",
+            )
             found.setdefault(spelled[occurrence.input], occurrence.blocked or place)
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from airflow_refresh_provider.core.maintain.relations import Occurrence, Relation
+from airflow_refresh_provider.core.maintain.relations import Relation
 from airflow_refresh_provider.core.maintain.values import Value
 
 _MOST = 3
@@ -41,15 +41,12 @@ def _joins(result: Relation, name: str) -> int:
 def _as_good(result: Relation, name: str, first: str) -> bool:
     """Whether another column can be added to the anchors without a join and without losing an input."""
     return all(
-        name in routes and routes[name].hops <= routes[first].hops for routes in result.routes.values() if first in routes
+        name in routes and routes[name].hops <= routes[first].hops
+        for routes in result.routes.values()
+        if first in routes
     )
 
 
 def joined(values: Mapping[str, Value], anchors: Iterable[str]) -> frozenset[int]:
     """The hops that the anchors of one occurrence need."""
     return frozenset().union(*(values[name].hops for name in anchors))
-
-
-def direct(occurrence: Occurrence, values: Mapping[str, Value], anchor: str) -> bool:
-    """Whether an anchor is computed from the row itself."""
-    return anchor in values and not values[anchor].hops

@@ -17,6 +17,7 @@ from airflow_refresh_provider.core.maintain.scopes import Scope, inside_subquery
 from airflow_refresh_provider.core.maintain.types import type_of
 from airflow_refresh_provider.core.maintain.values import Known, canonical, value_of
 from airflow_refresh_provider.core.query import spark_functions
+from airflow_refresh_provider.core.query.facts import Obstacle
 
 if TYPE_CHECKING:
     from airflow_refresh_provider.core.maintain.queries import Reader
@@ -32,12 +33,10 @@ def result(reader: Reader, select: exp.Select, block: Block) -> Relation:
     """The relation that a SELECT gives."""
     scope = block.scope
     outputs = dict(_outputs(select, scope))
-    kept = _limits(reader, select, scope)
-    if isinstance(kept, Relation):
-        return kept
+    limits = _limits(select, scope)
     routes = {}
     for occurrence, known in block.known.items():
-        for limit in kept:
+        for limit in limits:
             known = _within(limit, known)
         values = {name: value_of(expression, known) for name, expression in outputs.items()}
         routes[occurrence] = {name: value for name, value in values.items() if value is not None}
@@ -71,7 +70,7 @@ def _star(part: exp.Expr, scope: Scope) -> Iterator[tuple[str, exp.Expr]]:
             yield name, exp.column(name, table=alias, quoted=True)
 
 
-def _limits(reader: Reader, select: exp.Select, scope: Scope) -> list[list[exp.Expr]]:
+def _limits(select: exp.Select, scope: Scope) -> list[list[exp.Expr]]:
     """Sets of expressions: of each, only these have a value."""
     limits = []
     if group := select.args.get("group"):
@@ -108,7 +107,7 @@ def _partition(window: exp.Window, select: exp.Select) -> list[exp.Expr]:
     return list(window.args.get("partition_by") or ())
 
 
-def _blocked(reader: Reader, select: exp.Select):  # type: ignore[no-untyped-def]
+def _blocked(reader: Reader, select: exp.Select) -> Obstacle | None:
     """The construct for which all rows of a SELECT depend on each other."""
     group = select.args.get("group")
     for window in _windows(select):
@@ -117,7 +116,12 @@ def _blocked(reader: Reader, select: exp.Select):  # type: ignore[no-untyped-def
     if group is None and (aggregate := next(_aggregates(select), None)) is not None:
         return reader.at(aggregate, "an aggregate of all rows")
     if group is not None:
-        for clause, what in (("rollup", "ROLLUP"), ("cube", "CUBE"), ("grouping_sets", "GROUPING SETS"), ("all", "GROUP BY ALL")):
+        for clause, what in (
+            ("rollup", "ROLLUP"),
+            ("cube", "CUBE"),
+            ("grouping_sets", "GROUPING SETS"),
+            ("all", "GROUP BY ALL"),
+        ):
             if group.args.get(clause):
                 return reader.at(group, what)
     return None
@@ -127,7 +131,10 @@ def _aggregates(select: exp.Select) -> Iterator[exp.Expr]:
     having = select.args.get("having")
     for clause in (*select.expressions, having):
         for node in clause.find_all(exp.Func) if clause is not None else ():
-            named = isinstance(node, exp.Anonymous | exp.AnonymousAggFunc) and node.name.lower() in spark_functions.AGGREGATE
+            named = (
+                isinstance(node, exp.Anonymous | exp.AnonymousAggFunc)
+                and node.name.lower() in spark_functions.AGGREGATE
+            )
             if (isinstance(node, exp.AggFunc) or named) and not inside_subquery(node, clause) and not _in_window(node):
                 yield node
 

@@ -83,7 +83,11 @@ class Reader:
         """A source of a FROM clause; its alias."""
         alias = (source.alias_or_name or f"source{len(scope.sources)}").lower()
         relation = self._source(source, with_)
-        names = [name.name.lower() for name in source.args["alias"].args.get("columns") or ()] if source.args.get("alias") else []
+        names = (
+            [name.name.lower() for name in source.args["alias"].args.get("columns") or ()]
+            if source.args.get("alias")
+            else []
+        )
         scope.sources[alias] = relation.renamed(tuple(names)) if names else relation
         for part in ("pivots", "sample", "joins"):
             if source.args.get(part):

@@ -9,10 +9,10 @@ from sqlglot import exp
 
 from airflow_refresh_provider.core.maintain.blocks import Block
 from airflow_refresh_provider.core.maintain.joins import equalities
-from airflow_refresh_provider.core.maintain.relations import Occurrence
+from airflow_refresh_provider.core.maintain.relations import Occurrence, Relation
 from airflow_refresh_provider.core.maintain.scopes import OUTER, Scope, conjuncts, inside_subquery, is_known, sources_of
 from airflow_refresh_provider.core.maintain.types import comparable, type_of
-from airflow_refresh_provider.core.maintain.values import Known, canonical, column, value_of
+from airflow_refresh_provider.core.maintain.values import Known, Value, canonical, value_of
 
 if TYPE_CHECKING:
     from airflow_refresh_provider.core.maintain.queries import Reader, _With
@@ -31,13 +31,19 @@ def started(reader: Reader, select: exp.Select, scope: Scope, with_: _With) -> d
         compared = _compared(query, select, scope)
         for occurrence in result.routes:
             known = dict(correlated.get(occurrence, {}))
-            if compared is not None and result.names and (value := result.routes[occurrence].get(result.names[0])):
-                if comparable(type_of(compared, scope), result.types[result.names[0]]):
-                    known.setdefault(canonical(compared), value)
+            if compared is not None and (value := _first(result, occurrence, compared, scope)):
+                known.setdefault(canonical(compared), value)
             if not known:
                 occurrence.block(reader.at(query, "a subquery whose rows concern all rows around it"))
             found[occurrence] = known
     return found
+
+
+def _first(result: Relation, occurrence: Occurrence, compared: exp.Expr, scope: Scope) -> Value | None:
+    """The value of the one column of a query that something is compared with."""
+    name = next(iter(result.names), "")
+    same = comparable(type_of(compared, scope), result.types.get(name))
+    return result.routes[occurrence].get(name) if same else None
 
 
 def _subqueries(select: exp.Select) -> Iterator[exp.Expr]:
@@ -65,9 +71,9 @@ def _outer_pairs(scope: Scope, condition: exp.Expr | None) -> Iterator[tuple[exp
         for inside, outer in ((left, right), (right, left)):
             around = {source.startswith(OUTER) for source in sources_of(outer)}
             within = {source.startswith(OUTER) for source in sources_of(inside)}
-            if around == {True} and within == {False} and not null_safe:
-                if comparable(type_of(inside, scope), type_of(outer, scope)):
-                    yield inside, outer
+            same = not null_safe and comparable(type_of(inside, scope), type_of(outer, scope))
+            if around == {True} and within == {False} and same:
+                yield inside, outer
 
 
 def _around(outer: exp.Expr) -> exp.Expr:

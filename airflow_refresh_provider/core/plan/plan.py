@@ -12,6 +12,8 @@ from datetime import datetime
 from airflow_refresh_provider.core.changes.history import Windows
 from airflow_refresh_provider.core.changes.pins import VersionVector
 from airflow_refresh_provider.core.definition.columns import Columns
+from airflow_refresh_provider.core.definition.mode import Mode
+from airflow_refresh_provider.core.maintain.plan import Maintenance
 from airflow_refresh_provider.core.plan.ways import Way
 from airflow_refresh_provider.core.query.facts import QueryFacts
 from airflow_refresh_provider.core.text.stored import Stored
@@ -50,6 +52,8 @@ class Plan(Stored):
 
     `force`: a mass delete is accepted, by the request that started the run or resumed it before it was frozen.
     `windows` are what an incremental run reads of its inputs, none when it reads everything; `scope` is the reason.
+    `mode` is what was asked for. `maintenance`: how the changes of the inputs are followed, where the query is not
+    row-wise.
     """
 
     pins: VersionVector
@@ -60,6 +64,8 @@ class Plan(Stored):
     force: bool = False
     windows: Windows = {}
     scope: str | None = None
+    mode: Mode = Mode.FULL
+    maintenance: Maintenance | None = None
     target: Target | None = None
     row_splits: tuple[Split, ...] = ()
 

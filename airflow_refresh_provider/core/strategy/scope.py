@@ -16,6 +16,10 @@ from airflow_refresh_provider.core.definition.mode import Mode
 from airflow_refresh_provider.core.run.record import Published
 from airflow_refresh_provider.core.text.stored import Stored
 
+MOST_TOUCHED = 0.2
+"""Mode AUTO follows changes that touch up to this many values, as a share of the rows of the target: with more of them
+reading only what they need saves nothing."""
+
 UNCHANGED = "no input has changed a row since the last refresh"
 
 
@@ -68,6 +72,13 @@ def scope(facts: ScopeFacts) -> Scope:
         if reason := _unusable(name, history, windows[name], facts):
             return Scope(reason=reason)
     return Scope(windows=windows, reason=f"changes of {', '.join(f'{n} in {w.label}' for n, w in windows.items())}")
+
+
+def too_many_touched(mode: Mode, touched: int, target_rows: int, anchors: tuple[str, ...]) -> str | None:
+    """Why mode AUTO computes everything although the changes could be followed; None where it follows them."""
+    if mode is not Mode.AUTO or touched <= MOST_TOUCHED * target_rows:
+        return None
+    return f"the changes touch {touched:,} values of {', '.join(anchors)}, for {target_rows:,} rows of the target"
 
 
 def _windows(facts: ScopeFacts) -> Windows | str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import obstore
 from obstore.store import ObjectStore
@@ -17,6 +18,10 @@ SAMPLED_FILES = 8
 _SIDE_BY_SIDE = 16
 
 _MAGIC = b"PAR1"
+_SPARK_TYPES = {
+    "int8": "tinyint", "int16": "smallint", "int32": "int", "int64": "bigint", "string": "string", "bool": "boolean",
+    "date32[day]": "date", "double": "double", "float": "float",
+}  # fmt: skip
 _SMALLEST = 12  # magic, length of the footer, magic
 
 
@@ -53,13 +58,26 @@ def count_rows(files: tuple[FileStamp, ...]) -> int | None:
     return sum(counts) * sum(f.size for f in files) // max(1, sum(f.size for f in sample))
 
 
+def columns_of(file: FileStamp) -> dict[str, str]:
+    """The columns and their Spark types, "" for those that another writer may mean otherwise; none if unreadable."""
+    metadata = _metadata(file)
+    if metadata is None:
+        return {}
+    return {field.name: _SPARK_TYPES.get(str(field.type), "") for field in metadata.schema.to_arrow_schema()}
+
+
 def _rows_of(file: FileStamp) -> int | None:
+    metadata = _metadata(file)
+    return None if metadata is None else int(metadata.num_rows)
+
+
+def _metadata(file: FileStamp) -> Any:
+    """The footer of a file, None when it cannot be read."""
     import pyarrow as pa  # type: ignore[import-untyped]  # slow to import, and rarely needed
     import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
     try:
-        source = file.path if is_local(file.path) else BytesIO(_footer(file))
-        return int(pq.read_metadata(source).num_rows)
+        return pq.read_metadata(file.path if is_local(file.path) else BytesIO(_footer(file)))
     except (pa.ArrowException, OSError):
         return None
 

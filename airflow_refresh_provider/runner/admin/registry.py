@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from airflow_refresh_provider.core.definition.definition import Definition
+from airflow_refresh_provider.core.definition.mode import Mode, check_mode
 from airflow_refresh_provider.core.definition.names import similar
+from airflow_refresh_provider.core.query.facts import QueryFacts
 from airflow_refresh_provider.core.run.admin_results import Registration, RegistrationOutcome
 from airflow_refresh_provider.core.run.lifecycle import Event, State
 from airflow_refresh_provider.core.run.notice import Notice
@@ -16,6 +18,7 @@ from airflow_refresh_provider.core.run.reports import Readable
 from airflow_refresh_provider.errors import Failed, Refused
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.runner.facts import pinned_inputs, table_places, targets
+from airflow_refresh_provider.runner.facts.maintaining import maintenance_of, unfollowed_reason
 from airflow_refresh_provider.runner.facts.records import being_dropped
 from airflow_refresh_provider.runner.hold.control_writes import Change, change
 
@@ -31,6 +34,7 @@ def register(ports: Ports, definition: Definition) -> Registration:
     facts = definition.analyse_query()
     check_storage(definition)
     pinned_inputs.check(ports, definition)
+    _check_followed(ports, definition, facts)
     others = [record for record in ports.store.records() if record.name != definition.name]
     for other in others:
         if other.definition.target == definition.target:
@@ -59,6 +63,14 @@ def register(ports: Ports, definition: Definition) -> Registration:
     if old is not None and not old.dropped:
         return _registration(new, RegistrationOutcome.CHANGED)
     return _registration(new, RegistrationOutcome.REGISTERED, _similar(definition.name, others))
+
+
+def _check_followed(ports: Ports, definition: Definition, facts: QueryFacts) -> None:
+    """Refuse mode incremental where the changes of an input cannot be followed. Raises Invalid."""
+    if definition.mode is not Mode.INCREMENTAL or facts.row_wise:
+        return
+    pins = pinned_inputs.pin(ports, definition)
+    check_mode(definition.mode, unfollowed_reason(maintenance_of(ports, definition, pins), definition, pins))
 
 
 def _is_stored(record: Record, definition: Definition) -> bool:

@@ -20,8 +20,8 @@ from airflow_refresh_provider.ports.table_log import LogGap
 from airflow_refresh_provider.runner.facts import pinned_inputs, targets
 from airflow_refresh_provider.runner.hold.log_lookup import seal_of
 from airflow_refresh_provider.runner.hold.tenure import Tenure
-from airflow_refresh_provider.runner.steps import chunks, comparing, merge
-from airflow_refresh_provider.runner.windows import rounds
+from airflow_refresh_provider.runner.steps import chunks, merge
+from airflow_refresh_provider.runner.windows import comparing, rounds
 
 REPAIR_ROUNDS = 5
 

@@ -17,8 +17,7 @@ from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.engine import EngineSession, Source
 from airflow_refresh_provider.runner.facts import pinned_inputs, staging_paths, targets
 from airflow_refresh_provider.runner.hold.tenure import Tenure
-from airflow_refresh_provider.runner.steps import comparing
-from airflow_refresh_provider.runner.windows import change_windows, rounds
+from airflow_refresh_provider.runner.windows import change_windows, comparing, rounds
 
 
 def load(tenure: Tenure, session: EngineSession) -> Run:

@@ -160,7 +160,7 @@ def _new_run(ports: Ports, record: Record, pins: VersionVector, found: _Found, r
     generation = 1 + max(record.generation, found.generation)
     run_id = ports.processes.new_id()
     facts = queries.facts_of(record)
-    scope = change_windows.scope_of(ports, record, facts, pins, request, found.doubt)
+    scope, maintenance = change_windows.scope_of(ports, record, facts, pins, request, found.doubt)
     return Run(
         run_id=run_id,
         definition=record.definition,
@@ -178,6 +178,8 @@ def _new_run(ports: Ports, record: Record, pins: VersionVector, found: _Found, r
             force=request.force,
             windows=scope.windows,
             scope=scope.reason,
+            mode=request.mode or record.definition.mode,
+            maintenance=maintenance,
         ),
     )
 

@@ -12,27 +12,31 @@ from dataclasses import dataclass
 
 from airflow_refresh_provider.core.changes.history import InputHistory
 from airflow_refresh_provider.core.changes.pins import Pin, VersionVector
-from airflow_refresh_provider.core.changes.sources import ChangeSourceInfo
+from airflow_refresh_provider.core.changes.sources import ChangedRows, ChangeSourceInfo
 from airflow_refresh_provider.core.definition.choices import Deletes
 from airflow_refresh_provider.core.definition.columns import DOUBTFUL
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.definition.mode import Mode, check_mode, obstacle
+from airflow_refresh_provider.core.maintain.plan import Maintenance
 from airflow_refresh_provider.core.plan.plan import ChangeCounts, Frozen, Round, StagedTable
 from airflow_refresh_provider.core.plan.policy import ENVIRONMENT_ERRORS, check_deletes
 from airflow_refresh_provider.core.query.facts import QueryFacts
 from airflow_refresh_provider.core.run.prepared import prepared
 from airflow_refresh_provider.core.run.record import Published, Record, Run
 from airflow_refresh_provider.core.run.request import Request
-from airflow_refresh_provider.core.strategy.scope import Scope, ScopeFacts, scope
+from airflow_refresh_provider.core.strategy.scope import Scope, ScopeFacts, scope, too_many_touched
 from airflow_refresh_provider.errors import Failed, Invalid
 from airflow_refresh_provider.ports.bundle import Ports
-from airflow_refresh_provider.ports.engine import Comparison, EngineSession, KeyReport, Source, WindowTask
+from airflow_refresh_provider.ports.engine import Comparison, EngineSession, KeyReport, Source, TouchTask, WindowTask
 from airflow_refresh_provider.runner.facts import hidden_values, pinned_inputs, staging_paths, targets
+from airflow_refresh_provider.runner.facts.maintaining import maintenance_of, unfollowed_reason
 from airflow_refresh_provider.runner.facts.targets import Ready
 from airflow_refresh_provider.runner.hold.tenure import Tenure
-from airflow_refresh_provider.runner.windows import rounds
+from airflow_refresh_provider.runner.windows import comparing, rounds
 
 _COUNTED = {"I": "inserted", "U": "updated", "D": "deleted"}
+
+_CLEANED_UP = "the log of an input was cleaned up while its window was read"
 
 Loaded = tuple[Frozen | None, str | None]
 """What was frozen from windows; or nothing, and why not."""
@@ -59,26 +63,43 @@ def scope_of(
     pins: VersionVector,
     request: Request,
     target_changed: str | None,
-) -> Scope:
-    """What a run that starts now reads. Raises Invalid when its query does not support the mode.
+) -> tuple[Scope, Maintenance | None]:
+    """What a run that starts now reads, and how changes are followed. Raises Invalid when the mode is not possible.
 
     `facts` are those of its query, `target_changed`: why the target may have other rows than the last refresh wrote.
     """
     definition, published = record.definition, record.published
     mode = request.mode or definition.mode
-    return scope(
+    known = histories(ports, published.pins if published else {}, pins)
+    maintenance = _maintenance(ports, definition, facts, pins) if mode is not Mode.FULL else None
+    found = scope(
         ScopeFacts(
             mode=mode,
             definition_hash=definition.hash,
             published=published,
             pins=pins,
-            histories=histories(ports, published.pins if published else {}, pins),
-            obstacle=None if mode is Mode.FULL else _obstacle(facts, mode),
+            histories=known,
+            obstacle=None
+            if mode is Mode.FULL
+            else _obstacle(facts, mode) or _unfollowed(maintenance, definition, known),
             now=ports.clock.now(),
             insist=request.force or request.mode is Mode.FULL,
             target_changed=target_changed,
         )
     )
+    return found, maintenance if found.windows else None
+
+
+def _maintenance(ports: Ports, definition: Definition, facts: QueryFacts, pins: VersionVector) -> Maintenance | None:
+    """How the inputs are followed; None for a row-wise query, whose changes are read row by row."""
+    return None if facts.row_wise else maintenance_of(ports, definition, pins)
+
+
+def _unfollowed(
+    maintenance: Maintenance | None, definition: Definition, known: Mapping[str, InputHistory | None]
+) -> str | None:
+    changed = {name: history for name, history in known.items() if history is not None and history.changed}
+    return unfollowed_reason(maintenance, definition, changed) if maintenance else None
 
 
 def _obstacle(facts: QueryFacts, mode: Mode) -> str | None:
@@ -117,16 +138,65 @@ def load(tenure: Tenure, session: EngineSession, source: Source, ready: Ready) -
     if changed is None:
         return None, "the changes in the window of an input have expired"
     tenure.ports.watch.stage("changes", rows=sum(c.rows for c in changed.values()))
-    staged_table, unread = _staged(tenure.ports, session, run.definition, _task(tenure, run, source, ready, changed))
+    if run.plan.maintenance:
+        return _keyed(tenure, session, source, ready, changed, run.plan.maintenance)
+    return _by_rows(tenure, session, source, ready, changed)
+
+
+def _by_rows(
+    tenure: Tenure, session: EngineSession, source: Source, ready: Ready, changed: dict[str, _Changes]
+) -> Loaded:
+    """The changes of a row-wise query: those of its input, row by row."""
+    record, run = tenure.read()
+    task = _task(tenure, run, source, ready, changed)
+    staged_table, unread = _staged(tenure.ports, session, run.definition, task)
     if staged_table is None:
         return None, unread
     # Spark skips a first commit that is cleaned up while it reads.
-    if _known(tenure.ports, run, published) is None:
-        return None, "the log of an input was cleaned up while its window was read"
+    if record.published is None or _known(tenure.ports, run, record.published) is None:
+        return None, _CLEANED_UP
     rows = tenure.ports.staging.changes(staged_table)
     if any(op == DOUBTFUL for _, op in rows):
         return None, _doubt(run.definition)
-    return _frozen(run, ready, as_comparison(staged_table, rows, ready.rows)), None
+    return _frozen(run, ready, as_comparison(staged_table, rows, ready.rows or 0)), None
+
+
+def _keyed(
+    tenure: Tenure,
+    session: EngineSession,
+    source: Source,
+    ready: Ready,
+    changed: dict[str, _Changes],
+    maintenance: Maintenance,
+) -> Loaded:
+    """Compare the rows that the changes touch, and no others."""
+    run = tenure.read_run()
+    location, _ = staging_paths.changes_of(run, tenure.generation, "touched")
+    touched = session.touch(
+        TouchTask(
+            source=source,
+            changes={name: _read(tenure.ports, run.definition, name, c, location) for name, c in changed.items()},
+            maintenance=maintenance,
+            target=ready.target,
+            location=location,
+        )
+    )
+    record, _ = tenure.read()
+    if record.published is None or _known(tenure.ports, run, record.published) is None:
+        return None, _CLEANED_UP
+    if reason := too_many_touched(run.plan.mode, touched.rows, ready.rows or 0, maintenance.anchors):
+        return None, reason
+    compared = comparing.compare(tenure, session, ready.version, stored_hashes=False, touched=touched)
+    grown = compared.total.net
+    whole = compared.model_copy(
+        update={"exact": False, "target_rows": ready.rows, "source_rows": (ready.rows or 0) + grown}
+    )
+    return _frozen(run, ready, whole), None
+
+
+def _read(ports: Ports, definition: Definition, name: str, changes: _Changes, location: str) -> ChangedRows:
+    kind, options = ports.inputs[changes.newest.format], pinned_inputs.options(ports, definition, name)
+    return kind.changes(changes.applied, changes.newest, changes.source.source, f"{location}-{name}", options)
 
 
 def _staged(
@@ -184,16 +254,7 @@ def _task(tenure: Tenure, run: Run, source: Source, ready: Ready, changed: dict[
     ports, definition = tenure.ports, run.definition
     return WindowTask(
         source=source,
-        changes={
-            name: ports.inputs[c.newest.format].changes(
-                c.applied,
-                c.newest,
-                c.source.source,
-                f"{location}-{name}",
-                pinned_inputs.options(ports, definition, name),
-            )
-            for name, c in changed.items()
-        },
+        changes={name: _read(ports, definition, name, c, location) for name, c in changed.items()},
         target=ready.target,
         base=ready.version,
         location=location,

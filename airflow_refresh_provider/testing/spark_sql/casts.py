@@ -112,13 +112,25 @@ def _cast(node: exp.Expr, scope: Scope) -> tuple[exp.Expr, str]:
     kind = node.args["to"].sql("spark").lower().replace(" ", "")
     kind = {"decimal": "decimal(10,0)", "integer": INT, "long": BIGINT}.get(kind, kind)
     duckdb_type(kind)
-    if node.args.get("format") or node.args.get("safe"):
+    if node.args.get("format"):
         raise unsupported(shown(node))
+    if node.args.get("safe"):
+        return _try_cast(node, kind, scope)
     if kind in (DATE, *TIMES) and (moment := literal_time(node.this, kind)) is not None:
         return moment, kind
     what = shown(node)
     was = operand(node, "this", scope)
     return _explicit(node.this, was, kind, what), kind
+
+
+def _try_cast(node: exp.Expr, kind: str, scope: Scope) -> tuple[exp.Expr, str]:
+    """TRY_CAST to the same type, or of an integer to another one: NULL where it does not fit."""
+    what, was = shown(node), operand(node, "this", scope)
+    if was == kind:
+        return node.this, kind
+    if was in INTEGERS and kind in INTEGERS:
+        return exp.TryCast(this=node.this, to=exp.DataType.build(duckdb_type(kind), dialect="duckdb")), kind
+    raise unsupported(f"{what} (from {was})")
 
 
 def _explicit(node: exp.Expr, was: str, kind: str, what: str) -> exp.Expr:

@@ -16,7 +16,7 @@ from airflow_refresh_provider.core.run.prepared import prepared
 from airflow_refresh_provider.core.run.record import Run
 from airflow_refresh_provider.errors import Failed
 from airflow_refresh_provider.ports.bundle import Ports
-from airflow_refresh_provider.ports.engine import CompareTask, Comparison, EngineSession
+from airflow_refresh_provider.ports.engine import CompareTask, Comparison, EngineSession, Touched
 from airflow_refresh_provider.ports.table_log import LogGap
 from airflow_refresh_provider.runner.facts import pinned_inputs, staging_paths, targets
 from airflow_refresh_provider.runner.hold.tenure import Tenure
@@ -34,11 +34,12 @@ def compare(
     *,
     stored_hashes: bool,
     target_rows: int | None = None,
+    touched: Touched | None = None,
 ) -> Comparison:
     """Stage the differences between the pinned query and the target at `base`, of some vnodes or of all.
 
     `stored_hashes`: whether the hashes in the target are right, because no other writer has changed these rows.
-    `target_rows`: the rows of the whole target by its log.
+    `target_rows`: the rows of the whole target by its log. `touched`: only rows with these anchors.
     """
     run = tenure.read_run()
     target = prepared(run).target
@@ -46,7 +47,7 @@ def compare(
     location, stamp = staging_paths.changes_of(run, tenure.generation)
     source = pinned_inputs.source(tenure.ports, run)
     task = CompareTask(
-        source=pinned_inputs.by_files(tenure.ports, source, run.definition, run.plan.pins),
+        source=source if touched else pinned_inputs.by_files(tenure.ports, source, run.definition, run.plan.pins),
         rows=rows,
         target=target,
         base=base,
@@ -60,6 +61,7 @@ def compare(
         target_rows=target_rows if stored_hashes or target_rows == 0 else None,
         expected_rows=max(pinned_inputs.expected_rows(tenure.ports, run.plan.pins), target_rows or 0),
         inexact=inexact_columns(run.definition, run.plan.facts, floating_columns(target.columns)),
+        touched=touched,
         tolerance=run.definition.float_tolerance,
         rewrite_from=_rewrite_min_rows(run.definition, target, target_rows) if rows is None else None,
     )

@@ -1,0 +1,38 @@
+"""How the result of a registered query follows its inputs, analysed with the columns that these have now."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from airflow_refresh_provider.core.changes.pins import VersionVector
+from airflow_refresh_provider.core.definition.definition import Definition
+from airflow_refresh_provider.core.maintain.plan import Maintenance
+from airflow_refresh_provider.ports.bundle import Ports
+from airflow_refresh_provider.runner.facts import hidden_values
+
+
+def maintenance_of(ports: Ports, definition: Definition, pins: VersionVector) -> Maintenance:
+    """The analysis of the definition's query over its inputs as they are pinned."""
+    # The SQL parser takes a third of a second to import, which row-wise queries need not pay.
+    from airflow_refresh_provider.core.maintain.analysis import maintenance
+
+    return maintenance(definition.query_text, _columns(ports, pins), definition.keys)
+
+
+def unfollowed_reason(found: Maintenance, definition: Definition, changed: Mapping[str, object]) -> str | None:
+    """Why changes of these inputs cannot be followed; None when they can."""
+    for name in changed:
+        if obstacle := found.unfollowed.get(name):
+            return str(obstacle)
+    keys = {key.lower() for key in definition.keys}
+    if definition.latest_by is not None and not set(found.anchors) <= keys:
+        return "on_duplicate: latest needs rows to be found by their keys"
+    return None
+
+
+def _columns(ports: Ports, pins: VersionVector) -> dict[str, dict[str, str]]:
+    found = {}
+    for name, pin in pins.items():
+        with hidden_values.of_pin(ports.environment, pin):
+            found[name] = ports.inputs[pin.format].columns(pin)
+    return found

@@ -1,0 +1,92 @@
+"""Touched values: from the changed rows of the inputs to the anchors, and what is read of inputs and target for these.
+
+Which rows that are is decided by `core.maintain`; here its expressions become joins. Touched values are few, and are
+broadcast.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from airflow_refresh_provider.core.definition.columns import OP, ROW_HASH
+from airflow_refresh_provider.core.maintain.binding import bound, changed_name, touching, use_name, wide_name
+from airflow_refresh_provider.core.maintain.plan import Use
+from airflow_refresh_provider.ports.engine import Source, Touched, TouchTask
+from airflow_refresh_provider.spark.acts import changed_rows, content, ddl, sql
+from airflow_refresh_provider.spark.connect import faults
+
+BROADCAST_MAX_VALUES = 1_000_000
+"""Broadcast the touched values up to this many."""
+
+
+def touch(spark: SparkSession, task: TouchTask) -> Touched:
+    """Stage them, once."""
+    _name_rows(spark, task)
+    types = [c.type for c in sql.key_columns(task.target.columns, task.maintenance.anchors)]
+    routes = [route for route in task.maintenance.routes if route.input in task.changes]
+    found = spark.sql(" UNION ".join(touching(route, types) for route in routes))
+    found.write.mode("overwrite").parquet(task.location)
+    staged = spark.read.parquet(content.literally(task.location))
+    return Touched(location=task.location, maintenance=task.maintenance, rows=staged.count())
+
+
+def result(spark: SparkSession, source: Source, touched: Touched) -> DataFrame:
+    """The rows of the query's result for which all that is needed of the inputs was read; others may be incomplete."""
+    values = _values(spark, touched)
+    for number, use in enumerate(touched.maintenance.uses):
+        with faults.reading(use.input):
+            rows = content.load(spark, source.reads[use.input]).drop(*source.reads[use.input].hidden)
+            _restricted(rows, use, values).createOrReplaceTempView(use_name(number))
+    return spark.sql(bound(source.query, touched.maintenance.uses))
+
+
+def among(spark: SparkSession, rows: DataFrame, touched: Touched) -> DataFrame:
+    """The rows of a result, or of the target, whose anchors are touched."""
+    conditions = [f"r.{sql.name(anchor)} <=> k.k{n}" for n, anchor in enumerate(touched.maintenance.anchors)]
+    return rows.alias("r").join(_values(spark, touched).alias("k"), F.expr(" AND ".join(conditions)), "left_semi")
+
+
+def _values(spark: SparkSession, touched: Touched) -> DataFrame:
+    rows = spark.read.parquet(content.literally(touched.location))
+    return F.broadcast(rows) if touched.rows <= BROADCAST_MAX_VALUES else rows
+
+
+def _restricted(rows: DataFrame, use: Use, values: DataFrame) -> DataFrame:
+    """The rows of an input that lead to touched anchors; all where the text reads them for several purposes."""
+    if use.restrictions is None or len(use.restrictions) != 1:
+        return rows
+    known = [(n, value) for n, value in enumerate(use.restrictions[0]) if value is not None]
+    kinds = {field.name: ddl.type_text(field.dataType) for field in values.schema}
+    keys = values.select(*(F.col(f"k{n}").alias(f"airflow_refresh_k{n}") for n, _ in known)).distinct()
+    conditions = (f"try_cast({value} AS {kinds[f'k{n}']}) <=> airflow_refresh_k{n}" for n, value in known)
+    return rows.join(F.broadcast(keys), F.expr(" AND ".join(conditions)), "left_semi")
+
+
+def _name_rows(spark: SparkSession, task: TouchTask) -> None:
+    """Give the changed rows of each input a name, and those that changed rows are joined with."""
+    went: dict[str, DataFrame] = {}
+    for name, changes in task.changes.items():
+        read = task.source.reads[name]
+        with faults.reading(name):
+            removed, added = (side.drop(*read.hidden) for side in changed_rows.sides(spark, read, changes))
+            went[name] = removed
+            _net(removed, added).createOrReplaceTempView(changed_name(name))
+    for name in {hop.input for route in task.maintenance.routes for hop in route.hops}:
+        with faults.reading(name):
+            rows = content.load(spark, task.source.reads[name]).drop(*task.source.reads[name].hidden)
+            wide = rows.unionByName(went[name]) if name in went else rows
+            wide.createOrReplaceTempView(wide_name(name))
+
+
+def _net(removed: DataFrame, added: DataFrame) -> DataFrame:
+    """The rows that are not both among the removed and the added ones: files have unchanged rows too."""
+    signed = _signed(removed, -1).unionByName(_signed(added, 1))
+    row = F.expr(f"struct(sum({OP}) AS net, any_value(row) AS row)").alias(OP)
+    return signed.groupBy(ROW_HASH).agg(row).where(f"{OP}.net <> 0").select(f"{OP}.row.*")
+
+
+def _signed(rows: DataFrame, sign: int) -> DataFrame:
+    columns = ddl.columns_of(rows.schema)
+    row = f"struct({', '.join(sql.name(c.name) for c in columns)}) AS row"
+    return rows.selectExpr(row, f"{sql.row_hash(columns)} AS {ROW_HASH}", f"{sign} AS {OP}")

@@ -1,0 +1,63 @@
+"""Keyed refreshes of many views, after any changes of their inputs, are what the whole query gives."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from airflow_refresh_provider.core.maintain.analysis import maintenance
+from tests.unit.maintain.catalogue import FOLLOWED, INPUTS, UNFOLLOWED
+from tests.unit.maintain.keyed import Inputs, Row, part, touched, whole
+
+_NUMBERS = st.one_of(st.none(), st.integers(0, 3))
+_WORDS = st.one_of(st.none(), st.sampled_from("xyz"))
+ROWS = {
+    name: st.tuples(*(_WORDS if kind == "string" else _NUMBERS for kind in columns.values()))
+    for name, columns in INPUTS.items()
+}
+
+
+@st.composite
+def changes(draw: st.DrawFn, name: str) -> tuple[list[Row], list[Row]]:
+    """The rows of an input before and after some were removed, added or changed in one column."""
+    old = draw(st.lists(ROWS[name], max_size=6))
+    keeps = [draw(st.sampled_from([True, True, False])) for _ in old]
+    kept = [row for row, stays in zip(old, keeps, strict=True) if stays]
+    new = [*kept, *draw(st.lists(ROWS[name], max_size=3))]
+    if new and draw(st.sampled_from([True, False])):
+        place, column = draw(st.integers(0, len(new) - 1)), draw(st.integers(0, len(INPUTS[name]) - 1))
+        other = draw(ROWS[name])
+        new[place] = (*new[place][:column], other[column], *new[place][column + 1 :])
+    return old, new
+
+
+def inputs_of(query: str) -> list[str]:
+    return [name for name in INPUTS if re.search(rf"(\b(FROM|JOIN)|,|\()\s*{name}\b", query)]
+
+
+@pytest.mark.parametrize("examples", [5, pytest.param(80, marks=pytest.mark.slow)], ids=["few", "many"])
+@pytest.mark.parametrize("query", [*FOLLOWED, *UNFOLLOWED])
+def test_only_rows_with_touched_anchors_change(query: str, examples: int) -> None:
+    names = inputs_of(query)
+    plan = maintenance(query, {name: INPUTS[name] for name in names}, [])
+    assert tuple(sorted(plan.unfollowed)) == UNFOLLOWED.get(query, ())
+    followed = {route.input for route in plan.routes}
+
+    @settings(max_examples=examples, deadline=None, database=None)
+    @given(st.fixed_dictionaries({name: changes(name) for name in names}))
+    def always(found: dict[str, tuple[list[Row], list[Row]]]) -> None:
+        old: Inputs = {name: rows for name, (rows, _) in found.items()}
+        new: Inputs = {name: rows if name in followed else old[name] for name, (_, rows) in found.items()}
+        columns, before = whole(old, query)
+        _, after = whole(new, query)
+        keys = touched(plan, old, new)
+        places = [columns.index(anchor) for anchor in plan.anchors]
+        replaced = Counter({row: n for row, n in before.items() if tuple(row[p] for p in places) in keys})
+        assert before - replaced + part(plan, new, query, keys) == after
+
+    if plan.anchors:
+        always()
