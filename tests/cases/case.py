@@ -17,7 +17,8 @@ from deltalake import DeltaTable, write_deltalake
 from pyspark.sql import DataFrame, SparkSession
 
 from airflow_refresh_provider.compose import refreshes
-from airflow_refresh_provider.core.definition.definition import Definition, OnDuplicate
+from airflow_refresh_provider.core.definition.choices import OnDuplicate
+from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.core.run.results import Differences, Outcome, RunResult
 from airflow_refresh_provider.delta.tables.target_log import DeltaTableLog
