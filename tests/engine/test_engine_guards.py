@@ -17,7 +17,11 @@ _ALIASES = (
 
 
 @pytest.mark.parametrize(
-    ("way", "by_vnode"), [pytest.param(Way.KEYED_REPLACE, False, marks=pytest.mark.slow), (Way.MERGE, True)]
+    ("way", "by_vnode"),
+    [
+        pytest.param(Way.KEYED_REPLACE, False, marks=pytest.mark.slow),
+        pytest.param(Way.MERGE, True, marks=pytest.mark.slow),
+    ],
 )
 def test_columns_may_be_named_like_the_aliases_of_a_statement(lake: Lake, way: Way, by_vnode: bool) -> None:
     first = source(_ALIASES.format(v=1, n=6), "k").model_copy(update={"latest_by": "_rank"})
@@ -30,6 +34,15 @@ def test_columns_may_be_named_like_the_aliases_of_a_statement(lake: Lake, way: W
 
     assert compared.total == ChangeCounts(updated=1, deleted=1)
     assert lake.compare(target, then).total == ChangeCounts()
+
+
+@pytest.mark.parametrize("way", [Way.REPLACE_ON, Way.MERGE])
+def test_columns_of_plain_types_may_be_named_so_too(lake: Lake, way: Way) -> None:
+    first = source("SELECT id AS k, id AS s, id AS t, id AS d, id AS h FROM range(6)", "k")
+    then = source("SELECT id AS k, id + 1 AS s, id AS t, id AS d, id AS h FROM range(8)", "k")
+    target = lake.target(first)
+    lake.load(target, first)
+    assert lake.refresh(target, then, way) == ChangeCounts(inserted=2, updated=6)
 
 
 @pytest.mark.parametrize("vnode", [pytest.param("NULL", marks=pytest.mark.slow), "({right} + 1) % 4"])

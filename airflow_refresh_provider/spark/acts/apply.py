@@ -12,6 +12,8 @@ from airflow_refresh_provider.core.plan.ways import Way
 from airflow_refresh_provider.ports.engine import ApplyTask
 from airflow_refresh_provider.spark.acts import content, sql, stamped_writes
 
+_OLD, _NEW = "airflow_refresh_target", "airflow_refresh_changes"
+"""Aliases of target and changes: replaceOn takes `s.k` for a field of a target's column `s`."""
 _PARTITION_ROWS = 250_000
 _FEWEST_PARTITIONS = 2
 BROADCAST_MAX_ROWS = 250_000
@@ -60,16 +62,17 @@ def _append(spark: SparkSession, task: ApplyTask) -> None:
 def _merge(spark: SparkSession, task: ApplyTask) -> None:
     """The target's vnodes are named as literals, so that merges of other vnodes do not conflict."""
     keys = sql.key_columns(task.target.columns, task.source.keys)
-    changes = f"SELECT * FROM {_changes_at(task)} s WHERE {_of_chunk(task, 's')}"
+    changes = f"SELECT * FROM {_changes_at(task)} {_NEW} WHERE {_of_chunk(task)}"
     columns = [c.name for c in task.target.columns]
-    pairs = ", ".join(f"{sql.name(c.name, 't')} = {sql.name(c.name, 's')}" for c in _updated(task))
+    pairs = ", ".join(f"{sql.name(c.name, _OLD)} = {sql.name(c.name, _NEW)}" for c in _updated(task))
     update = f"WHEN MATCHED THEN UPDATE SET {pairs} " if pairs else ""
-    vnodes = f"t.{VNODE} IN ({_vnodes(task)}) AND " if _by_vnode(task) else ""
+    vnodes = f"{_OLD}.{VNODE} IN ({_vnodes(task)}) AND " if _by_vnode(task) else ""
     on = f"{vnodes}{_same_keys(task, keys)}"
     statement = (
-        f"MERGE INTO {sql.table(task.target.location)} t USING ({changes}) s ON {on} "
-        f"WHEN MATCHED AND s.{OP} = 'D' THEN DELETE {update}"
-        f"WHEN NOT MATCHED AND s.{OP} <> 'D' THEN INSERT ({sql.names(columns)}) VALUES ({sql.names(columns, 's')})"
+        f"MERGE INTO {sql.table(task.target.location)} {_OLD} USING ({changes}) {_NEW} ON {on} "
+        f"WHEN MATCHED AND {_NEW}.{OP} = 'D' THEN DELETE {update}"
+        f"WHEN NOT MATCHED AND {_NEW}.{OP} <> 'D' "
+        f"THEN INSERT ({sql.names(columns)}) VALUES ({sql.names(columns, _NEW)})"
     )
     with stamped_writes.stamping(spark, task.stamp):
         spark.sql(statement).collect()
@@ -105,10 +108,10 @@ def _keyed_replace(spark: SparkSession, task: ApplyTask) -> None:
 
 def _replace_on(spark: SparkSession, task: ApplyTask) -> None:
     keys = sql.key_columns(task.target.columns, task.source.keys)
-    writer = _overwrite(_upserts(spark, task).alias("s"), task)
+    writer = _overwrite(_upserts(spark, task).alias(_NEW), task)
     # A MERGE joins twice with its condition, and the second join does not broadcast: there it would not pay.
     few = task.chunk.counts.total <= BROADCAST_MAX_ROWS
-    writer = writer.option("replaceOn", _same_keys(task, keys, broadcast=few)).option("targetAlias", "t")
+    writer = writer.option("replaceOn", _same_keys(task, keys, broadcast=few)).option("targetAlias", _OLD)
     # Only the changes are shuffled, and the file and position of each row that they replace.
     partitions = max(_FEWEST_PARTITIONS, task.chunk.counts.total // _PARTITION_ROWS)
     confs = {"spark.sql.shuffle.partitions": str(partitions), _MATERIALIZE_SOURCE: "none"}
@@ -142,21 +145,21 @@ def _upserts(spark: SparkSession, task: ApplyTask) -> DataFrame:
 def _chunk(spark: SparkSession, task: ApplyTask) -> DataFrame:
     assert task.changes is not None
     rows = content.staged_files(spark, task.files, task.target) if task.files else content.staged(spark, task.changes)
-    return rows.alias("s").where(_of_chunk(task, "s"))
+    return rows.alias(_NEW).where(_of_chunk(task))
 
 
-def _of_chunk(task: ApplyTask, prefix: str) -> str:
+def _of_chunk(task: ApplyTask) -> str:
     keys = sql.key_columns(task.target.columns, task.source.keys)
-    return sql.within(f"{prefix}.{VNODE}", task.chunk.vnodes, task.chunk.keys, keys, prefix)
+    return sql.within(f"{_NEW}.{VNODE}", task.chunk.vnodes, task.chunk.keys, keys, _NEW)
 
 
 def _same_keys(task: ApplyTask, keys: Columns, *, broadcast: bool = False) -> str:
-    """The join of target t and changes s on the key. Delta skips files by literals only, so the range is added."""
-    same = (sql.same_keys_by_hash if broadcast else sql.same_keys)(keys, "t", "s")
+    """The join of target and changes on the key. Delta skips files by literals only, so the range is added."""
+    same = (sql.same_keys_by_hash if broadcast else sql.same_keys)(keys, _OLD, _NEW)
     if task.span is None:
         return same
     low, high = (sql.literal(str(value), keys[0].type) for value in task.span)
-    return f"{sql.name(keys[0].name, 't')} BETWEEN {low} AND {high} AND {same}"
+    return f"{sql.name(keys[0].name, _OLD)} BETWEEN {low} AND {high} AND {same}"
 
 
 def _changes_at(task: ApplyTask) -> str:
