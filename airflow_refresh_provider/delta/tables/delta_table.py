@@ -11,7 +11,7 @@ from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from airflow_refresh_provider.core.definition.columns import padded
 from airflow_refresh_provider.delta.storage.file_lists import hidden
-from airflow_refresh_provider.delta.storage.log_files import list_log
+from airflow_refresh_provider.delta.storage.log_files import checksum
 from airflow_refresh_provider.delta.storage.object_stores import is_local, storage
 
 DELETION_VECTORS = "deletionVectors"
@@ -119,8 +119,7 @@ def hidden_rows(table: DeltaTable, location: str) -> int | None:
     """Rows that deletion vectors hide; None when it cannot be found out."""
     if DELETION_VECTORS not in features(table):
         return 0
-    log = list_log(location)
-    sums = log.checksum(table.version()) if log else None
+    sums = checksum(location, table.version())
     if sums and isinstance(sums.get("numDeletedRecordsOpt"), int):
         return int(sums["numDeletedRecordsOpt"])
     try:

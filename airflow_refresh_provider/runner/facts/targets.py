@@ -39,7 +39,7 @@ from airflow_refresh_provider.core.run.record import Published, Record, Run
 from airflow_refresh_provider.errors import Failed
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.engine import EngineSession, TargetSpec
-from airflow_refresh_provider.ports.table_log import LogGap, TableFacts
+from airflow_refresh_provider.ports.table_log import LogGap, TableFacts, TableIdentity
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def check_kept(ports: Ports, definition: Definition) -> None:
         check_layout(definition, facts.properties, facts.partitioned_by)
 
 
-def owner(ports: Ports, facts: TableFacts) -> Record | None:
+def owner(ports: Ports, facts: TableIdentity) -> Record | None:
     """The definition of this control root whose target a table is, or is until its unfinished run ends.
 
     The name in the properties is not enough: it stays in a table whose definition was dropped or given another target,
@@ -78,7 +78,7 @@ def owner(ports: Ports, facts: TableFacts) -> Record | None:
     if record is None or record.dropped:
         return None
     places = {record.definition.target, record.run.definition.target if record.run else record.definition.target}
-    mine = facts.location in places or any(ports.log.table_id(place) == facts.table_id for place in places)
+    mine = facts.location in places or any(_table_id(ports, place) == facts.table_id for place in places)
     return record if mine else None
 
 
@@ -88,7 +88,7 @@ def _claims(ports: Ports, facts: TableFacts) -> Mapping[str, str]:
     return {} if outdated else facts.properties
 
 
-def highest_generation(ports: Ports, facts: TableFacts) -> int:
+def highest_generation(ports: Ports, facts: TableIdentity) -> int:
     """The highest generation that a target has seen, 0 for none; other writers have markers of their own in it."""
     found, ours = ports.log.markers(facts.location), app_ids(facts.table_id)
     return max((Marker.of(found[app_id]).generation for app_id in ours if app_id in found), default=0)
@@ -97,8 +97,8 @@ def highest_generation(ports: Ports, facts: TableFacts) -> int:
 def next_generation(ports: Ports, record: Record) -> int:
     """Above that of the record and those in its target: control tables may have been restored from a backup."""
     location = record.run.definition.target if record.run else record.definition.target
-    facts = ports.log.facts(location)
-    seen = highest_generation(ports, facts) if facts else 0
+    found = ports.log.identity(location)
+    seen = highest_generation(ports, found) if found else 0
     return 1 + max(record.generation, seen)
 
 
@@ -111,23 +111,23 @@ def make_ready(ports: Ports, session: EngineSession, run: Run, result: Columns, 
     planned = run.plan.target
     vnodes = planned.vnodes if planned else _vnodes(definition, found, rows)
     check_partitions(result, found.partitioned_by if found else definition.partition_by)
-    if found is not None:
-        _extend(session, definition, found, result)
-    session.prepare(
-        _spec(
-            definition,
-            result,
-            wanted_properties(definition, ports.store.control_id, vnodes, created=found is None),
-        )
-    )
+    properties = wanted_properties(definition, ports.store.control_id, vnodes, created=found is None)
+    extended = found is not None and _extend(session, definition, found, result)
+    if found is not None and not extended and properties.items() <= found.properties.items():
+        return _ready(found, vnodes)
+    session.prepare(_spec(definition, result, properties))
     # When two definitions prepare one table at the same time, the one that wrote its name last owns it.
-    check(ports, definition, ports.log.facts(definition.target))
-    return read(ports, session, definition.target, vnodes)
+    facts = ports.log.facts(definition.target)
+    check(ports, definition, facts)
+    return _there(facts, definition.target, vnodes)
 
 
-def read(ports: Ports, session: EngineSession, location: str, vnodes: int) -> Ready:
+def read(ports: Ports, location: str, vnodes: int) -> Ready:
     """The target as it is now. Raises Failed when it is not there."""
-    facts = ports.log.facts(location)
+    return _there(ports.log.facts(location), location, vnodes)
+
+
+def _there(facts: TableFacts | None, location: str, vnodes: int) -> Ready:
     if facts is None:
         raise Failed(
             "target_missing",
@@ -135,10 +135,14 @@ def read(ports: Ports, session: EngineSession, location: str, vnodes: int) -> Re
             left="Nothing was changed.",
             next="Check the location; a run creates the target when it is absent.",
         )
+    return _ready(facts, vnodes)
+
+
+def _ready(facts: TableFacts, vnodes: int) -> Ready:
     target = Target(
-        location=location,
+        location=facts.location,
         table_id=facts.table_id,
-        columns=session.columns(location),
+        columns=facts.types,
         vnodes=int(facts.properties.get(VNODES, vnodes)),
         deletion_vectors=facts.properties.get("delta.enableDeletionVectors", "false").lower() == "true",
         partition_by=facts.partitioned_by,
@@ -161,7 +165,7 @@ def readable_version(ports: Ports, published: Published, location: str) -> int:
 
 def replaced(ports: Ports, target: Target) -> bool:
     """Whether the target was deleted, or replaced by another table."""
-    return ports.log.table_id(target.location) != target.table_id
+    return _table_id(ports, target.location) != target.table_id
 
 
 def check_in_place(ports: Ports, target: Target) -> None:
@@ -193,7 +197,7 @@ def as_published(ports: Ports, published: Published, location: str) -> bool:
 
 def replaced_reason(ports: Ports, published: Published, location: str) -> str | None:
     """Why the table at a location is not the one that the last refresh wrote, for people; None when it is."""
-    found = ports.log.table_id(location)
+    found = _table_id(ports, location)
     return None if found == published.target_id else _replaced(location, gone=found is None)
 
 
@@ -213,6 +217,11 @@ def changed_reason(
     return f"others have written the target {location} since the last refresh, in {version_range(found)}"
 
 
+def _table_id(ports: Ports, location: str) -> str | None:
+    found = ports.log.identity(location)
+    return found.table_id if found else None
+
+
 def _replaced(location: str, *, gone: bool = False) -> str:
     return f"the target {location} is not {'there' if gone else 'the table that the last refresh wrote'}"
 
@@ -228,13 +237,14 @@ def foreign_versions(
     return foreign(since, published.target_id, generations).versions
 
 
-def _extend(session: EngineSession, definition: Definition, found: TableFacts, result: Columns) -> None:
-    columns = session.columns(definition.target)
-    check_no_reserved((c.name for c in columns), found.properties, definition.target)
-    change = schema_change(columns, result)
+def _extend(session: EngineSession, definition: Definition, found: TableFacts, result: Columns) -> bool:
+    """Add the columns that the result has and the target has not; whether there were any."""
+    check_no_reserved((c.name for c in found.types), found.properties, definition.target)
+    change = schema_change(found.types, result)
     check_change(change, definition.target, add=definition.on_schema_change.added is OnAdded.ADD)
     if change.added:
         session.add_columns(definition.target, change.added)
+    return bool(change.added)
 
 
 def _spec(definition: Definition, result: Columns, properties: dict[str, str]) -> TargetSpec:

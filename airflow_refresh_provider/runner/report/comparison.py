@@ -67,7 +67,7 @@ def _differences(
     result = session.describe(source)
     check_result(result, definition.keys)
     rows = pinned_inputs.expected_rows(ports, plan.pins)
-    ready = targets.read(ports, session, definition.target, auto_vnodes(rows, definition.chunking.chunk_rows))
+    ready = targets.read(ports, definition.target, auto_vnodes(rows, definition.chunking.chunk_rows))
     check_change(schema_change(ready.target.columns, result), definition.target, add=False)
     note = Note(kind=NoteKind.CHUNK, definition=record.name, run=plan.staging, generation=1, inputs=digests(plan.pins))
     task = CompareTask(
