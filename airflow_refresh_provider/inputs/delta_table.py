@@ -14,9 +14,10 @@ from airflow_refresh_provider.core.log.commits import Commit
 from airflow_refresh_provider.core.log.note import NoteKind, read_note
 from airflow_refresh_provider.core.run.ownership import hidden_columns
 from airflow_refresh_provider.delta.storage.file_lists import list_files
-from airflow_refresh_provider.delta.storage.log_files import has_log, list_log
+from airflow_refresh_provider.delta.storage.log_files import has_log, recent_log
 from airflow_refresh_provider.delta.storage.object_stores import storage
-from airflow_refresh_provider.delta.tables.delta_table import open_table, plain_files, size_of, types_of
+from airflow_refresh_provider.delta.tables.column_types import column_types
+from airflow_refresh_provider.delta.tables.delta_table import open_table, plain_files, size_of
 from airflow_refresh_provider.delta.tables.file_tables import lay_out
 from airflow_refresh_provider.delta.tables.input_history import changed_files, history
 from airflow_refresh_provider.delta.tables.parquet_footers import not_parquet
@@ -33,7 +34,7 @@ class DeltaTables:
     def pin(self, name: str, input: Input) -> DeltaPin:
         """The newest version. Raises Invalid when there is no Delta table."""
         path = input.path
-        if list_log(path) is None:
+        if recent_log(path) is None:
             raise _no_table(name, path)
         if read_otherwise(path):
             raise Invalid(
@@ -62,7 +63,7 @@ class DeltaTables:
             try:
                 return _replaced(pin)
             except RefreshError:
-                list_log(pin.location)  # raises when the storage fails: then the version is not lost
+                recent_log(pin.location)  # raises when the storage fails: then the version is not lost
             try:
                 return _replaced(pin)
             except RefreshError as error:
@@ -83,7 +84,7 @@ class DeltaTables:
     def columns(self, pin: DeltaPin) -> dict[str, str]:
         """The columns of the pinned version, hidden ones left out."""
         table = open_table(pin.location, pin.version)
-        return {name: t for name, t in types_of(table).items() if name not in pin.hidden} if table else {}
+        return {c.name: c.type for c in column_types(table) if c.name not in pin.hidden} if table else {}
 
     def history(self, applied: DeltaPin, newest: DeltaPin) -> InputHistory | None:
         """The commits after one version up to another; None when the log no longer has all of them."""
@@ -139,14 +140,17 @@ def _publishes(commit: Commit) -> bool:
 
 def _replaced(pin: DeltaPin) -> str | None:
     """Why what is there is not what was pinned."""
-    table = open_table(pin.location, pin.version)
-    if table is None and list_log(pin.location) is None:
-        return f"there is no Delta table at {pin.location} any more"
-    if table is None:
-        return f"version {pin.version} of {pin.location} has been cleaned up from its log"
-    if str(table.metadata().id) != pin.table_id:
-        return f"{pin.location} is another table now"
-    return None
+    log = recent_log(pin.location)
+    kept = log.metadata(pin.version) if log and log.newest == pin.version else None
+    table_id = kept["id"] if kept else None
+    if table_id is None:
+        table = open_table(pin.location, pin.version)
+        if table is None and log is None:
+            return f"there is no Delta table at {pin.location} any more"
+        if table is None:
+            return f"version {pin.version} of {pin.location} has been cleaned up from its log"
+        table_id = table.metadata().id
+    return None if str(table_id) == pin.table_id else f"{pin.location} is another table now"
 
 
 def _file_tables(applied: DeltaPin, newest: DeltaPin, folder: str, options: Mapping[str, str]) -> SeparateRows:

@@ -1,8 +1,8 @@
 """The control store: the owner of each run, decided by compare-and-set.
 
-`read` opens a fresh view of the state; `commit` writes through exactly the view it was given and raises StaleSnapshot
-when another process has written that definition since. Never decide on one view and write through another. Progress,
-events and beats are indexes and signs of life: losing them loses no refresh.
+`read` gives the state as it is; `commit` opens it again and writes through that very view, if what was read is still
+the newest there, and raises StaleSnapshot when another process has written that definition since. Progress, events and
+beats are indexes and signs of life: losing them loses no refresh.
 """
 
 from __future__ import annotations

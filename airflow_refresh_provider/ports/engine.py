@@ -209,10 +209,6 @@ class EngineSession(Protocol):
         """Columns of the query's result. Raises Invalid with the position of an error, or of a word that is a date."""
         ...
 
-    def columns(self, location: str) -> Columns:
-        """All columns of an existing target, hidden ones included."""
-        ...
-
     def prepare(self, spec: TargetSpec) -> None:
         """Create the target, or set its properties. Repeatable."""
         ...

@@ -5,26 +5,34 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Protocol
 
+from airflow_refresh_provider.core.definition.columns import Columns
 from airflow_refresh_provider.core.definition.own_columns import OwnColumn
 from airflow_refresh_provider.core.log.commits import Commit
 from airflow_refresh_provider.core.text.stored import Stored
 
 
-class TableFacts(Stored):
-    """A Delta table at its newest version. `rows` and `bytes` are None when its log has no statistics.
-
-    `padded` are the columns whose values Spark fills up when it reads them, `floating` those of DOUBLE or FLOAT, `own`
-    those that the table fills itself or that must have a value.
-    `reader_features` are what a reader has to know.
-    """
+class TableIdentity(Stored):
+    """Which Delta table it is, and its properties."""
 
     location: str
     table_id: str
-    version: int
     properties: dict[str, str] = {}
+
+
+class TableFacts(TableIdentity):
+    """A Delta table at its newest version. `rows` and `bytes` are None when its log has no statistics.
+
+    `types` are all columns with their types, as Spark reads them. `padded` are the columns whose values Spark fills up
+    when it reads them, `floating` those of DOUBLE or FLOAT, `own` those that the table fills itself or that must have a
+    value.
+    `reader_features` are what a reader has to know.
+    """
+
+    version: int
     partitioned_by: tuple[str, ...] = ()
     clustered: bool = False
     columns: tuple[str, ...] = ()
+    types: Columns = ()
     padded: tuple[str, ...] = ()
     reader_features: frozenset[str] = frozenset()
     floating: tuple[str, ...] = ()
@@ -44,7 +52,7 @@ class TableLog(Protocol):
         """None when there is no Delta table there. Raises Failed when something else is there."""
         ...
 
-    def table_id(self, location: str) -> str | None:
+    def identity(self, location: str) -> TableIdentity | None:
         """Which table it is, None when there is none; cheaper than all facts. Raises as `facts`."""
         ...
 

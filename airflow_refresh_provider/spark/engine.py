@@ -88,10 +88,6 @@ class SparkEngineSession:
             date_words.check(self._spark, source)
             return ddl.columns_of(content.result(self._spark, source).schema)
 
-    def columns(self, location: str) -> Columns:
-        with self._act(Doing(left="Nothing was changed.", target=location)):
-            return ddl.columns_of(self._spark.read.format("delta").load(location).schema)
-
     def prepare(self, spec: TargetSpec) -> None:
         left = "The target was not created; an existing one has its old properties."
         with self._act(Doing(left=left, target=spec.location)):

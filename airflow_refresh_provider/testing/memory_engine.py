@@ -76,12 +76,6 @@ class MemorySession:
         self._alive()
         return self._queries.columns(source)
 
-    def columns(self, location: str) -> Columns:
-        """All columns of a table."""
-        self._alive()
-        with self._lake.lock:
-            return self._lake.table(location).newest.columns
-
     def prepare(self, spec: TargetSpec) -> None:
         """Create the table, or add what is missing of its properties."""
         self._alive()

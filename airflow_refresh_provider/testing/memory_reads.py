@@ -10,7 +10,7 @@ from airflow_refresh_provider.core.definition.columns import OP, VNODE, floating
 from airflow_refresh_provider.core.log.commits import Commit
 from airflow_refresh_provider.core.plan.plan import StagedTable
 from airflow_refresh_provider.core.run.reading import DELETION_VECTORS
-from airflow_refresh_provider.ports.table_log import LogGap, TableFacts
+from airflow_refresh_provider.ports.table_log import LogGap, TableFacts, TableIdentity
 from airflow_refresh_provider.testing.memory_lake import MemoryLake
 from airflow_refresh_provider.testing.memory_table import ROW_BYTES
 
@@ -21,10 +21,9 @@ class MemoryLog:
     def __init__(self, lake: MemoryLake) -> None:
         self._lake = lake
 
-    def table_id(self, location: str) -> str | None:
+    def identity(self, location: str) -> TableIdentity | None:
         """Which table it is."""
-        facts = self.facts(location)
-        return facts.table_id if facts else None
+        return self.facts(location)
 
     def facts(self, location: str) -> TableFacts | None:
         """The table at its newest version."""
@@ -42,6 +41,7 @@ class MemoryLog:
                 partitioned_by=table.partitioned_by,
                 clustered=table.clustered,
                 columns=tuple(c.name for c in newest.columns),
+                types=newest.columns,
                 floating=floating_columns(newest.columns),
                 padded=tuple(c.name for c in newest.columns if padded(c.type)),
                 reader_features=frozenset({DELETION_VECTORS} if _has_vectors(newest.properties) else ()),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from airflow_refresh_provider.delta.control.state import KEEP_SUPERSEDED
 from airflow_refresh_provider.delta.control.store import EVENTS_KEPT, PROGRESS_KEPT, DeltaControlStore
 from airflow_refresh_provider.errors import Failed, Invalid, Refused, Retry, StaleSnapshot
 from tests.contract.samples import REGISTER, event_row, moment, progress_row, record
+from tests.contract.troubled import Troubled
 
 FACTS = QueryFacts(tables=(), clock_spans=(), row_wise=False)
 
@@ -181,15 +183,25 @@ def test_progress_is_dropped_after_a_week(root: Path) -> None:
     assert (store.progress("orders", "old"), len(store.progress("orders", "young"))) == ([], 2)
 
 
-def test_a_view_from_before_old_rows_were_dropped_is_stale_and_a_fresh_one_is_not(root: Path) -> None:
+def test_a_view_from_before_old_rows_were_dropped_can_be_written_through(root: Path) -> None:
     store = DeltaControlStore(str(root))
     store.commit(store.read("old"), record("old", 1), REGISTER, moment(0))
     view = store.commit(store.read("orders"), record("orders", 1), REGISTER, moment(0))
     store.commit(view, record("orders", 2), REGISTER, moment(0) + 2 * KEEP_SUPERSEDED)
     idle = store.read("old")
     store.compact()
+    store.commit(idle, record("old", 2), REGISTER, moment(1))
+    assert [r.generation for r in store.records()] == [2, 2]
+
+
+def test_a_write_that_meets_the_removal_of_old_rows_is_stale_and_is_made_when_it_is_repeated(root: Path) -> None:
+    other = DeltaControlStore(str(root))
+    other.commit(other.read("old"), record("old", 1), REGISTER, moment(0))
+    view = other.commit(other.read("orders"), record("orders", 1), REGISTER, moment(0))
+    other.commit(view, record("orders", 2), REGISTER, moment(0) + 2 * KEEP_SUPERSEDED)
+    store = DeltaControlStore(str(root), partial(Troubled, before=[other.compact]))
     with pytest.raises(StaleSnapshot):
-        store.commit(idle, record("old", 2), REGISTER, moment(1))
+        store.commit(store.read("old"), record("old", 2), REGISTER, moment(1))
     store.commit(store.read("old"), record("old", 2), REGISTER, moment(1))
     assert [r.generation for r in store.records()] == [2, 2]
 

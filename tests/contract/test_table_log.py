@@ -11,7 +11,7 @@ from deltalake import DeltaTable
 from airflow_refresh_provider.core.log.marker import Marker, seal_app_id, slot_app_id
 from airflow_refresh_provider.delta.tables.target_log import DeltaTableLog
 from airflow_refresh_provider.errors import Failed
-from airflow_refresh_provider.ports.table_log import LogGap
+from airflow_refresh_provider.ports.table_log import LogGap, TableIdentity
 from tests.contract.tables import rows, write
 
 LOG = DeltaTableLog()
@@ -147,3 +147,63 @@ def test_merging_files_changes_no_data_and_restoring_says_its_name(table: Path) 
     merged, restored = LOG.commits(str(table), after=2)
     assert (merged.data_change, merged.net_rows, merged.bytes_added, merged.vnodes) == (False, 0, 0, ())
     assert restored.operation.upper().startswith("RESTORE")
+
+
+def _metadata(table: Path, **changes: object) -> dict[str, object]:
+    """The table's metadata, as Spark keeps it beside a commit."""
+    [first] = [json.loads(line) for line in (table / "_delta_log" / f"{0:020}.json").open() if "metaData" in line]
+    return {**first["metaData"], **changes}
+
+
+def _beside(table: Path, version: int, sums: object) -> None:
+    (table / "_delta_log" / f"{version:020}.crc").write_text(json.dumps(sums))
+
+
+def test_which_table_it_is_comes_from_what_spark_keeps_beside_its_newest_commit(table: Path) -> None:
+    write(table, rows(1))
+    write(table, rows(2))
+    assert (found := LOG.identity(str(table))) and found.table_id == str(DeltaTable(table).metadata().id)
+    _beside(table, 1, {"metadata": _metadata(table, id="kept", configuration={"own.note": "x"})})
+    assert LOG.identity(str(table)) == TableIdentity(location=str(table), table_id="kept", properties={"own.note": "x"})
+    write(table, rows(3))
+    assert (found := LOG.identity(str(table))) and found.table_id == str(DeltaTable(table).metadata().id)
+
+
+@pytest.mark.parametrize("sums", [{}, [], {"metadata": None}, {"metadata": {"id": "half"}}], ids=str)
+def test_sums_without_the_metadata_do_not_say_which_table_it_is(table: Path, sums: object) -> None:
+    write(table, rows(1))
+    _beside(table, 0, sums)
+    assert (found := LOG.identity(str(table))) and found.table_id == str(DeltaTable(table).metadata().id)
+
+
+def test_a_log_is_read_from_its_last_checkpoint_on(table: Path) -> None:
+    for n in range(3):
+        write(table, rows(n), markers={f"app {n}": n + 1})
+    DeltaTable(table).create_checkpoint()
+    write(table, rows(4))
+    for version in (0, 1):
+        (table / "_delta_log" / f"{version:020}.json").write_text("not to be read")
+    _beside(
+        table,
+        3,
+        {"setTransactions": [{"appId": "all", "version": 1}], "metadata": {"id": "kept", "schemaString": "{}"}},
+    )
+    assert LOG.markers(str(table)) == {"all": 1}
+    assert LOG.newest(str(table)) == 3
+    assert (found := LOG.identity(str(table))) and found.table_id == "kept"
+
+
+@pytest.mark.parametrize("named", ["", "{", "[]", '{"version": "x"}', '{"version": 999}'], ids=str)
+def test_a_last_checkpoint_that_says_nothing_useful_is_passed_over(table: Path, named: str) -> None:
+    for n in range(3):
+        write(table, rows(n), markers={f"app {n}": n + 1})
+    (table / "_delta_log" / "_last_checkpoint").write_text(named)
+    assert LOG.newest(str(table)) == 2
+    assert LOG.markers(str(table)) == {"app 0": 1, "app 1": 2, "app 2": 3}
+
+
+def test_types_are_those_of_spark(table: Path) -> None:
+    write(table, rows(1))
+    facts = LOG.facts(str(table))
+    assert facts is not None
+    assert [(c.name, c.type) for c in facts.types] == [("id", "bigint"), ("_vnode", "bigint")]

@@ -71,7 +71,7 @@ def test_empty_objects_that_stand_for_folders_are_neither_files_nor_foreign_file
     assert [f.path for f in list_files(place) or ()] == [f"{place}/a.parquet"]
     (bucket / "target").mkdir()
     (bucket / "target" / "deep").touch()
-    assert DeltaTableLog().table_id((bucket / "target").as_uri()) is None
+    assert DeltaTableLog().identity((bucket / "target").as_uri()) is None
     assert make_mark((bucket / "target").as_uri()).control_id
 
 

@@ -82,7 +82,7 @@ class Lake:
         return Target(
             location=location,
             table_id=facts.table_id,
-            columns=self.session.columns(location),
+            columns=facts.types,
             vnodes=vnodes,
             deletion_vectors=facts.properties.get("delta.enableDeletionVectors") == "true",
             partition_by=facts.partitioned_by,

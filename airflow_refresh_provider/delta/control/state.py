@@ -1,16 +1,17 @@
 """The state table: one row per transition, each written by compare-and-set.
 
 Rows of a definition count up from 1, and each is committed under the definition's own appId with its number as the
-version. A view names the row it was decided on; writing through it succeeds only if that row is still the newest and
-no other writer commits meanwhile. delta-rs refuses two commits with one appId that race, but not one that is late,
-so the number on the view is compared here. The log is cleaned after hours: a process that was stopped for longer
-between reading and writing could write a version whose file is gone, which no reader sees. So every write is read back.
+version. A write opens a view of its own; it is made through that view, if the row that was decided on is still the
+newest there, and succeeds only if no other writer commits meanwhile. delta-rs refuses two commits with one appId that
+race, but not one that is late, so the numbers are compared here. The log is cleaned after hours: a process that was
+stopped for longer between opening and writing could write a version whose file is gone, which no reader sees. So every
+write is read back.
 """
 
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from deltalake import DeltaTable, Transaction
@@ -20,6 +21,8 @@ from pydantic import ValidationError
 from airflow_refresh_provider.core.run.lifecycle import Event
 from airflow_refresh_provider.core.run.record import Record
 from airflow_refresh_provider.delta.control.control_table import ControlTable, compact_regularly, quoted
+from airflow_refresh_provider.delta.control.newest_rows import NewestRows, StoredRow
+from airflow_refresh_provider.delta.storage.log_files import list_log
 from airflow_refresh_provider.delta.storage.object_stores import STORAGE_ERRORS, check_room, translated
 from airflow_refresh_provider.errors import Defect, Failed, Invalid, StaleSnapshot
 
@@ -30,34 +33,29 @@ _DOING = "writing the control table state"
 
 @dataclass(frozen=True)
 class StateView:
-    """One definition as read: its newest record, that row's number (0 = none), and the view it was read through."""
+    """One definition as read: its newest record, and that row's number (0 = none)."""
 
     name: str
     record: Record | None
     seq: int
-    table: DeltaTable | None
 
 
-@dataclass(frozen=True)
 class StateTable:
     """All transitions of all definitions of one control root, in its table."""
 
-    table: ControlTable
-    # Rows are never changed, so one that was seen need not be read again: (table's id, name) -> number and record.
-    _seen: dict[tuple[str, str], tuple[int, Record]] = field(default_factory=dict, compare=False, repr=False)
+    def __init__(self, table: ControlTable) -> None:
+        self.table = table
+        self._rows = NewestRows(table.location)
 
     def read(self, name: str) -> StateView:
-        """The newest record of a definition, through a fresh view."""
-        view = self.table.open()
-        seq = _newest(view, name)
-        if view is None or seq == 0:
-            return StateView(name, None, 0, view)
-        return StateView(name, self._seen_or_read(view, name, seq), seq, view)
+        """The newest record of a definition as it is now."""
+        row = self._rows.of(_app_id(name)) or self._read(name)
+        return StateView(name, self._record(row), row.seq) if row else StateView(name, None, 0)
 
     def write(self, read: StateView, record: Record, event: Event, at: datetime) -> StateView:
         """Add the row that follows the one read. Raises StaleSnapshot when another has."""
         check_room(_DOING, self.table.root)
-        view = read.table or self.table.open_or_create()
+        view = self.table.open_or_create()
         if _newest(view, read.name) != read.seq:
             raise StaleSnapshot
         seq, nonce = read.seq + 1, uuid.uuid4().hex
@@ -77,9 +75,10 @@ class StateTable:
         except STORAGE_ERRORS as error:
             view = self._settled(read.name, seq, nonce, error)
         else:
-            view = self._read_back(view, read.name, seq, nonce)
+            self._read_back(view, read.name, seq, nonce)
+        self._rows.written(_app_id(read.name), StoredRow(seq, str(row["record"])))
         compact_regularly(view, self.compact)
-        return StateView(read.name, record, seq, view)
+        return StateView(read.name, record, seq)
 
     def records(self) -> list[Record]:
         """The newest record of every definition, by name."""
@@ -88,10 +87,13 @@ class StateTable:
             return []
         rows = self.table.select(
             view,
-            "SELECT s.record FROM state s JOIN (SELECT name, max(seq) AS seq FROM state GROUP BY name) newest "
+            "SELECT s.name, s.seq, s.record FROM state s "
+            "JOIN (SELECT name, max(seq) AS seq FROM state GROUP BY name) newest "
             "ON s.name = newest.name AND s.seq = newest.seq ORDER BY s.name",
         )
-        return [self._record(row) for row in rows]
+        found = {str(row["name"]): _stored(row) for row in rows}
+        self._rows.seen(view.version(), {_app_id(name): row for name, row in found.items()})
+        return [self._record(row) for row in found.values()]
 
     def compact(self) -> None:
         """Drop superseded rows, merge small files. Yields to other writers."""
@@ -107,22 +109,24 @@ class StateTable:
         if kept := ", ".join(quoted(f"{row['name']}/{row['seq']}") for row in newest):
             self.table.forget(view, KEEP_SUPERSEDED, f"concat(name, '/', CAST(seq AS STRING)) NOT IN ({kept})")
 
-    def _seen_or_read(self, view: DeltaTable, name: str, seq: int) -> Record:
-        key = (str(view.metadata().id), name)
-        seen = self._seen.get(key)
-        if seen is None or seen[0] != seq:
-            seen = seq, self._record(self._row(view, name, seq))
-            self._seen[key] = seen
-        return seen[1]
-
-    def _read_back(self, written: DeltaTable, name: str, seq: int, nonce: str) -> DeltaTable:
-        """A fresh view that has the row. Raises StaleSnapshot when the log was cleaned where it was written."""
+    def _read(self, name: str) -> StoredRow | None:
+        """The newest row of a definition through a fresh view; None when it has none."""
         view = self.table.open()
-        if view is not None and view.version() == written.version():
-            return view
+        seq = _newest(view, name)
+        if view is None or seq == 0:
+            return None
+        row = _stored(self._row(view, name, seq))
+        self._rows.seen(view.version(), {_app_id(name): row})
+        return row
+
+    def _read_back(self, written: DeltaTable, name: str, seq: int, nonce: str) -> None:
+        """Raises StaleSnapshot when readers do not get the row, because the log was cleaned where it was written."""
+        log = list_log(self.table.location, since=written.version())
+        if log is not None and log.read_from(written.version()):
+            return
+        view = self.table.open()
         if view is None or _newest(view, name) < seq or self._row(view, name, seq)["nonce"] != nonce:
             raise StaleSnapshot
-        return view
 
     def _settled(self, name: str, seq: int, nonce: str, error: Exception) -> DeltaTable:
         """What became of a write that raised: in (a view that has it), beaten (StaleSnapshot), or not made.
@@ -140,7 +144,9 @@ class StateTable:
         return view
 
     def _row(self, view: DeltaTable, name: str, seq: int) -> dict[str, object]:
-        rows = self.table.select(view, f"SELECT nonce, record FROM state WHERE name = {quoted(name)} AND seq = {seq}")
+        rows = self.table.select(
+            view, f"SELECT nonce, seq, record FROM state WHERE name = {quoted(name)} AND seq = {seq}"
+        )
         if len(rows) != 1:
             raise Defect(
                 "state_row_lost",
@@ -150,9 +156,9 @@ class StateTable:
             )
         return rows[0]
 
-    def _record(self, row: dict[str, object]) -> Record:
+    def _record(self, row: StoredRow) -> Record:
         try:
-            return Record.model_validate_json(str(row["record"]))
+            return row.record
         except ValidationError as error:
             if any(found["loc"] == ("format",) for found in error.errors()):
                 raise Invalid(
@@ -166,6 +172,10 @@ class StateTable:
                 left="Nothing was changed.",
                 next="Use the version of airflow-refresh-provider that wrote it.",
             ) from error
+
+
+def _stored(row: dict[str, object]) -> StoredRow:
+    return StoredRow(int(str(row["seq"])), str(row["record"]))
 
 
 def _app_id(name: str) -> str:

@@ -50,13 +50,13 @@ class DeltaControlStore:
         return self._mark is not None
 
     def read(self, name: str) -> Snapshot:
-        """One definition through a fresh view. What can be no name is not looked for: it may be no text of delta-rs."""
+        """One definition as it is now. What can be no name is not looked for: it may be no text of delta-rs."""
         if self.exists and is_definition_name(name):
             return self._state.read(name)
-        return StateView(name, None, 0, None)
+        return StateView(name, None, 0)
 
     def commit(self, snapshot: Snapshot, record: Record, event: Event, at: datetime) -> Snapshot:
-        """Store the next record through the view that was read. Raises StaleSnapshot."""
+        """Store the next record, if what was read is still the newest. Raises StaleSnapshot."""
         assert isinstance(snapshot, StateView)
         self._made()
         return self._state.write(snapshot, record, event, at)

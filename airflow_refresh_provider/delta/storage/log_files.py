@@ -24,19 +24,30 @@ Action = Mapping[str, Any]
 """One line of a commit file: a single key naming the kind of action, and its fields."""
 
 _FOLDER = "_delta_log"
-_FILE = re.compile(r"(\d{20})\.(json|crc)")
+_FILE = re.compile(r"(?P<version>\d{20})\.(?:(?P<commit>json)|(?P<checksum>crc)|(?P<checkpoint>checkpoint\..+))")
+_LAST_CHECKPOINT = "_last_checkpoint"
 _READING = "reading the Delta log"
 _SIDE_BY_SIDE = 16
 _AHEAD = 64
+_LISTED_AT_ONCE = 1000
+
+
+@dataclass(frozen=True)
+class CommitFile:
+    """A commit file as listed: when it was written, and a tag that another file in its place does not have."""
+
+    at: datetime
+    tag: str | None
 
 
 @dataclass(frozen=True)
 class LogFiles:
-    """The log as listed once: versions with a commit file and when it was written, and versions with a checksum."""
+    """The log as listed once: versions with a commit file, with a checksum and with a checkpoint."""
 
     location: str
-    commits: Mapping[int, datetime]
+    commits: Mapping[int, CommitFile]
     checksums: frozenset[int]
+    checkpoints: frozenset[int]
     store: ObjectStore = field(compare=False, repr=False)
 
     @property
@@ -52,12 +63,22 @@ class LogFiles:
             version -= 1
         return version
 
+    def read_from(self, version: int) -> bool:
+        """Whether every reader reads the commit of a version: no later one is missing, no checkpoint replaces it."""
+        followed = all(later in self.commits for later in range(version, self.newest + 1))
+        return followed and not any(checkpoint >= version for checkpoint in self.checkpoints)
+
     def actions(self, version: int) -> list[Action]:
         """The actions of one commit. Raises LogGap when its file is gone."""
         text = self._read(f"{version:020}.json") if version in self.commits else None
         if text is None:
             raise LogGap(f"{self.location} has no commit file for version {version}")
         return [json.loads(line) for line in text.splitlines() if line.strip()]
+
+    def transactions(self, version: int) -> dict[str, int]:
+        """appId -> version, of the transactions in one commit. Raises LogGap."""
+        found = (action["txn"] for action in self.actions(version) if "txn" in action)
+        return {str(txn["appId"]): int(txn["version"]) for txn in found}
 
     def between(self, after: int, upto: int) -> Iterator[tuple[int, list[Action]]]:
         """The commits of (after, upto] with their actions, oldest first. Raises LogGap when a file is gone.
@@ -71,12 +92,12 @@ class LogFiles:
 
     def checksum(self, version: int) -> Action | None:
         """The sums Spark stored with a version, None when there are none that can be read."""
-        text = self._read(f"{version:020}.crc") if version in self.checksums else None
-        try:
-            found = json.loads(text) if text else None
-        except ValueError:
-            return None
-        return found if isinstance(found, dict) else None
+        return _checksum(self.location, self.store, version) if version in self.checksums else None
+
+    def metadata(self, version: int) -> Action | None:
+        """The table's metadata at a version as Spark stored it with its sums; None when there is none."""
+        found = (self.checksum(version) or {}).get("metadata")
+        return found if isinstance(found, dict) and "id" in found and "schemaString" in found else None
 
     def has_file(self, path: str) -> bool:
         """Whether a data file, by its path in the log, is still there. One outside of the table's folder counts so."""
@@ -90,11 +111,14 @@ class LogFiles:
         return True
 
     def _read(self, name: str) -> bytes | None:
-        with storage(_READING, self.location):
-            try:
-                return bytes(obstore.get(self.store, f"{_FOLDER}/{name}").bytes())
-            except FileNotFoundError:
-                return None
+        return _read(self.location, self.store, name)
+
+
+def checksum(location: str, version: int) -> Action | None:
+    """As `LogFiles.checksum`, without listing the log."""
+    with storage(_READING, location):
+        store = open_store(location)
+    return _checksum(location, store, version) if store is not None else None
 
 
 def has_log(location: str) -> bool:
@@ -104,16 +128,61 @@ def has_log(location: str) -> bool:
         return store is not None and bool(obstore.list_with_delimiter(store, _FOLDER)["objects"])
 
 
-def list_log(location: str) -> LogFiles | None:
-    """The log of a table, None when there is no table."""
-    found: dict[str, dict[int, datetime]] = {"json": {}, "crc": {}}
+def list_log(location: str, since: int = 0) -> LogFiles | None:
+    """The log of a table from a version on; None when there is no table, or no commit from there on."""
     with storage(_READING, location):
         store = open_store(location)
         if store is None:
             return None
-        for listed in obstore.list_with_delimiter(store, _FOLDER)["objects"]:
-            if match := _FILE.fullmatch(str(listed["path"]).rpartition("/")[2]):
-                found[match[2]][int(match[1])] = listed["last_modified"]
-    if not found["json"]:
+        return _listed(location, store, since)
+
+
+def recent_log(location: str) -> LogFiles | None:
+    """The newest part of the log of a table, None when there is no table.
+
+    It begins where readers begin: a log that has been kept for months is not listed whole.
+    """
+    with storage(_READING, location):
+        store = open_store(location)
+        if store is None:
+            return None
+        since = _last_checkpoint(location, store)
+        return _listed(location, store, since) or (_listed(location, store, 0) if since else None)
+
+
+def _listed(location: str, store: ObjectStore, since: int) -> LogFiles | None:
+    found: dict[str, dict[int, CommitFile]] = {"commit": {}, "checksum": {}, "checkpoint": {}}
+    for batch in obstore.list(store, _FOLDER, offset=f"{_FOLDER}/{since:020}", chunk_size=_LISTED_AT_ONCE):
+        for listed in batch:
+            match = _FILE.fullmatch(str(listed["path"]).removeprefix(f"{_FOLDER}/"))
+            if match and match.lastgroup:
+                file = CommitFile(listed["last_modified"], listed["e_tag"])
+                found[match.lastgroup][int(match["version"])] = file
+    if not found["commit"]:
         return None
-    return LogFiles(location, found["json"], frozenset(found["crc"]), store)
+    return LogFiles(location, found["commit"], frozenset(found["checksum"]), frozenset(found["checkpoint"]), store)
+
+
+def _last_checkpoint(location: str, store: ObjectStore) -> int:
+    """The version that the table names as its last checkpoint, 0 where it names none."""
+    try:
+        return int(json.loads(_read(location, store, _LAST_CHECKPOINT) or b"{}")["version"])
+    except (ValueError, TypeError, KeyError):
+        return 0
+
+
+def _checksum(location: str, store: ObjectStore, version: int) -> Action | None:
+    text = _read(location, store, f"{version:020}.crc")
+    try:
+        found = json.loads(text) if text else None
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _read(location: str, store: ObjectStore, name: str) -> bytes | None:
+    with storage(_READING, location):
+        try:
+            return bytes(obstore.get(store, f"{_FOLDER}/{name}").bytes())
+        except FileNotFoundError:
+            return None

@@ -14,7 +14,7 @@ from deltalake.exceptions import DeltaError, TableNotFoundError
 from airflow_refresh_provider.core.definition.columns import padded
 from airflow_refresh_provider.core.definition.own_columns import Fill, OwnColumn
 from airflow_refresh_provider.delta.storage.file_lists import hidden
-from airflow_refresh_provider.delta.storage.log_files import list_log
+from airflow_refresh_provider.delta.storage.log_files import checksum
 from airflow_refresh_provider.delta.storage.object_stores import is_local, storage
 
 DELETION_VECTORS = "deletionVectors"
@@ -43,8 +43,6 @@ _OF_WRITERS = frozenset({
 """Features that leave rows as the files have them; column mapping and deletion vectors are checked where used."""
 COLUMN_MAPPING_READER = 2
 """The reader version that means column mapping, from before features had names."""
-_SPARK_TYPES = {"integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint"}
-"""Types that a Delta log calls otherwise than Spark's SQL."""
 _GENERATED = "delta.generationExpression"
 _EXPLICIT = "delta.identity.allowExplicitInsert"
 _DEFAULT = "CURRENT_DEFAULT"
@@ -93,15 +91,6 @@ def _holds_floats(type_: object) -> bool:
 def padded_columns(table: DeltaTable) -> tuple[str, ...]:
     """The columns whose values Spark fills up when it reads the table."""
     return tuple(f.name for f in table.schema().fields if padded(str(f.metadata.get(_BOUNDED, ""))))
-
-
-def types_of(table: DeltaTable) -> dict[str, str]:
-    """The columns and their Spark types, "" for nested ones."""
-    return {field.name: _spark_type(json.loads(field.type.to_json())) for field in table.schema().fields}
-
-
-def _spark_type(type_: object) -> str:
-    return _SPARK_TYPES.get(type_, type_) if isinstance(type_, str) else ""
 
 
 def own_columns(table: DeltaTable) -> tuple[OwnColumn, ...]:
@@ -156,8 +145,7 @@ def hidden_rows(table: DeltaTable, location: str) -> int | None:
     """Rows that deletion vectors hide; None when it cannot be found out."""
     if DELETION_VECTORS not in features(table):
         return 0
-    log = list_log(location)
-    sums = log.checksum(table.version()) if log else None
+    sums = checksum(location, table.version())
     if sums and isinstance(sums.get("numDeletedRecordsOpt"), int):
         return int(sums["numDeletedRecordsOpt"])
     try:

@@ -38,11 +38,11 @@ _PART = re.compile(r"(\d+)\s+([a-z]+?)s?\b")
 
 def history(applied: DeltaPin, newest: DeltaPin) -> InputHistory | None:
     """What happened after one version up to another; None when the log is incomplete."""
-    log = list_log(newest.location)
-    now = open_table(newest.location, newest.version)
+    log = list_log(newest.location, since=applied.version)
+    now = _shape(log, newest) if log else None
     if log is None or now is None:
         return None
-    shapes = [_Shape.of(now)]
+    shapes = [now]
     commits = []
     feed = _Feed()
     files = FileSum()
@@ -57,10 +57,10 @@ def history(applied: DeltaPin, newest: DeltaPin) -> InputHistory | None:
     except LogGap:
         return None
     if len(shapes) > 1:
-        before = open_table(applied.location, applied.version)
+        before = _shape(log, applied)
         if before is None:
             return None
-        shapes.append(_Shape.of(before))
+        shapes.append(before)
     return InputHistory(
         commits=tuple(commits),
         change_sources=tuple(_change_sources(log, commits, shapes, feed, files.total())),
@@ -71,7 +71,7 @@ def history(applied: DeltaPin, newest: DeltaPin) -> InputHistory | None:
 
 def changed_files(applied: DeltaPin, newest: DeltaPin) -> ChangedFiles:
     """The files that were added and removed after one version up to another. Raises LogGap."""
-    log = list_log(newest.location)
+    log = list_log(newest.location, since=applied.version)
     if log is None:
         raise LogGap(newest.location)
     files = FileSum()
@@ -100,6 +100,15 @@ class _Shape:
         """The metadata that a commit has written."""
         partitioned_by = metadata.get("partitionColumns") or ()
         return _Shape(metadata.get("configuration") or {}, json.loads(metadata["schemaString"]), partitioned_by)
+
+
+def _shape(log: LogFiles, pin: DeltaPin) -> _Shape | None:
+    """The metadata of a version: as Spark keeps it beside the commit, else of the table as it is opened."""
+    kept = log.metadata(pin.version)
+    if kept is not None:
+        return _Shape.written(kept)
+    table = open_table(pin.location, pin.version)
+    return _Shape.of(table) if table is not None else None
 
 
 class _Feed:
@@ -150,7 +159,7 @@ def _commit(log: LogFiles, version: int, by_kind: ByKind) -> InputCommit:
     stamp = info.get("inCommitTimestamp") or info.get("timestamp")
     return InputCommit(
         version=version,
-        at=datetime.fromtimestamp(stamp / 1000, UTC) if isinstance(stamp, int) else log.commits[version],
+        at=datetime.fromtimestamp(stamp / 1000, UTC) if isinstance(stamp, int) else log.commits[version].at,
         operation=str(info.get("operation", "UNKNOWN")),
         data_change=bool(_moved(by_kind) or by_kind.get("cdc")),
     )

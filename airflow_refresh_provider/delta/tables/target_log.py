@@ -8,9 +8,10 @@ import obstore
 
 from airflow_refresh_provider.core.log.commits import Commit
 from airflow_refresh_provider.core.log.marker import app_ids
-from airflow_refresh_provider.delta.storage.log_files import LogFiles, list_log
+from airflow_refresh_provider.delta.storage.log_files import LogFiles, list_log, recent_log
 from airflow_refresh_provider.delta.storage.object_stores import file_in_the_way, open_store, storage
 from airflow_refresh_provider.delta.tables.actions import commit_of, grouped, may_reshape, txns_of
+from airflow_refresh_provider.delta.tables.column_types import column_types
 from airflow_refresh_provider.delta.tables.delta_table import (
     features,
     floating_columns,
@@ -23,7 +24,7 @@ from airflow_refresh_provider.delta.tables.delta_table import (
 from airflow_refresh_provider.delta.tables.input_history import KEPT, REMOVED_FILES, committed_at, duration
 from airflow_refresh_provider.delta.tables.table_shape import shape_at
 from airflow_refresh_provider.errors import Failed
-from airflow_refresh_provider.ports.table_log import LogGap, TableFacts
+from airflow_refresh_provider.ports.table_log import LogGap, TableFacts, TableIdentity
 
 
 class DeltaTableLog:
@@ -45,6 +46,7 @@ class DeltaTableLog:
             partitioned_by=tuple(about.partition_columns),
             clustered="clustering" in features(table),
             columns=tuple(field.name for field in table.schema().fields),
+            types=column_types(table),
             padded=padded_columns(table),
             reader_features=reader_features(table),
             floating=floating_columns(table),
@@ -53,17 +55,26 @@ class DeltaTableLog:
             bytes=size,
         )
 
-    def table_id(self, location: str) -> str | None:
-        """Which table it is, None when there is none. Raises Failed when something else is there."""
+    def identity(self, location: str) -> TableIdentity | None:
+        """Which table it is, None when there is none. Raises Failed when something else is there.
+
+        By the metadata that Spark keeps beside its newest commit; without that the table is opened.
+        """
+        log = recent_log(location)
+        kept = log.metadata(log.newest) if log else None
+        if kept is not None:
+            properties = kept.get("configuration") or {}
+            return TableIdentity(location=location, table_id=str(kept["id"]), properties=properties)
         table = open_table(location)
         if table is None:
             _check_vacant(location)
             return None
-        return str(table.metadata().id)
+        about = table.metadata()
+        return TableIdentity(location=location, table_id=str(about.id), properties=dict(about.configuration))
 
     def newest(self, location: str) -> int:
         """The newest version. Raises Failed when there is no table."""
-        return _log(location).newest
+        return _there(recent_log(location), location).newest
 
     def oldest(self, location: str) -> int:
         """The oldest version whose commit file is still there without a gap up to the newest."""
@@ -71,7 +82,7 @@ class DeltaTableLog:
 
     def readable_until(self, location: str, version: int) -> datetime | None:
         """When Spark begins to refuse a version; in 1970 where its commit is gone, None for the newest."""
-        log, table = _log(location), open_table(location)
+        log, table = _log(location, since=version), open_table(location)
         if version == log.newest or table is None:
             return None
         kept = duration(table.metadata().configuration.get(REMOVED_FILES), KEPT[REMOVED_FILES])
@@ -84,22 +95,14 @@ class DeltaTableLog:
         Read back from the newest commit to the first checksum that lists them all, or to the table's beginning. When
         the log has been cleaned before either is reached, only the appIds that targets use are looked up.
         """
-        log = _log(location)
-        found: dict[str, int] = {}
-        for version in range(log.newest, -1, -1):
-            stored = (log.checksum(version) or {}).get("setTransactions")
-            if stored is not None:
-                return {**txns_of(stored), **found}
-            try:
-                txns = txns_of(grouped(log.actions(version)).get("txn", ()))
-            except LogGap:
-                return {**_known_markers(location), **found}
-            found = {**txns, **found}
-        return found
+        found, complete = _markers(_there(recent_log(location), location))
+        if not complete:
+            found, complete = _markers(_log(location))
+        return found if complete else {**_known_markers(location), **found}
 
     def commits(self, location: str, after: int, upto: int | None = None) -> tuple[Commit, ...]:
         """The commits of (after, upto], oldest first; upto None = newest. Raises LogGap."""
-        log = _log(location)
+        log = _log(location, since=after)
         last = log.newest if upto is None else upto
         found = [(version, grouped(actions)) for version, actions in log.between(after, last)]
         reshaping = any(may_reshape(by_kind) for _, by_kind in found)
@@ -111,8 +114,12 @@ class DeltaTableLog:
         return tuple(commits)
 
 
-def _log(location: str) -> LogFiles:
-    found = list_log(location)
+def _log(location: str, since: int = 0) -> LogFiles:
+    """The log from a version on, or all of it where that is beyond its end."""
+    return _there(list_log(location, max(0, since)) or (list_log(location) if since > 0 else None), location)
+
+
+def _there(found: LogFiles | None, location: str) -> LogFiles:
     if found is None:
         raise Failed(
             "table_missing",
@@ -121,6 +128,20 @@ def _log(location: str) -> LogFiles:
             next="Find out who removed or moved it; the next run creates the target again, or compares what is there.",
         )
     return found
+
+
+def _markers(log: LogFiles) -> tuple[dict[str, int], bool]:
+    """The markers as far back as the log was listed, and whether these are all."""
+    found: dict[str, int] = {}
+    for version in range(log.newest, -1, -1):
+        stored = (log.checksum(version) or {}).get("setTransactions")
+        if stored is not None:
+            return {**txns_of(stored), **found}, True
+        try:
+            found = {**log.transactions(version), **found}
+        except LogGap:
+            return found, False
+    return found, True
 
 
 def _known_markers(location: str) -> dict[str, int]:

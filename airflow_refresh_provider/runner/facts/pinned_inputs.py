@@ -166,7 +166,7 @@ def expected_rows(ports: Ports, pins: VersionVector) -> int:
 
 def _whole(ports: Ports, name: str, pinned: Pin) -> Pin:
     """The pin, moved to the published version where the input is a target: its newest may be half a refresh."""
-    facts = ports.log.facts(pinned.location) if pinned.table_id else None
+    facts = ports.log.identity(pinned.location) if pinned.table_id else None
     record = targets.owner(ports, facts) if facts else None
     if facts is None or record is None:
         return pinned

@@ -50,7 +50,7 @@ def gone(ports: Ports, run: Run) -> str | None:
     if current is None or current.changes is None or current.reads_inputs or not any(u.chunks for u in current.units):
         return None
     location = current.changes.location
-    return None if ports.log.table_id(location) else f"the changes that were staged at {location} are gone"
+    return None if ports.log.identity(location) else f"the changes that were staged at {location} are gone"
 
 
 def stamp(run: Run, generation: int, app_id: str) -> Stamp:

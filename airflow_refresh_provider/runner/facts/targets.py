@@ -42,7 +42,7 @@ from airflow_refresh_provider.core.run.record import Published, Record, Run
 from airflow_refresh_provider.errors import Failed
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.engine import EngineSession, TargetSpec
-from airflow_refresh_provider.ports.table_log import LogGap, TableFacts
+from airflow_refresh_provider.ports.table_log import LogGap, TableFacts, TableIdentity
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def check_fits(ports: Ports, definition: Definition, result: tuple[str, ...] | N
         check_own_columns(facts.own, result, definition.keys, definition.target)
 
 
-def owner(ports: Ports, facts: TableFacts) -> Record | None:
+def owner(ports: Ports, facts: TableIdentity) -> Record | None:
     """The definition of this control root whose target a table is, or is until its unfinished run ends.
 
     The name in the properties is not enough: it stays in a table whose definition was dropped or given another target,
@@ -87,7 +87,7 @@ def owner(ports: Ports, facts: TableFacts) -> Record | None:
     if record is None or record.dropped:
         return None
     places = {record.definition.target, record.run.definition.target if record.run else record.definition.target}
-    mine = facts.location in places or any(ports.log.table_id(place) == facts.table_id for place in places)
+    mine = facts.location in places or any(_table_id(ports, place) == facts.table_id for place in places)
     return record if mine else None
 
 
@@ -97,7 +97,7 @@ def _claims(ports: Ports, facts: TableFacts) -> Mapping[str, str]:
     return {} if outdated else facts.properties
 
 
-def highest_generation(ports: Ports, facts: TableFacts) -> int:
+def highest_generation(ports: Ports, facts: TableIdentity) -> int:
     """The highest generation that a target has seen, 0 for none; other writers have markers of their own in it."""
     found, ours = ports.log.markers(facts.location), app_ids(facts.table_id)
     return max((Marker.of(found[app_id]).generation for app_id in ours if app_id in found), default=0)
@@ -106,8 +106,8 @@ def highest_generation(ports: Ports, facts: TableFacts) -> int:
 def next_generation(ports: Ports, record: Record) -> int:
     """Above that of the record and those in its target: control tables may have been restored from a backup."""
     location = record.run.definition.target if record.run else record.definition.target
-    facts = ports.log.facts(location)
-    seen = highest_generation(ports, facts) if facts else 0
+    found = ports.log.identity(location)
+    seen = highest_generation(ports, found) if found else 0
     return 1 + max(record.generation, seen)
 
 
@@ -120,31 +120,32 @@ def make_ready(ports: Ports, session: EngineSession, run: Run, result: Columns, 
     planned = run.plan.target
     vnodes = planned.vnodes if planned else _vnodes(definition, found, rows)
     check_partitions(result, found.partitioned_by if found else definition.partition_by)
-    if found is not None and (evolved := evolution_of(session, definition, found, result)):
+    properties = wanted_properties(definition, ports.store.control_id, vnodes, created=found is None)
+    evolved = evolution_of(definition, found, result) if found else Evolution()
+    if found is not None and not evolved and properties.items() <= found.properties.items():
+        return _ready(found, vnodes, result)
+    if evolved:
         session.evolve(definition.target, evolved)
-    session.prepare(
-        _spec(
-            definition,
-            result,
-            wanted_properties(definition, ports.store.control_id, vnodes, created=found is None),
-        )
-    )
+    session.prepare(_spec(definition, result, properties))
     # When two definitions prepare one table at the same time, the one that wrote its name last owns it.
-    check(ports, definition, ports.log.facts(definition.target))
-    return read(ports, session, definition.target, vnodes, result)
+    facts = ports.log.facts(definition.target)
+    check(ports, definition, facts)
+    return _there(facts, definition.target, vnodes, result)
 
 
-def evolution_of(session: EngineSession, definition: Definition, found: TableFacts, result: Columns) -> Evolution:
+def evolution_of(definition: Definition, found: TableFacts, result: Columns) -> Evolution:
     """What has to be done to the columns of a target before it can hold the result. Raises Refused."""
-    columns = session.columns(found.location)
-    check_no_reserved((c.name for c in columns), found.properties, found.location)
+    check_no_reserved((c.name for c in found.types), found.properties, found.location)
     check_own_columns(found.own, (c.name for c in result), definition.keys, found.location)
-    return evolution(definition, schema_change(columns, result), found.own, found.partitioned_by)
+    return evolution(definition, schema_change(found.types, result), found.own, found.partitioned_by)
 
 
-def read(ports: Ports, session: EngineSession, location: str, vnodes: int, result: Columns) -> Ready:
+def read(ports: Ports, location: str, vnodes: int, result: Columns) -> Ready:
     """The target as it is now; its columns that are not in the result are kept. Raises Failed when it is not there."""
-    facts = ports.log.facts(location)
+    return _there(ports.log.facts(location), location, vnodes, result)
+
+
+def _there(facts: TableFacts | None, location: str, vnodes: int, result: Columns) -> Ready:
     if facts is None:
         raise Failed(
             "target_missing",
@@ -152,13 +153,16 @@ def read(ports: Ports, session: EngineSession, location: str, vnodes: int, resul
             left="Nothing was changed.",
             next="Check the location; a run creates the target when it is absent.",
         )
-    columns = session.columns(location)
+    return _ready(facts, vnodes, result)
+
+
+def _ready(facts: TableFacts, vnodes: int, result: Columns) -> Ready:
     written = {c.name.lower() for c in result} | set(hidden_columns(facts.properties))
     target = Target(
-        location=location,
+        location=facts.location,
         table_id=facts.table_id,
-        columns=tuple(c for c in columns if c.name.lower() in written),
-        kept=tuple(c for c in columns if c.name.lower() not in written),
+        columns=tuple(c for c in facts.types if c.name.lower() in written),
+        kept=tuple(c for c in facts.types if c.name.lower() not in written),
         vnodes=int(facts.properties.get(VNODES, vnodes)),
         deletion_vectors=facts.properties.get("delta.enableDeletionVectors", "false").lower() == "true",
         partition_by=facts.partitioned_by,
@@ -181,7 +185,7 @@ def readable_version(ports: Ports, published: Published, location: str) -> int:
 
 def replaced(ports: Ports, target: Target) -> bool:
     """Whether the target was deleted, or replaced by another table."""
-    return ports.log.table_id(target.location) != target.table_id
+    return _table_id(ports, target.location) != target.table_id
 
 
 def check_in_place(ports: Ports, target: Target) -> None:
@@ -213,7 +217,7 @@ def as_published(ports: Ports, published: Published, location: str) -> bool:
 
 def replaced_reason(ports: Ports, published: Published, location: str) -> str | None:
     """Why the table at a location is not the one that the last refresh wrote, for people; None when it is."""
-    found = ports.log.table_id(location)
+    found = _table_id(ports, location)
     return None if found == published.target_id else _replaced(location, gone=found is None)
 
 
@@ -231,6 +235,11 @@ def changed_reason(
     if not found:
         return None
     return f"others have written the target {location} since the last refresh, in {version_range(found)}"
+
+
+def _table_id(ports: Ports, location: str) -> str | None:
+    found = ports.log.identity(location)
+    return found.table_id if found else None
 
 
 def _replaced(location: str, *, gone: bool = False) -> str:

@@ -13,9 +13,12 @@ from airflow_refresh_provider.ports.table_log import LogGap
 
 def readable(ports: Ports, held: FrozenRun) -> tuple[tuple[Commit, ...], bool]:
     """The commits since a run started, as far as the log reaches back, and whether these are all."""
-    first_base = held.frozen.first_base
-    after = max(first_base, ports.log.oldest(held.target.location) - 1)
-    return ports.log.commits(held.target.location, after=after), after == first_base
+    first_base, location = held.frozen.first_base, held.target.location
+    try:
+        return ports.log.commits(location, after=first_base), True
+    except LogGap:
+        after = max(first_base, ports.log.oldest(location) - 1)
+        return ports.log.commits(location, after=after), after == first_base
 
 
 def seal_of(ports: Ports, run: Run) -> Seal | None:

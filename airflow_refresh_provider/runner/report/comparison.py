@@ -63,8 +63,8 @@ def _differences(
     check_result(result, definition.keys)
     rows = pinned_inputs.expected_rows(ports, plan.pins)
     if facts := ports.log.facts(definition.target):
-        check_settled(targets.evolution_of(session, definition, facts, result), definition.target)
-    ready = targets.read(ports, session, definition.target, auto_vnodes(rows, definition.chunking.chunk_rows), result)
+        check_settled(targets.evolution_of(definition, facts, result), definition.target)
+    ready = targets.read(ports, definition.target, auto_vnodes(rows, definition.chunking.chunk_rows), result)
     note = Note(kind=NoteKind.CHUNK, definition=record.name, run=plan.staging, generation=1, inputs=digests(plan.pins))
     task = CompareTask(
         source=pinned_inputs.by_files(ports, source, definition, plan.pins),

@@ -65,7 +65,7 @@ def input_lags(ports: Ports, published: Published, found: InputsNow, now: dateti
 
 def upstream(ports: Ports, pin: Pin) -> str | None:
     """The definition of this control root whose target an input is."""
-    facts = ports.log.facts(pin.location) if pin.table_id else None
+    facts = ports.log.identity(pin.location) if pin.table_id else None
     record = targets.owner(ports, facts) if facts else None
     return record.name if record else None
 

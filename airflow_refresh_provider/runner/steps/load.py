@@ -27,23 +27,27 @@ def load(tenure: Tenure, session: EngineSession) -> Run:
     ports.watch.stage("prepare")
     source = pinned_inputs.source(ports, run)
     result = session.describe(source)
-    large = _splittable(ports, run)
     ready = targets.make_ready(ports, session, run, result, pinned_inputs.expected_rows(ports, run.plan.pins))
     run = tenure.write(Event.PREPARE, plan=run.plan.model_copy(update={"target": ready.target}))
-    fell_back = None
+    frozen, fell_back = None, None
     if run.plan.windows:
         frozen, fell_back = change_windows.load(tenure, session, source, ready)
-    elif ready.rows == 0:
-        frozen = _first_load(tenure, session, source, ready, large)
-    else:
-        frozen = None
     if frozen is None:
-        frozen = _compared(tenure, session, source, ready, large)
+        frozen = _loaded_in_full(tenure, session, source, ready)
     pinned_inputs.check_in_place(ports, run)
     planned = tenure.write(Event.FREEZE, frozen=frozen.model_copy(update={"fell_back": fell_back}))
     for notice in notices_of(planned):
         ports.watch.note(notice.line)
     return planned
+
+
+def _loaded_in_full(tenure: Tenure, session: EngineSession, source: Source, ready: targets.Ready) -> Frozen:
+    """All rows of the query: straight into an empty target where that can be done, else compared."""
+    run = tenure.read_run()
+    large = _splittable(tenure.ports, run)
+    direct = ready.rows == 0 and not run.plan.windows
+    loaded = _first_load(tenure, session, source, ready, large) if direct else None
+    return loaded or _compared(tenure, session, source, ready, large)
 
 
 def _first_load(

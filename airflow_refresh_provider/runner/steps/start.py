@@ -117,10 +117,11 @@ def _start(ports: Ports, snapshot: Snapshot, record: Record, request: Request) -
         facts = ports.log.facts(definition.target)
         targets.check(ports, definition, facts)
         check_padding(facts.padded if facts else (), definition.target)
-    found = _found(ports, record, facts)
-    if not request.force and _same_result(record, pins) and found.doubt is None:
+    doubt = _doubt(ports, record, facts)
+    if not request.force and _same_result(record, pins) and doubt is None:
         return NotStarted(record, _NOTHING_CHANGED)
-    run = _new_run(ports, record, pins, found, request)
+    highest = targets.highest_generation(ports, facts) if facts else 0
+    run = _new_run(ports, record, pins, 1 + max(record.generation, highest), doubt, request)
     try:
         commit(ports, snapshot, record.after(Event.START, run=run, generation=run.generation), Event.START)
     except StaleSnapshot:
@@ -138,29 +139,21 @@ def _pins(ports: Ports, record: Record, request: Request) -> VersionVector:
     return pinned_inputs.as_asked(ports, pinned_inputs.pin(ports, record.definition), request.pins, applied)
 
 
-@dataclass(frozen=True)
-class _Found:
-    """The target's highest generation, and why it may have other rows than the last refresh has published."""
-
-    generation: int
-    doubt: str | None
-
-
-def _found(ports: Ports, record: Record, facts: TableFacts | None) -> _Found:
-    location = record.definition.target
+def _doubt(ports: Ports, record: Record, facts: TableFacts | None) -> str | None:
+    """Why the target may have other rows than the last refresh has published."""
     if facts is None:
-        return _Found(0, f"the target {location} does not exist")
-    doubt = targets.changed_reason(ports, record.published, facts) if record.published else None
-    return _Found(targets.highest_generation(ports, facts), doubt)
+        return f"the target {record.definition.target} does not exist"
+    return targets.changed_reason(ports, record.published, facts) if record.published else None
 
 
-def _new_run(ports: Ports, record: Record, pins: VersionVector, found: _Found, request: Request) -> Run:
-    """A run above every generation in the target: a marker that Delta has seen is never used again."""
+def _new_run(
+    ports: Ports, record: Record, pins: VersionVector, generation: int, doubt: str | None, request: Request
+) -> Run:
+    """A run under a generation above every one in the target: a marker that Delta has seen is never used again."""
     now = ports.clock.now()
-    generation = 1 + max(record.generation, found.generation)
     run_id = ports.processes.new_id()
     facts = queries.facts_of(record)
-    scope, maintenance = change_windows.scope_of(ports, record, facts, pins, request, found.doubt)
+    scope, maintenance = change_windows.scope_of(ports, record, facts, pins, request, doubt)
     return Run(
         run_id=run_id,
         definition=record.definition,

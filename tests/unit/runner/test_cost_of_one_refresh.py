@@ -1,0 +1,92 @@
+"""What a refresh of one changed row reads and sends. Each act is milliseconds, of which fifty tables make seconds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from airflow_refresh_provider.core.definition.columns import Column
+from airflow_refresh_provider.core.run.results import Outcome
+from airflow_refresh_provider.ports.engine import EngineSession
+from airflow_refresh_provider.runner.refreshes import Refreshes
+from tests.unit.runner.world import INPUT, NAME, ONE, TARGET, World, row
+
+Acts = Counter[str]
+
+
+class Counted:
+    """A port whose calls are counted, by the name of the method."""
+
+    def __init__(self, port: Any, acts: Acts) -> None:
+        self._port = port
+        self._acts = acts
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._port, name)
+
+        def counted(*args: Any, **named: Any) -> Any:
+            self._acts[f"{name} {args[0]}" if args and args[0] in (INPUT, TARGET) else name] += 1
+            return found(*args, **named)
+
+        return counted if callable(found) else found
+
+
+class CountedEngine(Counted):
+    """An engine whose sessions are counted too."""
+
+    def open(self, session_id: str) -> EngineSession:
+        """Open a session."""
+        opened: EngineSession = Counted(self._port.open(session_id), self._acts)
+        return opened
+
+
+@pytest.fixture
+def world() -> World:
+    """A world whose first refresh is done."""
+    world = World(*(row(i) for i in range(6)), mode="incremental")
+    world.run()
+    return world
+
+
+def _refreshed(world: World, outcome: Outcome) -> tuple[Acts, Acts, Acts]:
+    """What one more refresh asks of the logs, of the engine and of the control store."""
+    log, engine, store = Counter[str](), Counter[str](), Counter[str]()
+    ports = replace(
+        world.ports,
+        log=Counted(world.ports.log, log),
+        engine=CountedEngine(world.ports.engine, engine),
+        store=Counted(world.ports.store, store),
+    )
+    assert Refreshes(ports).run(NAME, ONE).outcome is outcome
+    return log, engine, store
+
+
+def test_one_changed_row_opens_the_target_twice_and_sends_three_acts_to_the_engine(world: World) -> None:
+    world.lake.append(INPUT, [row(7)])
+    log, engine, store = _refreshed(world, Outcome.SUCCEEDED)
+    assert world.fresh()
+    assert log[f"facts {TARGET}"] == 2
+    assert log[f"facts {INPUT}"] == 0
+    assert log[f"oldest {TARGET}"] == 0
+    assert log[f"identity {TARGET}"] <= 4
+    assert engine == {"describe": 1, "read_windows": 1, "apply": 1, "close": 1}
+    assert store["commit"] == 6
+
+
+def test_a_new_column_is_added_to_a_target_that_is_then_read_again(world: World) -> None:
+    world.lake.reshape(INPUT, columns=(*world.lake.table(INPUT).newest.columns, Column(name="w", type="string")))
+    world.lake.append(INPUT, [row(7) | {"w": "x"}])
+    log, engine, _ = _refreshed(world, Outcome.SUCCEEDED)
+    assert log[f"facts {TARGET}"] == 3
+    assert engine[f"add_columns {TARGET}"] == 1
+
+
+def test_nothing_to_do_opens_the_target_once_and_writes_nothing(world: World) -> None:
+    log, engine, store = _refreshed(world, Outcome.NOTHING_TO_DO)
+    assert log[f"facts {TARGET}"] == 1
+    assert log[f"facts {INPUT}"] == 0
+    assert engine == {}
+    assert store["commit"] == 0
