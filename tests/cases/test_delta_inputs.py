@@ -1,4 +1,4 @@
-"""Delta tables as inputs, whatever is done to them and whoever writes them."""
+"""Delta tables as inputs, whatever is done to them and by which writer."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_a_converted_folder_whose_partitions_have_special_characters_is_followed
 
 
 @pytest.mark.slow
-def test_padded_text_is_read_as_spark_reads_it_whoever_wrote_it(case: Case) -> None:
+def test_padded_text_is_read_as_spark_reads_it_any writer that_wrote_it(case: Case) -> None:
     case.do(
         "CREATE TABLE {src} (id INT, code CHAR(5), note VARCHAR(9)) USING delta "
         "TBLPROPERTIES ('delta.enableDeletionVectors' = 'false')",

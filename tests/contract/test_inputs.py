@@ -7,6 +7,8 @@ import shutil
 from pathlib import Path
 from typing import Literal
 
+import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
@@ -219,3 +221,18 @@ def test_a_path_that_delta_rs_takes_for_another_is_no_table_and_may_hold_parquet
 def test_a_file_with_a_broken_footer_has_an_unknown_number_of_rows(tmp_path: Path) -> None:
     (tmp_path / "a.parquet").write_bytes(b"PAR1" + b"\x00" * 100 + b"PAR1")
     assert _rows(_pin(_parquet(tmp_path / "a.parquet"))) is None
+
+
+def test_columns_and_their_types_are_known_without_spark(tmp_path: Path) -> None:
+    table = pa.table({
+        "k": pa.array([1], pa.int64()), "n": pa.array([1], pa.int32()), "s": ["a"], "l": [[1.5]],
+        "d": pa.array([0], pa.date32()),
+    })  # fmt: skip
+    write_deltalake(tmp_path / "t", table)
+    (tmp_path / "p" / "day=1").mkdir(parents=True)
+    pq.write_table(table, tmp_path / "p" / "day=1" / "f.parquet")
+
+    found = [KINDS[pin.format].columns(pin) for pin in (_pin(_delta(tmp_path / "t")), _pin(_parquet(tmp_path / "p")))]
+
+    flat = {"k": "bigint", "n": "int", "s": "string", "d": "date"}
+    assert found == [flat | {"l": "array<double>"}, flat | {"l": "", "day": ""}]

@@ -8,7 +8,7 @@ from airflow_refresh_provider.core.maintain.relations import Relation
 from airflow_refresh_provider.core.maintain.values import Value
 
 _MOST = 3
-"""More anchors than this tell rows apart no better, and have to be compared for each row."""
+"""More anchors than this do not make the touched rows fewer, and have to be compared for each row."""
 
 
 def chosen(result: Relation, keys: Iterable[str]) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 
 from airflow_refresh_provider.core.changes.pins import VersionVector
 from airflow_refresh_provider.core.definition.definition import Definition
@@ -19,7 +19,7 @@ def maintenance_of(ports: Ports, definition: Definition, pins: VersionVector) ->
     return maintenance(definition.query_text, _columns(ports, pins), definition.keys)
 
 
-def unfollowed_reason(found: Maintenance, definition: Definition, changed: Mapping[str, object]) -> str | None:
+def unfollowed_reason(found: Maintenance, definition: Definition, changed: Iterable[str]) -> str | None:
     """Why changes of these inputs cannot be followed; None when they can."""
     for name in changed:
         if obstacle := found.unfollowed.get(name):

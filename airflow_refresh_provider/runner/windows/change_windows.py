@@ -71,7 +71,8 @@ def scope_of(
     definition, published = record.definition, record.published
     mode = request.mode or definition.mode
     known = histories(ports, published.pins if published else {}, pins)
-    maintenance = _maintenance(ports, definition, facts, pins) if mode is not Mode.FULL else None
+    row_by_row = mode is Mode.FULL or facts.row_wise
+    maintenance = None if row_by_row else maintenance_of(ports, definition, pins)
     found = scope(
         ScopeFacts(
             mode=mode,
@@ -79,9 +80,7 @@ def scope_of(
             published=published,
             pins=pins,
             histories=known,
-            obstacle=None
-            if mode is Mode.FULL
-            else _obstacle(facts, mode) or _unfollowed(maintenance, definition, known),
+            obstacle=None if mode is Mode.FULL else _obstacle(facts, maintenance, definition, known, mode),
             now=ports.clock.now(),
             insist=request.force or request.mode is Mode.FULL,
             target_changed=target_changed,
@@ -90,20 +89,16 @@ def scope_of(
     return found, maintenance if found.windows else None
 
 
-def _maintenance(ports: Ports, definition: Definition, facts: QueryFacts, pins: VersionVector) -> Maintenance | None:
-    """How the inputs are followed; None for a row-wise query, whose changes are read row by row."""
-    return None if facts.row_wise else maintenance_of(ports, definition, pins)
-
-
-def _unfollowed(
-    maintenance: Maintenance | None, definition: Definition, known: Mapping[str, InputHistory | None]
+def _obstacle(
+    facts: QueryFacts,
+    maintenance: Maintenance | None,
+    definition: Definition,
+    known: Mapping[str, InputHistory | None],
+    mode: Mode,
 ) -> str | None:
-    changed = {name: history for name, history in known.items() if history is not None and history.changed}
-    return unfollowed_reason(maintenance, definition, changed) if maintenance else None
-
-
-def _obstacle(facts: QueryFacts, mode: Mode) -> str | None:
-    reason = obstacle(facts)
+    """Why the changes of the inputs cannot be followed. Raises Invalid for mode incremental."""
+    changed = [name for name, history in known.items() if history is not None and history.changed]
+    reason = obstacle(facts) or (unfollowed_reason(maintenance, definition, changed) if maintenance else None)
     check_mode(mode, reason)
     return reason
 

@@ -81,7 +81,7 @@ def test_a_new_column_is_added_to_a_target_that_is_then_read_again(world: World)
     world.lake.append(INPUT, [row(7) | {"w": "x"}])
     log, engine, _ = _refreshed(world, Outcome.SUCCEEDED)
     assert log[f"facts {TARGET}"] == 3
-    assert engine[f"add_columns {TARGET}"] == 1
+    assert engine[f"evolve {TARGET}"] == 1
 
 
 def test_nothing_to_do_opens_the_target_once_and_writes_nothing(world: World) -> None:
