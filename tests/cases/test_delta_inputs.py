@@ -60,7 +60,7 @@ def test_a_converted_folder_whose_partitions_have_special_characters_is_followed
 
 
 @pytest.mark.slow
-def test_padded_text_is_read_as_spark_reads_it_any writer that_wrote_it(case: Case) -> None:
+def test_padded_text_is_read_as_spark_reads_it_by_whichever_writer(case: Case) -> None:
     case.do(
         "CREATE TABLE {src} (id INT, code CHAR(5), note VARCHAR(9)) USING delta "
         "TBLPROPERTIES ('delta.enableDeletionVectors' = 'false')",
