@@ -15,16 +15,24 @@ from airflow_refresh_provider.core.query.facts import Obstacle
 from airflow_refresh_provider.core.query.parse import Parsed, parse, start_of
 from airflow_refresh_provider.core.query.row_wise import obstacle_at
 
+_UNEXPECTED = (AttributeError, LookupError, TypeError, ValueError, RecursionError)
+"""What a tree of another shape than expected ends in: then everything is computed, which is always right."""
+
 
 def maintenance(query: str, inputs: Mapping[str, Mapping[str, str]], keys: Iterable[str]) -> Maintenance:
     """How the result of a query, by its keys, follows its inputs, whose columns and types are given."""
     parsed = parse(query)
     reader = Reader(parsed, _lower(inputs))
-    result = reader.relation(parsed.tree, {})
+    try:
+        result = reader.relation(parsed.tree, {})
+    except _UNEXPECTED:
+        what = obstacle_at(parsed, 0, "a construct that is not understood")
+        return Maintenance(anchors=(), routes=(), uses=(), unfollowed=dict.fromkeys(inputs, what))
     anchors = chosen(result, keys)
     followed = followed_inputs(result, anchors) - _unread(parsed, reader.occurrences, result)
     spelled = {name.lower(): name for name in inputs}
     return Maintenance(
+        columns=result.names,
         anchors=anchors,
         routes=tuple(
             _route(occurrence, result.routes[occurrence], anchors, spelled)
@@ -109,13 +117,12 @@ def _text(sql: exp.Expr) -> str:
 def _unfollowed(
     parsed: Parsed, occurrences: Iterable[Occurrence], followed: set[str], spelled: Mapping[str, str]
 ) -> dict[str, Obstacle]:
+    """Why each other input is not followed: the construct above it, or the place that reads it."""
+    blocked = {o.input: o.blocked for o in reversed(list(occurrences)) if o.blocked}
     found: dict[str, Obstacle] = {}
-    for occurrence in occurrences:
-        if occurrence.input not in followed:
-            place = obstacle_at(
-                parsed,
-                start_of(occurrence.table),
-                f"{spelled[occurrence.input]}, which leads to no column of the result,",
-            )
-            found.setdefault(spelled[occurrence.input], occurrence.blocked or place)
+    for table in parsed.tree.find_all(exp.Table):
+        name = table.name.lower()
+        if name in spelled and name not in followed and spelled[name] not in found:
+            what = f"{spelled[name]}, which leads to no column of the result,"
+            found[spelled[name]] = blocked.get(name) or obstacle_at(parsed, start_of(table), what)
     return found

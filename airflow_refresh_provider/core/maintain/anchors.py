@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from sqlglot import exp
+
 from airflow_refresh_provider.core.maintain.relations import Relation
 from airflow_refresh_provider.core.maintain.values import Value
 
-_MOST = 3
-"""More anchors than this do not make the touched rows fewer, and have to be compared for each row."""
-
 
 def chosen(result: Relation, keys: Iterable[str]) -> tuple[str, ...]:
-    """The columns that follow the most inputs; of equal ones those with the fewest joins, and keys first."""
+    """The columns that follow the most inputs; of equal ones those with the fewest joins, and keys first.
+
+    Other keys are added where they cost nothing: together they are in fewer rows. A column that is the same in all rows
+    is none.
+    """
     wanted = [key.lower() for key in keys]
     order = [*wanted, *(name for name in result.names if name not in wanted)]
-    names = [name for name in order if any(name in routes for routes in result.routes.values())]
+    names = [name for name in order if _is_selective(result, name)]
     if not names:
         return ()
-    first = max(names, key=lambda name: (_followed(result, name), -_joins(result, name), -order.index(name)))
-    with_it = [name for name in names if name != first and _as_good(result, name, first)]
-    return tuple(sorted((first, *with_it[: _MOST - 1]), key=order.index))
+    first = max(names, key=lambda name: (_followed(result, name), -_cost(result, name), -order.index(name)))
+    with_it = [name for name in names if name in wanted and _as_good(result, name, first)]
+    return tuple(sorted({first, *with_it}, key=order.index))
 
 
 def followed_inputs(result: Relation, anchors: Sequence[str]) -> set[str]:
@@ -34,8 +37,19 @@ def _followed(result: Relation, name: str) -> int:
     return len(followed_inputs(result, (name,)))
 
 
-def _joins(result: Relation, name: str) -> int:
-    return sum(routes[name].cost for routes in result.routes.values() if name in routes)
+def _is_selective(result: Relation, name: str) -> bool:
+    """Whether some route to a column is more than a constant."""
+    return any(not _constant(routes[name]) for routes in result.routes.values() if name in routes)
+
+
+def _cost(result: Relation, name: str) -> int:
+    """How many joins it takes; a constant, which touches every row of its branch, counts as one."""
+    values = [routes[name] for routes in result.routes.values() if name in routes]
+    return sum(value.cost + _constant(value) for value in values)
+
+
+def _constant(value: Value) -> bool:
+    return value.sql.find(exp.Column) is None
 
 
 def _as_good(result: Relation, name: str, first: str) -> bool:

@@ -41,7 +41,7 @@ def result(reader: Reader, select: exp.Select, block: Block) -> Relation:
         values = {name: value_of(expression, known) for name, expression in outputs.items()}
         routes[occurrence] = {name: value for name, value in values.items() if value is not None}
     found = Relation({name: type_of(expression, scope) for name, expression in outputs.items()}, routes)
-    if blocked := _blocked(reader, select):
+    if blocked := _blocked(reader, select, scope):
         return found.without_routes(blocked)
     return found
 
@@ -107,8 +107,26 @@ def _partition(window: exp.Window, select: exp.Select) -> list[exp.Expr]:
     return list(window.args.get("partition_by") or ())
 
 
-def _blocked(reader: Reader, select: exp.Select) -> Obstacle | None:
+def _is_unlisted(part: exp.Expr, scope: Scope) -> bool:
+    """Whether a part of a SELECT stands for columns whose names, or number, cannot be read in the text."""
+    if isinstance(part, exp.Column) and part.is_star:
+        return part.table.lower() not in scope.visible
+    if part.is_star:
+        return any(not relation.types for relation in scope.visible.values())
+    generators = (node for node in part.find_all(exp.Func) if _is_generator(node))
+    return not isinstance(part, exp.Aliases | exp.Alias) and any(generators)
+
+
+def _is_generator(node: exp.Func) -> bool:
+    name = node.name.lower() if isinstance(node, exp.Anonymous) else node.key
+    return isinstance(node, exp.Explode | exp.Posexplode | exp.Inline) or name in spark_functions.GENERATOR
+
+
+def _blocked(reader: Reader, select: exp.Select, scope: Scope) -> Obstacle | None:
     """The construct for which all rows of a SELECT depend on each other."""
+    for part in select.expressions:
+        if _is_unlisted(part, scope):
+            return reader.at(part, "columns that the query does not list")
     group = select.args.get("group")
     for window in _windows(select):
         if not _partition(window, select):

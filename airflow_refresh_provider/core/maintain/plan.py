@@ -42,8 +42,12 @@ class Use(Stored):
 
 
 class Maintenance(Stored):
-    """How to follow the inputs: `unfollowed` are those whose changes need everything to be computed, and why."""
+    """How to follow the inputs: `unfollowed` are those whose changes need everything to be computed, and why.
 
+    `columns` are the names of the result as they were read here, in lower case: Spark has to give the same.
+    """
+
+    columns: tuple[str, ...] = ()
     anchors: tuple[str, ...]
     routes: tuple[Route, ...]
     uses: tuple[Use, ...]

@@ -89,9 +89,9 @@ class Reader:
             else []
         )
         scope.sources[alias] = relation.renamed(tuple(names)) if names else relation
-        for part in ("pivots", "sample", "joins"):
+        for part, what in (("pivots", "PIVOT"), ("sample", "TABLESAMPLE"), ("joins", "a nested JOIN")):
             if source.args.get(part):
-                scope.sources[alias] = relation.without_routes(self.at(source, part.upper()))
+                scope.sources[alias] = relation.without_routes(self.at(source, what))
         return alias
 
     def _source(self, source: exp.Expr, with_: _With) -> Relation:
@@ -103,9 +103,11 @@ class Reader:
         if name in with_:
             cte, sees = with_[name]
             found = self.relation(cte.this, sees)
+            if isinstance(cte.parent, exp.With) and cte.parent.args.get("recursive"):
+                found = found.without_routes(self.at(cte, "WITH RECURSIVE"))
             names = tuple(c.name.lower() for c in cte.args["alias"].args.get("columns") or ())
             return found.renamed(names) if names else found
-        return self._input(source, name)
+        return self._input(source, name) if name in self.inputs else Relation({}, {})  # of a recursive query
 
     def _input(self, table: exp.Table, name: str) -> Relation:
         occurrence = Occurrence(table, name)

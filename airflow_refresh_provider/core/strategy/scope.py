@@ -69,7 +69,7 @@ def scope(facts: ScopeFacts) -> Scope:
     if facts.obstacle:
         return Scope(reason=facts.obstacle)
     for name, history in known:
-        if reason := _unusable(name, history, windows[name], facts):
+        if history.changed and (reason := _unusable(name, history, windows[name], facts)):
             return Scope(reason=reason)
     return Scope(windows=windows, reason=f"changes of {', '.join(f'{n} in {w.label}' for n, w in windows.items())}")
 

@@ -14,7 +14,7 @@ from airflow_refresh_provider.core.changes.history import InputHistory
 from airflow_refresh_provider.core.changes.pins import Pin, VersionVector
 from airflow_refresh_provider.core.changes.sources import ChangedRows, ChangeSourceInfo
 from airflow_refresh_provider.core.definition.choices import Deletes
-from airflow_refresh_provider.core.definition.columns import DOUBTFUL
+from airflow_refresh_provider.core.definition.columns import DOUBTFUL, visible
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.definition.mode import Mode, check_mode, obstacle
 from airflow_refresh_provider.core.maintain.plan import Maintenance
@@ -166,6 +166,8 @@ def _keyed(
 ) -> Loaded:
     """Compare the rows that the changes touch, and no others."""
     run = tenure.read_run()
+    if {c.name.lower() for c in visible(ready.target.columns)} != set(maintenance.columns):
+        return None, "Spark gives other columns than the analysis of the query has found"
     location, _ = staging_paths.changes_of(run, tenure.generation, "touched")
     touched = session.touch(
         TouchTask(
@@ -275,15 +277,16 @@ def _known(ports: Ports, run: Run, published: Published) -> dict[str, InputHisto
 def _changes(
     ports: Ports, run: Run, published: Published, known: dict[str, InputHistory]
 ) -> dict[str, _Changes] | None:
-    """What has changed in each input, None when every change source of one of them has expired meanwhile."""
+    """What has changed in the inputs that did, None when every change source of one of them has expired meanwhile."""
     found = {}
     for name, history in known.items():
+        if not history.changed:
+            continue
         source = history.best_source(ports.clock.now())
         if source is None:
             return None
-        applied = _applied(run, published, name)
-        if history.changed:  # versions before the first change need not be kept
-            applied = _at(applied, history.changes[0].version - 1)
+        # Versions before the first change need not be kept.
+        applied = _at(_applied(run, published, name), history.changes[0].version - 1)
         found[name] = _Changes(applied, run.plan.pins[name], source)
     return found
 

@@ -52,11 +52,16 @@ def _types(rows: DataFrame) -> dict[str, str]:
 
 
 def _stored(column: Column, target: Target, found: Mapping[str, str]) -> str:
-    """A value as the target gives it back. The name of a folder cannot hold some texts: they are stored as NULL.
-
-    `found` are the types that the values have, where they matter.
-    """
+    """A column as the target gives it back; `found` are the types that the values have, where they matter."""
     value = converted(sql.name(column.name), found.get(column.name.lower(), column.type), column.type)
+    return stored(value, column, target)
+
+
+def stored(value: str, column: Column, target: Target) -> str:
+    """A value of a column's type as the target gives it back.
+
+    The name of a folder cannot hold some texts: they are stored as NULL.
+    """
     if column.name not in target.partition_by or not _TEXT.match(column.type):
         return value
     return f"nullif(nullif({value}, ''), '{_NO_VALUE}')"

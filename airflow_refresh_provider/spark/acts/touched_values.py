@@ -23,10 +23,11 @@ BROADCAST_MAX_VALUES = 1_000_000
 def touch(spark: SparkSession, task: TouchTask) -> Touched:
     """Stage them, once."""
     _name_rows(spark, task)
-    types = [c.type for c in sql.key_columns(task.target.columns, task.maintenance.anchors)]
+    anchors = sql.key_columns(task.target.columns, task.maintenance.anchors)
     routes = [route for route in task.maintenance.routes if route.input in task.changes]
-    found = spark.sql(" UNION ".join(touching(route, types) for route in routes))
-    found.write.mode("overwrite").parquet(task.location)
+    found = spark.sql(" UNION ".join(touching(route, [c.type for c in anchors]) for route in routes))
+    stored = (f"{content.stored(f'k{n}', anchor, task.target)} AS k{n}" for n, anchor in enumerate(anchors))
+    found.selectExpr(*stored).distinct().write.mode("overwrite").parquet(task.location)
     staged = spark.read.parquet(content.literally(task.location))
     return Touched(location=task.location, maintenance=task.maintenance, rows=staged.count())
 
@@ -37,7 +38,7 @@ def result(spark: SparkSession, source: Source, touched: Touched) -> DataFrame:
     for number, use in enumerate(touched.maintenance.uses):
         with faults.reading(use.input):
             rows = content.load(spark, source.reads[use.input]).drop(*source.reads[use.input].hidden)
-            _restricted(rows, use, values).createOrReplaceTempView(use_name(number))
+            _restricted(rows, use, values, few=_few(touched)).createOrReplaceTempView(use_name(number))
     return spark.sql(bound(source.query, touched.maintenance.uses))
 
 
@@ -49,10 +50,14 @@ def among(spark: SparkSession, rows: DataFrame, touched: Touched) -> DataFrame:
 
 def _values(spark: SparkSession, touched: Touched) -> DataFrame:
     rows = spark.read.parquet(content.literally(touched.location))
-    return F.broadcast(rows) if touched.rows <= BROADCAST_MAX_VALUES else rows
+    return F.broadcast(rows) if _few(touched) else rows
 
 
-def _restricted(rows: DataFrame, use: Use, values: DataFrame) -> DataFrame:
+def _few(touched: Touched) -> bool:
+    return touched.rows <= BROADCAST_MAX_VALUES
+
+
+def _restricted(rows: DataFrame, use: Use, values: DataFrame, *, few: bool) -> DataFrame:
     """The rows of an input that lead to touched anchors; all where the text reads them for several purposes."""
     if use.restrictions is None or len(use.restrictions) != 1:
         return rows
@@ -60,7 +65,7 @@ def _restricted(rows: DataFrame, use: Use, values: DataFrame) -> DataFrame:
     kinds = {field.name: ddl.type_text(field.dataType) for field in values.schema}
     keys = values.select(*(F.col(f"k{n}").alias(f"airflow_refresh_k{n}") for n, _ in known)).distinct()
     conditions = (f"try_cast({value} AS {kinds[f'k{n}']}) <=> airflow_refresh_k{n}" for n, value in known)
-    return rows.join(F.broadcast(keys), F.expr(" AND ".join(conditions)), "left_semi")
+    return rows.join(F.broadcast(keys) if few else keys, F.expr(" AND ".join(conditions)), "left_semi")
 
 
 def _name_rows(spark: SparkSession, task: TouchTask) -> None:

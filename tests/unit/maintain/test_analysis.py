@@ -1,0 +1,76 @@
+"""What the analysis does with constructs that it does not follow, and which anchors it picks."""
+
+from __future__ import annotations
+
+import pytest
+
+from airflow_refresh_provider.core.maintain.analysis import maintenance
+from airflow_refresh_provider.core.maintain.binding import bound
+from airflow_refresh_provider.core.maintain.plan import Maintenance
+
+INPUTS = {
+    "a": {"k": "bigint", "g": "int", "s": "struct<`x`:int>", "l": "array<int>", "t": "string"},
+    "b": {"k": "bigint", "w": "int", "t": "string"},
+}
+
+
+def plan(query: str, *keys: str) -> Maintenance:
+    inputs = {name: types for name, types in INPUTS.items() if f" {name}" in query}
+    return maintenance(query, inputs, keys or ["k"])
+
+
+@pytest.mark.parametrize(
+    ("query", "unfollowed"),
+    [
+        (
+            "WITH RECURSIVE t AS (SELECT k, 0 AS n FROM a UNION ALL SELECT k, 1 FROM t WHERE n < 3) SELECT k FROM t",
+            {"a": "WITH RECURSIVE (line 1, column 16)"},
+        ),
+        ("SELECT k, posexplode(l) FROM a", {"a": "columns that the query does not list (line 1, column 11)"}),
+        ("SELECT s.*, k FROM a", {"a": "columns that the query does not list (line 1, column 8)"}),
+        ("SELECT * FROM a PIVOT (count(*) FOR g IN (1, 2))", {"a": "PIVOT (line 1, column 15)"}),
+        ("SELECT a.k, x.v FROM a, LATERAL (SELECT max(w) v FROM b WHERE b.k = a.k) x", {"b": "b, which leads to no"}),
+        ("SELECT * FROM a NATURAL JOIN b", {"b": "NATURAL JOIN (line 1, column 30)"}),
+        ("SELECT a.k FROM a, (SELECT max(w) m FROM b) x WHERE a.g < x.m", {"b": "an aggregate of all rows (line 1"}),
+        ("SELECT k FROM a WHERE g = ANY (SELECT w FROM b)", {"b": "a subquery whose rows concern all"}),
+        ("SELECT a.k FROM a JOIN b ON a.t = b.k", {"b": "b, which leads to no column"}),
+        ("SELECT count(*) AS n FROM a", {"a": "an aggregate of all rows (line 1, column 8)"}),
+        ("SELECT k, sum(g) OVER (ORDER BY k) AS n FROM a", {"a": "a window without PARTITION BY (line 1, column 11)"}),
+    ],
+)
+def test_an_input_that_is_not_followed_is_named_with_the_construct(query: str, unfollowed: dict[str, str]) -> None:
+    found = plan(query).unfollowed
+    assert found.keys() == unfollowed.keys()
+    assert all(str(found[name]).startswith(words) for name, words in unfollowed.items())
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT k, explode(l) AS e FROM a",
+        "SELECT k, posexplode(l) AS (p, e) FROM a",
+        "SELECT k, e FROM a LATERAL VIEW explode(l) x AS e",
+        "FROM a SELECT k",
+        "(SELECT k FROM a) UNION ALL (SELECT k FROM b) ORDER BY k",
+        "SELECT max_by(g, t) AS m, k FROM a GROUP BY k",
+        "SELECT transform(l, e -> e + k) AS x, k FROM a",
+        "SELECT * EXCEPT (g) FROM a",
+        "SELECT CASE WHEN EXISTS (SELECT 1 FROM b WHERE b.k = a.k) THEN 1 END AS c, k FROM a",
+    ],
+)
+def test_constructs_that_are_followed(query: str) -> None:
+    found = plan(query)
+    assert (found.anchors, found.unfollowed) == (("k",), {})
+
+
+def test_anchors_are_keys_and_no_constants() -> None:
+    assert plan("SELECT 'x' AS c, a.k, a.t FROM a LEFT JOIN b USING (k)").anchors == ("k",)
+    assert plan("SELECT g, t, count(*) AS n FROM a GROUP BY g, t", "g", "t").anchors == ("g", "t")
+    assert plan("SELECT 1 AS src, k FROM a UNION ALL SELECT 2, k FROM b", "src", "k").anchors == ("k",)
+
+
+def test_only_the_names_of_inputs_are_replaced_in_the_text() -> None:
+    query = "SELECT `a`.k, 'a' AS x -- a\nFROM `a` JOIN B y ON y.k = `a`.k, (SELECT k FROM a) AS z"
+    assert bound(query, plan(query.replace("B", "b")).uses).replace("airflow_refresh_", "") == (
+        "SELECT `a`.k, 'a' AS x -- a\nFROM use_0 AS `a` JOIN use_1 y ON y.k = `a`.k, (SELECT k FROM use_2 AS a) AS z"
+    )
