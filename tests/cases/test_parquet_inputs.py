@@ -20,7 +20,7 @@ def test_a_column_of_the_folders_that_turns_from_number_to_text_is_refused_with_
     case.refused("schema_change", "column batch", "int", "string", "CAST")
 
 
-def test_a_folder_that_is_published_by_another_link_is_read_anew_and_a_linked_file_with_it(case: Case) -> None:
+def test_a_folder_that_is_published_by_another_link_is_read_again_and_a_linked_file_with_it(case: Case) -> None:
     case.file("blue/a.parquet", id=[1, 2, 3], v=[1, 2, 3])
     case.file("green/a.parquet", id=[1, 2, 9], v=[1, 2, 9])
     link = Path(case.place("src"))
