@@ -120,8 +120,10 @@ class Case:
         rows: dict[bool, Counter[str]] = {True: Counter(), False: Counter()}
         for is_found, *row in found.unionAll(wanted.selectExpr("false AS found", *names)).collect():
             rows[is_found][_text(row)] += 1
-        assert rows[True] - rows[False] == rows[False] - rows[True] == Counter()
-        assert self.refreshes.compare_only(NAME).equal
+        missing, wrong = rows[False] - rows[True], rows[True] - rows[False]
+        assert not missing and not wrong, f"missing: {missing}; wrong: {wrong}"
+        compared = self.refreshes.compare_only(NAME)
+        assert compared.equal, compared
 
     def found(self, query: str) -> set[tuple[Any, ...]]:
         """What a query finds in the target, which goes by the name `target`."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from airflow_refresh_provider.core.run.results import Rows
 from tests.cases.case import Case
 
 
+@pytest.mark.slow
 def test_late_and_newer_rows_of_new_files_leave_the_newest_row_of_each_key(case: Case) -> None:
     case.file("src/a.parquet", id=[1, 2], v=["new", "x"], at=[5, 1])
     case.define("SELECT id, v, at FROM src", "parquet", mode="auto", on_duplicate="latest", latest_by="at")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from airflow_refresh_provider.core.run.results import Rows
 from tests.cases.case import Case
 
 
+@pytest.mark.slow
 def test_fields_added_in_structs_are_added_to_the_target_and_filled(case: Case) -> None:
     case.do(
         "CREATE TABLE {src} (id INT, s STRUCT<a: INT>, arr ARRAY<STRUCT<k: STRING>>) USING delta "

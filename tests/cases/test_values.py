@@ -11,7 +11,6 @@ from airflow_refresh_provider.core.run.results import Rows
 from tests.cases.case import Case
 
 
-@pytest.mark.slow
 def test_not_a_number_is_one_key_and_so_is_zero_of_either_sign(case: Case) -> None:
     case.do(
         "CREATE TABLE {src} USING delta AS SELECT * FROM VALUES "
@@ -56,7 +55,6 @@ def test_a_blank_at_the_end_of_a_long_text_is_a_change(case: Case) -> None:
     assert case.found("SELECT id FROM target WHERE txt LIKE '% '") == {(3,)}
 
 
-@pytest.mark.slow
 def test_moments_with_and_without_zones_arrive_exactly_and_partition_by_their_days(case: Case) -> None:
     case.do(
         "CREATE TABLE {src} (id INT, ltz TIMESTAMP, ntz TIMESTAMP_NTZ) USING delta PARTITIONED BY (ntz) "

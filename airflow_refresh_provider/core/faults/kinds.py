@@ -154,6 +154,8 @@ _BY_STATUS = {
 _BROKEN = re.compile(r"RST_STREAM|GOAWAY")
 """A stream that ended with its server, which gRPC calls cancelled, too."""
 _NO_DELTA_SOURCE = re.compile(r"[Ff]ailed to find (?:the )?data source: `?delta\b")
+_PATHS_OF_A_LOG = "`CanonicalPathFunction`"
+"""The function by which Delta reads the paths of a log."""
 _BAD_VALUE_STATES = ("21", "22", "23")
 """SQL states of a cardinality, a value or a constraint: errors in rows, not in the statement."""
 
@@ -171,6 +173,8 @@ def _by_class(fault: Fault) -> FaultKind | None:
     principal = fault.principal
     if principal.error_class == "DATA_SOURCE_NOT_FOUND" and _NO_DELTA_SOURCE.search(principal.message):
         return FaultKind.NO_DELTA
+    if principal.error_class == "FAILED_EXECUTE_UDF" and _PATHS_OF_A_LOG in principal.message:
+        return FaultKind.UNREADABLE
     return next((kind for kind, prefixes in _BY_CLASS if principal.error_class.startswith(prefixes)), None)
 
 

@@ -63,6 +63,11 @@ _UNREADABLE = (
         "`to_parquet(..., coerce_timestamps='us')`)",
     ),
     ("COLUMN_ALREADY_EXISTS", "names of its columns differ in case only", "Rename one of the columns in the files"),
+    (
+        "FAILED_EXECUTE_UDF",
+        "its log names a file by a path that is no URI, as other programs than Spark may write it",
+        "Write the log again with Spark, such as with CONVERT TO DELTA after a folder was converted otherwise",
+    ),
     ("UNABLE_TO_INFER_SCHEMA", "it has no file with columns", "Put files there or correct its location"),
 )
 

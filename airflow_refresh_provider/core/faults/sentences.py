@@ -17,6 +17,7 @@ _UNUSABLE = re.compile(
     r"|@[0-9a-f]{5,8}\b| Please, refer to '[^']*' for a fix\."
     r"| Please ensure that the file is in either ORC or Parquet format\."
     r"| at \[Source: [^\]]*\]"
+    r"|User defined function \(`CanonicalPathFunction`: \(string\) => string\) failed due to: "
     r"| It is possible the underlying files have been updated\."
     r"| You can set '[\w.]+' to 'false' to disable the type check\. Disabling this type check .*"
 )

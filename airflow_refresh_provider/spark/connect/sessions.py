@@ -58,6 +58,8 @@ SESSION_CONFS = {
     "spark.sql.files.ignoreCorruptFiles": "false",
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.sources.partitionOverwriteMode": "static",
+    # By default each of more than 32 listed files is looked up by a task of its own, which costs ten times as much.
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "64",
     "spark.databricks.delta.schema.autoMerge.enabled": "false",
     "spark.databricks.delta.snapshotPartitions": "2",
     # A pinned version is read as long as its files are there, however long ago it was written.

@@ -9,6 +9,8 @@ from pathlib import Path
 import pandas as pd  # type: ignore[import-untyped]
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
+from deltalake import Field, Schema, convert_to_deltalake
+from deltalake.schema import PrimitiveType
 
 from airflow_refresh_provider.core.changes.reads import delta_table
 from airflow_refresh_provider.ports.engine import Source
@@ -166,6 +168,14 @@ def _damaged_log(bench: Bench) -> None:
     bench.describe(query)
 
 
+def _path_in_log(bench: Bench) -> None:
+    folder = str(bench.folder / "src")
+    bench.lake.spark.sql("SELECT 1 AS id, 'x:y' AS p").write.partitionBy("p").parquet(folder)
+    parts = Schema([Field("p", PrimitiveType("string"))])
+    convert_to_deltalake(folder, partition_by=parts, partition_strategy="hive")
+    bench.read(source("SELECT * FROM src", "id", pins={"src": bench.pin("src")}))
+
+
 def _gap_in_log(bench: Bench) -> None:
     bench.table("src", _ROWS)
     for _ in range(3):
@@ -225,6 +235,7 @@ PROVOKED: dict[str, Provocation] = {
     "input.no_files": _no_files,
     "input.names_by_case": _names_by_case,
     "input.damaged_log": _damaged_log,
+    "input.path_in_log": _path_in_log,
     "input.gap_in_log": _gap_in_log,
     "input.later_protocol": _later_protocol,
     "input.no_feed": _no_feed,

@@ -100,6 +100,9 @@ EXPECTED: dict[str, Answer] = {
     "input.no_files": _input("input_unreadable", "Put files there", "no file with columns"),
     "input.names_by_case": _input("input_unreadable", "Rename one of the columns", "column `v` already exists"),
     "input.damaged_log": _input("input_unreadable", "Restore the file", "0.json", "Malformed records", "end-of-input"),
+    "input.path_in_log": _input(
+        "input_unreadable", "CONVERT TO DELTA", "a path that is no URI", "p=x:y", "Illegal character in scheme name"
+    ),
     "input.gap_in_log": _input("input_missing", "Restore it", "ersion"),
     "input.later_protocol": _input("table_unsupported", "DROP FEATURE", "feature"),
     "input.no_feed": _input("input_missing", "Restore it", "change data"),
