@@ -92,7 +92,6 @@ FOLLOWED = (
     "SELECT a.g, b.g AS bg, count(*) n FROM a JOIN b ON a.k = b.k GROUP BY a.g, b.g",
     "SELECT coalesce(b.k, a.k) x, count(*) n FROM a FULL JOIN b ON b.k = a.k GROUP BY coalesce(b.k, a.k)",
     "SELECT a.k FROM a LEFT JOIN b ON a.k = b.k AND b.w > 1 LEFT JOIN c ON a.g = c.g AND c.u = b.w",
-    "SELECT a.k, max(c.u) m FROM a LEFT JOIN (b JOIN c ON b.g = c.g) ON a.k = b.k GROUP BY a.k",
     "SELECT a.k, x.m FROM a LEFT JOIN (SELECT b.k, max(c.u) m FROM b JOIN c ON b.g = c.g GROUP BY b.k) x ON a.k = x.k",
     "SELECT DISTINCT s FROM a WHERE s <> 'x'",
     "SELECT lower(s) l, count(*) n FROM a WHERE s IS NOT NULL GROUP BY lower(s)",
@@ -124,6 +123,7 @@ FOLLOWED = (
 """All inputs are followed."""
 
 UNFOLLOWED = {
+    "SELECT a.k, max(c.u) m FROM a LEFT JOIN (b JOIN c ON b.g = c.g) ON a.k = b.k GROUP BY a.k": ("b", "c"),
     "SELECT k, v FROM a WHERE k NOT IN (SELECT k FROM b)": ("b",),
     "SELECT k, v FROM a WHERE v > 1 OR k IN (SELECT k FROM b)": ("b",),
     "SELECT k, (SELECT max(w) FROM b) m FROM a": ("b",),
