@@ -35,7 +35,8 @@ _MERGED_BYTES = 16 * 1024 * 1024
 """Files that are this large are not merged again."""
 
 _PROPERTIES: dict[str, str] = {
-    "delta.checkpointInterval": "50",
+    # Opening a table, and a commit to it, read each commit since the last checkpoint.
+    "delta.checkpointInterval": "20",
     # A checkpoint lists the files that were removed within this time.
     "delta.deletedFileRetentionDuration": "interval 1 hours",
     # A write through a view whose log was cleaned meanwhile is found by reading it back (`StateTable.write`).
