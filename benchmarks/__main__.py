@@ -20,7 +20,7 @@ from airflow_refresh_provider.compose import embedded_server, refreshes
 from airflow_refresh_provider.places import Places
 from airflow_refresh_provider.spark.connect.endpoint import Endpoint
 from airflow_refresh_provider.spark.connect.sessions import connect
-from benchmarks import control_store, floors, incremental, lake, report, scenarios
+from benchmarks import control_store, floors, incremental, lake, many, report, scenarios
 from benchmarks.contenders import refresh
 
 _PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
@@ -83,6 +83,7 @@ _SECTIONS: dict[str, Callable[[scenarios.Bench, Endpoint], scenarios.Figures]] =
     "incremental": lambda bench, _: incremental.measure(bench),
     "unchanged": lambda bench, _: scenarios.unchanged(bench),
     "resumed": lambda bench, endpoint: scenarios.resumed(bench, endpoint.url),
+    "many": many.measure,
     "control": lambda _, __: control_store.measure(),
 }
 """The sections of the page in the order in which they can be taken; no input may have changed before `unchanged`."""

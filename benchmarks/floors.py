@@ -50,6 +50,9 @@ FLOORS = (
     Floor("client, nothing changed", ("unchanged", "client_peak_mb"), 400, "MB"),
     Floor("rest of a load killed at half, of undisturbed", ("resumed", "ratio"), 0.65),
     Floor("client, a load", ("resumed", "client_peak_mb"), 400, "MB"),
+    Floor("50 tables, nothing to do, as a command", ("many", "nothing"), 2, "s"),
+    Floor("50 tables, one row changed in each, 4 at a time", ("many", "changed"), 30, "s"),
+    Floor("one of them, as a command", ("many", "one"), 2, "s"),
     Floor("progress commit", ("control", "progress_commit_ms"), 50, "ms"),
     Floor("listing of 1,000 definitions", ("control", "list_definitions_ms"), 1000, "ms"),
 )

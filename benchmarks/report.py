@@ -29,8 +29,8 @@ second for the commit that seals it once its inputs are found to be as they were
 
 def page(raw: Figures) -> str:
     """The whole page."""
-    parts = [_changes(raw["changed"]), _stages(raw["changed"]), _followed(raw["incremental"]), _others(raw), _LIMITS]
-    return "\n".join([_head(raw), *parts])
+    changed = [_changes(raw["changed"]), _stages(raw["changed"]), _followed(raw["incremental"])]
+    return "\n".join([_head(raw), *changed, _many(raw["many"]), _others(raw), _LIMITS])
 
 
 def _head(raw: Figures) -> str:
@@ -101,6 +101,20 @@ def _followed(raw: Figures) -> str:
     cells = (f"{median(s.get(name, 0.0) for s in raw['scattered']['stages']):.2f}" for name in names)
     lines += ["", f"| | {' | '.join(names)} |", f"|---|{'---|' * len(names)}", f"| seconds | {' | '.join(cells)} |", ""]
     return "\n".join(lines)
+
+
+def _many(raw: Figures) -> str:
+    lines = [
+        "## Many tables\n",
+        f"{raw['tables']} small tables, incremental, as commands: `run --all` with {raw['workers']} workers, `run` of "
+        "one.\n",
+        "| what | seconds |",
+        "|---|---|",
+        f"| all, nothing to do, no Spark | {median(raw['nothing']):.2f} |",
+        f"| all, one row changed in each | {median(raw['changed']):.1f} |",
+        f"| one, one row changed | {median(raw['one']):.2f} |",
+    ]
+    return "\n".join([*lines, ""])
 
 
 def _others(raw: Figures) -> str:
