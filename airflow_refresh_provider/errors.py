@@ -12,6 +12,11 @@ from collections.abc import Callable
 from typing import ClassVar, Self
 
 
+def redacted(value: str) -> str:
+    """A hash in the place of a value of a row."""
+    return f"#{hashlib.sha256(value.encode()).hexdigest()[:12]}"
+
+
 class Explained(BaseException):
     """What ends an operation early, in three parts."""
 
@@ -34,7 +39,7 @@ class Explained(BaseException):
         """The message as it may be stored: values of rows are hashes, unless they are not to be redacted."""
         text = self.message
         for value in sorted(self.shown_values, key=len, reverse=True) if redact else ():
-            text = text.replace(value, f"#{hashlib.sha256(value.encode()).hexdigest()[:12]}")
+            text = text.replace(value, redacted(value))
         return text
 
     @property

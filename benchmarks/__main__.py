@@ -20,7 +20,7 @@ from airflow_refresh_provider.compose import embedded_server, refreshes
 from airflow_refresh_provider.places import Places
 from airflow_refresh_provider.spark.connect.endpoint import Endpoint
 from airflow_refresh_provider.spark.connect.sessions import connect
-from benchmarks import control_store, floors, incremental, lake, many, report, scenarios
+from benchmarks import control_store, floors, incremental, keyed, lake, many, report, scenarios
 from benchmarks.contenders import refresh
 
 _PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
@@ -81,6 +81,7 @@ _SECTIONS: dict[str, Callable[[scenarios.Bench, Endpoint], scenarios.Figures]] =
         str(share): scenarios.changed(bench, share, seed=100 * i) for i, share in enumerate(scenarios.SHARES)
     },
     "incremental": lambda bench, _: incremental.measure(bench),
+    "keyed": lambda bench, _: keyed.measure(bench),
     "unchanged": lambda bench, _: scenarios.unchanged(bench),
     "resumed": lambda bench, endpoint: scenarios.resumed(bench, endpoint.url),
     "many": many.measure,

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+TABLES = ("lineitem", "orders", "customer")
 KEYS = ("l_orderkey", "l_linenumber")
 QUERY = "SELECT * FROM lineitem"
 FILES = 16
@@ -33,8 +34,8 @@ class Lake:
 
 
 def generate(cache: Path, scale: float) -> Path:
-    """TPC-H lineitem as parquet files, made once for each scale."""
-    folder = cache / f"tpch-{scale:g}"
+    """TPC-H tables as parquet files, made once for each scale; returns the folder of lineitem."""
+    folder = cache / f"tpch-{scale:g}-{len(TABLES)}"
     if not folder.exists():
         making = folder.with_suffix(".making")
         subprocess.run(
@@ -42,7 +43,7 @@ def generate(cache: Path, scale: float) -> Path:
                 str(Path(sys.executable).parent / "tpchgen-cli"),
                 "parquet",
                 f"--scale-factor={scale:g}",
-                "--tables=lineitem",
+                f"--tables={','.join(TABLES)}",
                 f"--parts={FILES}",
                 f"--output-dir={making}",
             ],

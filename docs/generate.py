@@ -18,6 +18,9 @@ from pydantic import BaseModel
 
 from airflow_refresh_provider.cli.command import Command, Kind, Option
 from airflow_refresh_provider.cli.table import COMMANDS, GLOBAL_OPTIONS, PROGRAM
+from airflow_refresh_provider.core.maintain.analysis import maintenance
+from airflow_refresh_provider.core.maintain.explained import ExplainedInput, explained
+from airflow_refresh_provider.core.plan.reasons import MEANINGS
 from airflow_refresh_provider.core.run.lifecycle import TRANSITIONS, State
 from airflow_refresh_provider.core.run.options import Scope, user_options
 from airflow_refresh_provider.core.run.request import RunRequest
@@ -61,6 +64,40 @@ def models() -> str:
     return "\n".join(["| command | prints |", "|---|---|", *rows, "", "\n\n".join(sections)])
 
 
+def constructs() -> str:
+    """The constructs of the catalogue of tests, each with how its inputs are followed."""
+    from tests.unit.maintain.catalogue import CONSTRUCTS, INPUTS
+
+    rows = []
+    for construct, query in CONSTRUCTS.items():
+        read = {name: INPUTS[name] for name in INPUTS if re.search(rf"(\b(FROM|JOIN)|,|\()\s*{name}\b", query)}
+        found = explained(maintenance(query, read, ()), tuple(read))
+        rows.append(f"| {construct} | `{_in_table(query)}` | {_in_table('; '.join(map(_follows, found)))} |")
+    return "\n".join(["| construct | for example | by |", "|---|---|---|", *rows])
+
+
+def tpch() -> str:
+    """Which queries of TPC-H follow their inputs."""
+    from tests.unit.maintain.tpch import QUERIES, TABLES
+
+    rows = []
+    for number, query in QUERIES.items():
+        read = {name: TABLES[name] for name in TABLES if re.search(rf"\b{name}\b", query)}
+        plan = maintenance(query, read, ())
+        found = explained(plan, tuple(read))
+        lost = "; ".join(_follows(one) for one in found if not one.followed) or "every input"
+        whole = ", ".join(one.name for one in found if one.read_whole and plan.anchors)
+        rows.append(f"| {number} | {', '.join(plan.anchors)} | {lost} | {whole} |")
+    head = "| query | rows are found by | follows | read whole |"
+    return "\n".join([head, "|---|---|---|---|", *rows])
+
+
+def reasons() -> str:
+    """The codes of why a refresh was incremental or full."""
+    rows = [f"| `{code}` | {meaning} |" for code, meaning in MEANINGS.items()]
+    return "\n".join(["| code | meaning |", "|---|---|", *rows])
+
+
 def lifecycle() -> str:
     """The states of a definition and what moves it between them, drawn from the table of transitions."""
     arrows: dict[tuple[State, State], list[str]] = {}
@@ -68,6 +105,17 @@ def lifecycle() -> str:
         arrows.setdefault((state, after), []).append(event.value)
     lines = [f"    {a.value} --> {b.value}: {', '.join(sorted(events))}" for (a, b), events in arrows.items()]
     return "\n".join(["```mermaid", "stateDiagram-v2", "    [*] --> IDLE: register", *lines, "```"])
+
+
+def _follows(one: ExplainedInput) -> str:
+    if one.by is None:
+        what = (one.reason or "").replace(" is not supported in incremental mode", "")
+        return f"**{one.name} is not followed**: {re.sub(r' .line 1, column [0-9]+.', '', what)}"
+    return f"{one.name}: `{one.by}`{', read whole' if one.read_whole else ''}"
+
+
+def _in_table(text: str) -> str:
+    return text.replace("|", "\\|")
 
 
 def _command(command: Command) -> str:
@@ -154,9 +202,12 @@ def _filled(page: str) -> str:
 
 _PARTS: dict[str, Callable[[], str]] = {
     "commands": commands,
+    "constructs": constructs,
     "global_options": global_options,
     "lifecycle": lifecycle,
     "models": models,
+    "reasons": reasons,
+    "tpch": tpch,
     "trigger_form": trigger_form,
 }
 

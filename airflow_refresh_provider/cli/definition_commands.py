@@ -6,6 +6,7 @@ from airflow_refresh_provider.cli.call import Call
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.definition.selection import Selection, selected
 from airflow_refresh_provider.core.run.admin_results import Dropped, Registration, Validated
+from airflow_refresh_provider.core.run.explanation import Explanation
 from airflow_refresh_provider.core.run.query_notices import query_notices
 from airflow_refresh_provider.core.run.reports import DefinitionStatus
 from airflow_refresh_provider.core.timing.cascade import upstream_first
@@ -57,9 +58,27 @@ def show(call: Call, name: str) -> DefinitionStatus:
     return refreshes.show(name).model_copy(update={"reading": refreshes.reading(name)})
 
 
+def explain(call: Call, name: list[str], tag: list[str], all: bool, strict: bool) -> list[Explanation]:
+    """How definitions follow their inputs: registered ones with their next refresh, those of files without it."""
+    files = [given for given in name if _is_file(given)]
+    selection = Selection(tuple(given for given in name if given not in files), tuple(tag), every=all)
+    if not files:
+        selection.check()
+    refreshes = call.refreshes()
+    found = [refreshes.explain_definition(definition) for _, definition in _read_all(files)]
+    if not selection.empty:
+        found += refreshes.explain_several(selection)
+    return [one.model_copy(update={"strict": strict}) for one in found]
+
+
 def drop(call: Call, name: str, delete_target: bool, stop: bool) -> Dropped:
     """Remove a definition."""
     return call.refreshes().drop(name, delete_target=delete_target, stop=stop)
+
+
+def _is_file(given: str) -> bool:
+    """Whether a word names a file or a folder of definitions instead of registered ones."""
+    return "/" in given or given.endswith((".yaml", ".yml")) or given in (".", "..")
 
 
 def _read_all(paths: list[str]) -> list[tuple[str, Definition]]:

@@ -21,12 +21,14 @@ from airflow_refresh_provider.cli.command import Command
 from airflow_refresh_provider.cli.output import report, show
 from airflow_refresh_provider.cli.signals import Interruptions
 from airflow_refresh_provider.core.run.admin_results import Recovery
+from airflow_refresh_provider.core.run.explanation import Explanation
 from airflow_refresh_provider.core.run.options import from_values
 from airflow_refresh_provider.core.run.reports import DueReport, Freshness
 from airflow_refresh_provider.core.run.results import Outcome, RefreshesResult
 from airflow_refresh_provider.errors import Defect, Explained, Interrupted, RefreshError, Refused
 
 _NOT_DUE = 4
+_NOT_FOLLOWED = 4
 
 _log = logging.getLogger(__name__)
 
@@ -95,6 +97,8 @@ def _code_of(ended: Any) -> int:
             return Refused.exit_code
         case list() if any(isinstance(one, DueReport | Freshness | Recovery) and one.error for one in ended):
             return RefreshError.exit_code
+        case [Explanation(), *_] if any(one.broken for one in ended):
+            return _NOT_FOLLOWED
         case [DueReport(), *_] if not any(report.due for report in ended):
             return _NOT_DUE
         case _:

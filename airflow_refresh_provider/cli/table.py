@@ -47,6 +47,19 @@ COMMANDS = (
     Command(("list",), "all registered definitions", f"{_DEFINITIONS}:list_all"),
     Command(("show",), "one definition, its run and what is published", f"{_DEFINITIONS}:show", (_NAME,)),
     Command(
+        ("explain",),
+        "how definitions follow their inputs, and what their next refresh does; needs no Spark",
+        f"{_DEFINITIONS}:explain",
+        (
+            Option(
+                "NAME", "registered definitions, patterns, or YAML files or folders of them", many=True, optional=True
+            ),
+            _TAG,
+            _ALL,
+            Option("--strict", "exit code 4 unless every input is followed", Kind.FLAG),
+        ),
+    ),
+    Command(
         ("run",),
         "refresh a target once, or resume an unfinished run; several targets side by side",
         f"{_RUNS}:run",

@@ -17,6 +17,7 @@ from airflow_refresh_provider.core.definition.evolution import Evolution
 from airflow_refresh_provider.core.log.marker import Marker
 from airflow_refresh_provider.core.log.note import Note
 from airflow_refresh_provider.core.maintain.plan import Maintenance
+from airflow_refresh_provider.core.maintain.spans import Spans
 from airflow_refresh_provider.core.plan.plan import ChangeCounts, Chunk, Split, StagedTable, Target
 from airflow_refresh_provider.core.query.facts import ClockSpan, DateWord
 from airflow_refresh_provider.core.text.stored import Stored
@@ -133,12 +134,13 @@ class CompareTask(Stored):
 class Touched(Stored):
     """Values of the anchors that the changes of the inputs touch: a folder of parquet files with the columns k0, k1 ...
 
-    `rows`: how many there are.
+    `rows`: how many there are, `spans`: where those of an anchor lie, by its number, if that is known.
     """
 
     location: str
     maintenance: Maintenance
     rows: int
+    spans: dict[int, Spans] = {}
 
 
 class TouchTask(Stored):
@@ -149,6 +151,26 @@ class TouchTask(Stored):
     maintenance: Maintenance
     target: Target
     location: str
+
+
+class VerifyTask(Stored):
+    """Two change sets for the same version of a target, None for one without changes; at most one is None.
+
+    `inexact`: columns with floating point that does not count.
+    """
+
+    one: StagedTable | None
+    other: StagedTable | None
+    target: Target
+    keys: tuple[str, ...]
+    inexact: tuple[str, ...] = ()
+
+
+class Disagreement(Stored):
+    """How many keys have other changes in two change sets, and three of them."""
+
+    keys: int = 0
+    examples: tuple[str, ...] = ()
 
 
 class WindowTask(Stored):
@@ -205,6 +227,10 @@ class Sample(Stored):
 class EngineSession(Protocol):
     """Operations in one Spark session. Raise errors.*; Retry when it is not known whether a write was committed."""
 
+    def engine(self) -> str:
+        """What computes here, with its version."""
+        ...
+
     def describe(self, source: Source) -> Columns:
         """Columns of the query's result. Raises Invalid with the position of an error, or of a word that is a date."""
         ...
@@ -233,6 +259,10 @@ class EngineSession(Protocol):
 
     def touch(self, task: TouchTask) -> Touched:
         """Stage the values of the anchors that changes touch."""
+        ...
+
+    def verify(self, task: VerifyTask) -> Disagreement:
+        """Compare two change sets."""
         ...
 
     def read_windows(self, task: WindowTask) -> StagedTable:

@@ -11,6 +11,7 @@ from functools import partial
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.definition.selection import Selection, selected
 from airflow_refresh_provider.core.run.admin_results import Dropped, Rebuilt, Recovery, Registration
+from airflow_refresh_provider.core.run.explanation import Explanation
 from airflow_refresh_provider.core.run.reading import ReadingLine
 from airflow_refresh_provider.core.run.record import Record
 from airflow_refresh_provider.core.run.reports import DefinitionStatus, DueReport, Freshness, ProgressReport, Readable
@@ -20,7 +21,15 @@ from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.runner.admin import cascades, dropping, pausing, rebuilding, recovering, registry, several
 from airflow_refresh_provider.runner.facts.records import registered
 from airflow_refresh_provider.runner.facts.stopwatch import Stopwatch
-from airflow_refresh_provider.runner.report import comparison, due_report, freshness, reading, reports, statuses
+from airflow_refresh_provider.runner.report import (
+    comparison,
+    due_report,
+    explaining,
+    freshness,
+    reading,
+    reports,
+    statuses,
+)
 from airflow_refresh_provider.runner.report.observation import for_each, observe
 from airflow_refresh_provider.runner.steps.one_process import refresh
 from airflow_refresh_provider.runner.steps.run_results import not_started
@@ -56,6 +65,18 @@ class Refreshes:
     def published(self, name: str) -> Readable:
         """How to read the last refresh of a definition. Raises Failed where there is none that could be read."""
         return registry.published(self.ports, self._record(name))
+
+    def explain(self, name: str) -> Explanation:
+        """Whose changes a definition follows, how, and what its next refresh would do. Needs no Spark."""
+        return explaining.explain(self.ports, self._record(name))
+
+    def explain_several(self, selection: Selection) -> list[Explanation]:
+        """As `explain` for several definitions, each with its own error."""
+        return for_each(partial(explaining.explain, self.ports), self._selected(selection))
+
+    def explain_definition(self, definition: Definition) -> Explanation:
+        """As `explain` for a definition that need not be registered, without its next refresh."""
+        return explaining.explain_definition(self.ports, definition)
 
     def run(self, name: str, request: Request) -> RunResult:
         """One refresh; an interrupted run is finished first, or instead."""

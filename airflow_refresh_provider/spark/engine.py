@@ -17,6 +17,7 @@ from airflow_refresh_provider.ports.engine import (
     ApplyTask,
     CompareTask,
     Comparison,
+    Disagreement,
     KeyReport,
     Sample,
     Source,
@@ -24,6 +25,7 @@ from airflow_refresh_provider.ports.engine import (
     TargetSpec,
     Touched,
     TouchTask,
+    VerifyTask,
     WindowTask,
 )
 from airflow_refresh_provider.spark.acts import (
@@ -36,6 +38,7 @@ from airflow_refresh_provider.spark.acts import (
     key_check,
     stamped_writes,
     touched_values,
+    verifying,
     window_rows,
 )
 from airflow_refresh_provider.spark.connect import sessions
@@ -83,6 +86,10 @@ class SparkEngineSession:
         self._spark = spark
         self._lost = False
 
+    def engine(self) -> str:
+        with self._act(Doing(left="Nothing was changed.")):
+            return f"Spark {self._spark.version}"
+
     def describe(self, source: Source) -> Columns:
         with self._act(doing.querying("Nothing was changed.", source)):
             date_words.check(self._spark, source)
@@ -121,6 +128,11 @@ class SparkEngineSession:
         act = doing.querying("The target was not changed.", task.source, None, (task.location,))
         with self._act(act, discarded=True):
             return touched_values.touch(self._spark, task)
+
+    def verify(self, task: VerifyTask) -> Disagreement:
+        staged = tuple(side.location for side in (task.one, task.other) if side)
+        with self._act(Doing(left="The target was not changed.", target=task.target.location, staging=staged)):
+            return verifying.disagreement(self._spark, task)
 
     def read_windows(self, task: WindowTask) -> StagedTable:
         with self._act(doing.reading_windows("The target was not changed.", task), discarded=True):

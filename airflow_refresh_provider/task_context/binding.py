@@ -213,6 +213,7 @@ def announce(context: Context, outlets: Iterable[object], result: RunResult, log
         "published_version": result.published_version,
         "input_versions": dict(result.input_versions),
         "mode": result.mode,
+        "mode_code": result.mode_code,
         "windows": {name: list(window) for name, window in result.windows.items()},
         "lag_seconds": result.lag_seconds,
         "late": result.late,

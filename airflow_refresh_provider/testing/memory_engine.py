@@ -15,6 +15,7 @@ from airflow_refresh_provider.ports.engine import (
     ApplyTask,
     CompareTask,
     Comparison,
+    Disagreement,
     KeyReport,
     Sample,
     Source,
@@ -22,6 +23,7 @@ from airflow_refresh_provider.ports.engine import (
     TargetSpec,
     Touched,
     TouchTask,
+    VerifyTask,
     WindowTask,
 )
 from airflow_refresh_provider.testing.memory_lake import MemoryLake
@@ -32,8 +34,10 @@ from airflow_refresh_provider.testing.memory_rows import (
     counts_of,
     differences,
     is_near,
+    key_of,
     key_report,
     left_over,
+    named,
     newest_changes,
     of_chunk,
     shown,
@@ -70,6 +74,10 @@ class MemorySession:
         self._lake = engine.lake
         self._queries = MemoryQueries(engine.lake)
         self._id = session_id
+
+    def engine(self) -> str:
+        """The name of this fake."""
+        return "in memory"
 
     def describe(self, source: Source) -> Columns:
         """Columns of the query's result."""
@@ -152,6 +160,20 @@ class MemorySession:
             if task.location not in self._lake.tables:
                 self._lake.create(task.location, (), rows)
         return Touched(location=task.location, maintenance=task.maintenance, rows=len(rows))
+
+    def verify(self, task: VerifyTask) -> Disagreement:
+        """Compare two change sets by key, operation and exact columns."""
+        self._alive()
+        inexact = {name.lower() for name in task.inexact}
+
+        def changes(of: StagedTable | None) -> dict[tuple[object, ...], str]:
+            rows = self._lake.rows(of.location, of.version) if of else ()
+            exact = ({n: v for n, v in row.items() if n.lower() not in inexact} for row in map(shown, rows))
+            return {key_of(r, task.keys): f"{r[OP]} {e}" for r, e in zip(rows, exact, strict=True)}
+
+        one, other = changes(task.one), changes(task.other)
+        differing = [key for key in one.keys() | other.keys() if one.get(key) != other.get(key)]
+        return Disagreement(keys=len(differing), examples=tuple(named(key, task.keys) for key in differing[:3]))
 
     def read_windows(self, task: WindowTask) -> StagedTable:
         """Stage how the query's result over the rows that came differs from that over the rows that went."""

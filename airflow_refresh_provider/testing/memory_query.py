@@ -52,9 +52,13 @@ class MemoryQueries:
         relations: dict[str, Relation] = {}
         for name, read in task.source.reads.items():
             columns = self._columns(read)
-            went, came = left_over(*self._sides(task.changes[name])) if name in task.changes else ((), ())
-            relations[changed_name(name)] = _relation(columns, (*went, *came))
-            relations[wide_name(name)] = _relation(columns, (*self._read(read), *went))
+            sides = self._sides(task.changes[name]) if name in task.changes else ((), ())
+            used = task.maintenance.used.get(name) or tuple(c.name.lower() for c in columns)
+            read_columns = tuple(c for c in columns if c.name.lower() in used)
+            changed = (tuple({c.name: row[c.name] for c in read_columns} for row in side) for side in sides)
+            went, came = left_over(*changed)
+            relations[changed_name(name)] = _relation(read_columns, (*went, *came))
+            relations[wide_name(name)] = _relation(columns, (*self._read(read), *left_over(*sides)[0]))
         types = {c.name.lower(): c.type for c in task.target.columns}
         kinds = [types[anchor] for anchor in task.maintenance.anchors]
         routes = (route for route in task.maintenance.routes if route.input in task.changes)

@@ -62,8 +62,8 @@ def key_report(rows: Rows, keys: Keys) -> KeyReport:
         rows=len(rows),
         null_keys=len(null),
         duplicate_keys=len(twice),
-        null_examples=tuple(_named(key_of(r, keys), keys) for r in null[:_EXAMPLES]),
-        duplicate_examples=tuple(_named(key, keys) for key in twice[:_EXAMPLES]),
+        null_examples=tuple(named(key_of(r, keys), keys) for r in null[:_EXAMPLES]),
+        duplicate_examples=tuple(named(key, keys) for key in twice[:_EXAMPLES]),
     )
 
 
@@ -196,7 +196,7 @@ def _keyed(
     return Change("MERGE" if in_place else "WRITE", tuple(after), removed, reads=reads)
 
 
-def _named(key: Key, keys: Keys) -> str:
+def named(key: Key, keys: Keys) -> str:
     return ", ".join(f"{name}={value}" for name, value in zip(keys, key, strict=True))
 
 

@@ -26,6 +26,14 @@ def minute(at: datetime | None) -> str | None:
     return None if at is None else at.strftime("%m-%d %H:%M")
 
 
+def size(count: int) -> str:
+    """Bytes in the largest unit of which there is at least one."""
+    for exponent, unit in ((3, "GB"), (2, "MB"), (1, "KB")):
+        if count >= 1000**exponent:
+            return f"{count / 1000**exponent:,.1f} {unit}"
+    return f"{count} B"
+
+
 def place(location: str) -> str:
     """The last part of a location; for a column."""
     return location.rstrip("/").rpartition("/")[2]
@@ -81,4 +89,5 @@ def published(result: RunResult | None) -> str | None:
 
 def mode(result: RunResult) -> str | None:
     """How a refresh was done, and why; None where there was none."""
-    return f"{result.mode}: {result.mode_reason}" if result.mode_reason else result.mode
+    code = f" [{result.mode_code}]" if result.mode_code else ""
+    return f"{result.mode}: {result.mode_reason}{code}" if result.mode_reason else result.mode

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from airflow_refresh_provider.core.run.admin_results import Recovery, Registration, Validated
+from airflow_refresh_provider.core.run.explanation import Explanation
 from airflow_refresh_provider.core.run.reports import DueReport, Freshness
 from airflow_refresh_provider.core.run.results import RefreshesResult, RefreshStep
 from airflow_refresh_provider.core.text.stored import Stored
-from airflow_refresh_provider.views import definition_tables, run_tables  # noqa: F401 - they register
+from airflow_refresh_provider.views import definition_tables, explanation_tables, run_tables  # noqa: F401 - they register
 from airflow_refresh_provider.views.result_table import ResultTable, details, row
 
 
@@ -17,7 +18,7 @@ def table_of(result: Stored | list[Stored]) -> ResultTable:
     if isinstance(result, RefreshesResult):
         return _rows_of(list(result.refreshes))
     if isinstance(result, list):
-        return _rows_of(result)
+        return details(result[0]) if len(result) == 1 and isinstance(result[0], Explanation) else _rows_of(result)
     return details(result)
 
 

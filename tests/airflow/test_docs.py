@@ -23,8 +23,8 @@ SHOWN = [
 def test_what_is_shown_makes_a_dag(airflow: Airflow, body: str) -> None:
     for name in ("refreshes", "sales"):
         (DAGS / name).mkdir(exist_ok=True)
-        (DAGS / name / "my_orders.yaml").write_text(YAML.findall((ROOT / "README.md").read_text())[0])
-    assert airflow.dag(body).dag_id in ("refresh.my_orders", "refresh.nightly", "small_tables", "report", "sales")
+        (DAGS / name / "my_revenue.yaml").write_text(YAML.findall((ROOT / "README.md").read_text())[0])
+    assert airflow.dag(body).dag_id in ("refresh.my_revenue", "refresh.nightly", "small_tables", "report", "sales")
 
 
 def test_something_is_shown() -> None:

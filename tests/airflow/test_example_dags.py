@@ -22,6 +22,7 @@ FILES = {
     "follows.py": "refresh.tpch.large_orders",
     "orders_change.py": "orders_change",
     "refreshes.py": "refresh.tpch.open_orders",
+    "sales_mart.py": "sales_mart",
     "small_tables.py": "small_tables",
 }
 SMALL = {"tpch.customers_by_nation": 125, "tpch.nations": 25, "tpch.suppliers": 100}
@@ -97,6 +98,15 @@ def test_each_small_table_is_a_task_of_its_own(airflow: Airflow, example: Callab
     first = airflow.run(dag)
     assert {task: returned["rows"]["inserted"] for task, returned in first.returned.items()} == SMALL
     assert airflow.run(dag).tasks == dict.fromkeys(SMALL, "skipped")
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("lake")
+def test_the_sales_mart_is_refreshed_level_by_level(airflow: Airflow, example: Callable[[str], DAG]) -> None:
+    """What its refreshes read is in tests/engine/test_sales_mart.py."""
+    seen = airflow.run(example("sales_mart.py"))
+    assert (seen.state, set(seen.tasks.values())) == ("success", {"success"})
+    assert sum(task.endswith(".finish") for task in seen.tasks) == 9
 
 
 def _rows(returned: dict[str, Any]) -> dict[str, int]:

@@ -39,8 +39,8 @@ def folder(tmp_path: Path) -> Iterator[Path]:
     """
     definition = YAML.findall((ROOT / "README.md").read_text())[0]
     (tmp_path / "dags" / "refreshes").mkdir(parents=True)
-    (tmp_path / "dags" / "refreshes" / "my_orders.yaml").write_text(definition)
-    (tmp_path / "my_orders.yaml").write_text(definition.replace("../../", ""))
+    (tmp_path / "dags" / "refreshes" / "my_revenue.yaml").write_text(definition)
+    (tmp_path / "my_revenue.yaml").write_text(definition.replace("../../", ""))
     write_open_orders(tmp_path / ".demo")
     program = tmp_path / "bin" / "airflow-refresh"
     program.parent.mkdir()

@@ -146,6 +146,11 @@ class Definition(Stored):
     on_schema_change: OnSchemaChange = Field(
         default=OnSchemaChange(), description="What to do when the columns of the result change."
     )
+    verify_every: Annotated[int, Field(strict=True, ge=1)] | None = Field(
+        default=None,
+        description="Verify one of so many incremental refreshes of a query that is not row-wise by a whole "
+        "comparison. The first one always is.",
+    )
     max_delete_ratio: Annotated[float, Field(strict=True, ge=0, le=1)] = Field(
         default=0.5, description="Share of a non-empty target that a run may delete without `--force`, 0 to 1."
     )
@@ -161,6 +166,11 @@ class Definition(Stored):
         default=True,
         description="`false` for readers that know no deletion vectors. An adopted table keeps its own setting unless "
         "this is given.",
+    )
+    change_feed: StrictBool = Field(
+        default=False,
+        description="Whether the target keeps a change data feed, from which definitions that read it follow its "
+        "changes. A feed that a table has already stays on.",
     )
     single_writer: StrictBool = Field(
         default=False,

@@ -39,7 +39,11 @@ def row_wise(facts: QueryFacts, latest_by: str | None) -> bool:
 
 def obstacle(query: QueryFacts) -> str | None:
     """Why no change of an input can be followed, whatever its columns are; None where that depends on these."""
-    return str(query.obstacle) if query.obstacle and query.clock_spans else None
+    if not query.clock_spans:
+        return None
+    if query.row_wise and query.obstacle:
+        return str(query.obstacle)
+    return f"the clock function {query.clock_spans[0].function} is not supported in incremental mode"
 
 
 def check_mode(mode: Mode, reason: str | None) -> None:

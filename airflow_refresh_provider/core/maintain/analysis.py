@@ -10,6 +10,7 @@ from airflow_refresh_provider.core.maintain.anchors import chosen, followed_inpu
 from airflow_refresh_provider.core.maintain.plan import Hop, Maintenance, Route, Use
 from airflow_refresh_provider.core.maintain.queries import Reader
 from airflow_refresh_provider.core.maintain.relations import InputColumns, Occurrence, Relation
+from airflow_refresh_provider.core.maintain.used import used_columns
 from airflow_refresh_provider.core.maintain.values import CHANGED, Value
 from airflow_refresh_provider.core.query.facts import Obstacle
 from airflow_refresh_provider.core.query.parse import Parsed, parse, start_of
@@ -41,6 +42,7 @@ def maintenance(query: str, inputs: Mapping[str, Mapping[str, str]], keys: Itera
         ),
         uses=tuple(_uses(reader.occurrences, result, anchors, spelled)),
         unfollowed=_unfollowed(parsed, reader.occurrences, followed, spelled),
+        used=_used(reader.occurrences, followed, spelled),
     )
 
 
@@ -48,6 +50,14 @@ def _unread(parsed: Parsed, occurrences: Iterable[Occurrence], result: Relation)
     """Inputs that the text reads in a construct that is not understood: it is not known where their rows lead."""
     seen = {id(occurrence.table) for occurrence in occurrences if occurrence in result.routes}
     return {table.name.lower() for table in parsed.tree.find_all(exp.Table) if id(table) not in seen}
+
+
+def _used(
+    occurrences: Iterable[Occurrence], followed: Iterable[str], spelled: Mapping[str, str]
+) -> dict[str, tuple[str, ...]]:
+    read = list(occurrences)
+    found = {name: used_columns(o for o in read if o.input == name) for name in sorted(followed)}
+    return {spelled[name]: columns for name, columns in found.items() if columns}
 
 
 def _lower(inputs: Mapping[str, Mapping[str, str]]) -> InputColumns:
@@ -123,6 +133,6 @@ def _unfollowed(
     for table in parsed.tree.find_all(exp.Table):
         name = table.name.lower()
         if name in spelled and name not in followed and spelled[name] not in found:
-            what = f"{spelled[name]}, which leads to no column of the result,"
+            what = f"{spelled[name]} without a column that leads to one of the result"
             found[spelled[name]] = blocked.get(name) or obstacle_at(parsed, start_of(table), what)
     return found

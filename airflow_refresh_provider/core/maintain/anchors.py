@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from sqlglot import exp
-
 from airflow_refresh_provider.core.maintain.relations import Relation
 from airflow_refresh_provider.core.maintain.values import Value
 
@@ -14,11 +12,11 @@ def chosen(result: Relation, keys: Iterable[str]) -> tuple[str, ...]:
     """The columns that follow the most inputs; of equal ones those with the fewest joins, and keys first.
 
     Other keys are added where they cost nothing: together they are in fewer rows. A column that is the same in all rows
-    is none.
+    is none, and neither is one without a name.
     """
     wanted = [key.lower() for key in keys]
     order = [*wanted, *(name for name in result.names if name not in wanted)]
-    names = [name for name in order if _is_selective(result, name)]
+    names = [name for name in order if name and _is_selective(result, name)]
     if not names:
         return ()
     first = max(names, key=lambda name: (_followed(result, name), -_cost(result, name), -order.index(name)))
@@ -39,17 +37,13 @@ def _followed(result: Relation, name: str) -> int:
 
 def _is_selective(result: Relation, name: str) -> bool:
     """Whether some route to a column is more than a constant."""
-    return any(not _constant(routes[name]) for routes in result.routes.values() if name in routes)
+    return any(not routes[name].constant for routes in result.routes.values() if name in routes)
 
 
 def _cost(result: Relation, name: str) -> int:
     """How many joins it takes; a constant, which touches every row of its branch, counts as one."""
     values = [routes[name] for routes in result.routes.values() if name in routes]
-    return sum(value.cost + _constant(value) for value in values)
-
-
-def _constant(value: Value) -> bool:
-    return value.sql.find(exp.Column) is None
+    return sum(value.cost + value.constant for value in values)
 
 
 def _as_good(result: Relation, name: str, first: str) -> bool:

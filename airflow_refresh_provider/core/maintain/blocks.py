@@ -13,7 +13,8 @@ from airflow_refresh_provider.core.maintain.scopes import Scope, sources_of
 from airflow_refresh_provider.core.maintain.types import comparable, type_of
 from airflow_refresh_provider.core.maintain.values import Known, Value, canonical, column, value_of
 
-_MAX_HOPS = 4
+_MAX_HOPS = 8
+"""Joins of a changed row with other inputs; those that lead to no anchor are left out of the route."""
 
 
 @dataclass
@@ -70,13 +71,17 @@ class Block:
         return value_of(edge.source, {**known, **own} if matches else known)
 
     def _link(self, occurrence: Occurrence, known: Known, alias: str | None) -> bool:
-        """Join with one more input, of which some columns are known and others are not. Whether there was one."""
+        """Join with one more input, of which some columns are known and others are not. Whether there was one.
+
+        Constants alone lead to all of its rows.
+        """
         if len(occurrence.links) >= _MAX_HOPS:
             return False
         for other, relation in self.scope.visible.items():
             names = {name: canonical(column(other, name)) for name in relation.types}
             on = [(name, known[text]) for name, text in names.items() if text in known]
-            if relation.leaf is not None and other != alias and on and len(on) < len(names):
+            varies = any(not value.constant for _, value in on)
+            if relation.leaf is not None and other != alias and varies and len(on) < len(names):
                 self._join(occurrence, known, relation.leaf, names, on)
                 return True
         return False

@@ -74,7 +74,8 @@ def _limits(select: exp.Select, scope: Scope) -> list[list[exp.Expr]]:
     """Sets of expressions: of each, only these have a value."""
     limits = []
     if group := select.args.get("group"):
-        limits.append([_group_key(part, select, scope) for part in group.expressions])
+        parts = _grouped_by_all(select) if group.args.get("all") else group.expressions
+        limits.append([_group_key(part, select, scope) for part in parts])
     for window in _windows(select):
         limits.append([scope.qualified(part) for part in _partition(window, select)])
     return limits
@@ -91,6 +92,19 @@ def _group_key(part: exp.Expr, select: exp.Select, scope: Scope) -> exp.Expr:
         index = int(part.this) - 1
         return scope.qualified(select.expressions[index].unalias()) if index < len(select.expressions) else part
     return scope.qualified(part).unnest()
+
+
+def _grouped_by_all(select: exp.Select) -> list[exp.Expr]:
+    """The columns that GROUP BY ALL groups by: those without an aggregate."""
+    return [part.unalias() for part in select.expressions if next(_aggregates_in(part), None) is None]
+
+
+def _is_mixed(part: exp.Expr) -> bool:
+    """Whether a column has an aggregate and columns outside of it, by which GROUP BY ALL groups too; or is a `*`."""
+    aggregates = list(_aggregates_in(part))
+    inside = {id(node) for aggregate in aggregates for node in aggregate.find_all(exp.Column)}
+    outside = any(id(node) not in inside for node in part.find_all(exp.Column))
+    return part.is_star or (bool(aggregates) and outside)
 
 
 def _windows(select: exp.Select) -> Iterator[exp.Window]:
@@ -138,23 +152,27 @@ def _blocked(reader: Reader, select: exp.Select, scope: Scope) -> Obstacle | Non
             ("rollup", "ROLLUP"),
             ("cube", "CUBE"),
             ("grouping_sets", "GROUPING SETS"),
-            ("all", "GROUP BY ALL"),
         ):
             if group.args.get(clause):
                 return reader.at(group, what)
+        if group.args.get("all") and any(map(_is_mixed, select.expressions)):
+            return reader.at(group, "GROUP BY ALL beside a column with an aggregate and others")
     return None
 
 
 def _aggregates(select: exp.Select) -> Iterator[exp.Expr]:
-    having = select.args.get("having")
-    for clause in (*select.expressions, having):
-        for node in clause.find_all(exp.Func) if clause is not None else ():
-            named = (
-                isinstance(node, exp.Anonymous | exp.AnonymousAggFunc)
-                and node.name.lower() in spark_functions.AGGREGATE
-            )
-            if (isinstance(node, exp.AggFunc) or named) and not inside_subquery(node, clause) and not _in_window(node):
-                yield node
+    for clause in (*select.expressions, select.args.get("having")):
+        if clause is not None:
+            yield from _aggregates_in(clause)
+
+
+def _aggregates_in(clause: exp.Expr) -> Iterator[exp.Expr]:
+    for node in clause.find_all(exp.Func):
+        named = (
+            isinstance(node, exp.Anonymous | exp.AnonymousAggFunc) and node.name.lower() in spark_functions.AGGREGATE
+        )
+        if (isinstance(node, exp.AggFunc) or named) and not inside_subquery(node, clause) and not _in_window(node):
+            yield node
 
 
 def _in_window(node: exp.Expr) -> bool:

@@ -7,7 +7,7 @@ the same row of the preserved side comes with NULLs too.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -87,9 +87,18 @@ def coalesce_texts(left: exp.Expr, right: exp.Expr) -> tuple[str, str]:
 def _conditions(
     scope: Scope, join: exp.Join, alias: str, before: set[str]
 ) -> Iterator[tuple[exp.Expr, exp.Expr, bool]]:
-    for name in (identifier.name.lower() for identifier in join.args.get("using") or ()):
+    sides = [a for a in scope.sources if a in before and a not in scope.hidden]
+    for name in _merged(scope, join, alias, sides):
         scope.merged.add(name)
-        lefts = [a for a in scope.sources if a in before and name in scope.sources[a].types and a not in scope.hidden]
+        lefts = [a for a in sides if name in scope.sources[a].types]
         if lefts and name in scope.sources[alias].types:
             yield column(lefts[0], name), column(alias, name), False
     yield from equalities(scope, join.args.get("on"))
+
+
+def _merged(scope: Scope, join: exp.Join, alias: str, sides: Iterable[str]) -> list[str]:
+    """The columns of USING, or of a NATURAL JOIN: those that both sides have."""
+    if join.method.upper() == "NATURAL":
+        left = {name for side in sides for name in scope.sources[side].types}
+        return [name for name in scope.sources[alias].types if name in left]
+    return [identifier.name.lower() for identifier in join.args.get("using") or ()]

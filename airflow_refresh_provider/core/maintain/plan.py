@@ -44,7 +44,8 @@ class Use(Stored):
 class Maintenance(Stored):
     """How to follow the inputs: `unfollowed` are those whose changes need everything to be computed, and why.
 
-    `columns` are the names of the result as they were read here, in lower case: Spark has to give the same.
+    `columns` are the names of the result as they were read here, in lower case: Spark has to give the same. `used` are
+    the columns of inputs that the query reads; of an input that is not listed all may be.
     """
 
     columns: tuple[str, ...] = ()
@@ -52,3 +53,4 @@ class Maintenance(Stored):
     routes: tuple[Route, ...]
     uses: tuple[Use, ...]
     unfollowed: dict[str, Obstacle] = {}
+    used: dict[str, tuple[str, ...]] = {}

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from airflow_refresh_provider.core.maintain import columns, subqueries
+from airflow_refresh_provider.core.maintain import columns, subqueries, used
 from airflow_refresh_provider.core.maintain.blocks import Block
 from airflow_refresh_provider.core.maintain.joins import Joined, add_join, of_where
 from airflow_refresh_provider.core.maintain.relations import InputColumns, Occurrence, Relation
@@ -50,6 +50,7 @@ class Reader:
         """The rows of FROM and WHERE of a SELECT, and its result."""
         block = self._rows(select, with_, outer)
         block.scope.aliases |= columns.aliases(select, block.scope)
+        used.record(select, block.scope)
         block.follow(subqueries.started(self, select, block.scope, with_))
         result = columns.result(self, select, block)
         for clause in sorted(name for name, value in select.args.items() if value and name not in _KNOWN_CLAUSES):
@@ -69,7 +70,7 @@ class Reader:
         for join in select.args.get("joins") or ():
             before = set(scope.sources)
             alias = self._add(scope, join.this, with_)
-            if join.method:
+            if join.method.upper() not in ("", "NATURAL"):
                 scope.sources[alias] = scope.sources[alias].without_routes(self.at(join, f"{join.method} JOIN"))
             add_join(joined, scope, join, alias, before)
         for lateral in select.args.get("laterals") or ():
@@ -88,7 +89,11 @@ class Reader:
             if source.args.get("alias")
             else []
         )
-        scope.sources[alias] = relation.renamed(tuple(names)) if names else relation
+        if names:
+            for occurrence in relation.routes:
+                occurrence.used = None
+            relation = relation.renamed(tuple(names))
+        scope.sources[alias] = relation
         for part, what in (("pivots", "PIVOT"), ("sample", "TABLESAMPLE"), ("joins", "a nested JOIN")):
             if source.args.get(part):
                 scope.sources[alias] = relation.without_routes(self.at(source, what))

@@ -31,12 +31,21 @@ class Link:
 
 @dataclass(eq=False)
 class Occurrence:
-    """One reading of an input. A WITH query that is read twice has two occurrences of each of its tables."""
+    """One reading of an input. A WITH query that is read twice has two occurrences of each of its tables.
+
+    `used` are the columns that are read, None for all.
+    """
 
     table: exp.Table
     input: str
     links: list[Link] = field(default_factory=list)
     blocked: Obstacle | None = None
+    used: set[str] | None = field(default_factory=set)
+
+    def use(self, name: str) -> None:
+        """Note that a column is read."""
+        if self.used is not None:
+            self.used.add(name)
 
     def block(self, obstacle: Obstacle) -> None:
         """Remember the first construct after which no column leads to its rows."""

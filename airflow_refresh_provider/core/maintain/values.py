@@ -28,6 +28,11 @@ class Value:
     hops: frozenset[int] = frozenset()
 
     @property
+    def constant(self) -> bool:
+        """Whether it is the same for all rows."""
+        return self.sql.find(exp.Column) is None
+
+    @property
     def cost(self) -> int:
         """How many joins it takes."""
         return len(self.hops)

@@ -14,6 +14,7 @@ from airflow_refresh_provider.core.changes.pins import VersionVector
 from airflow_refresh_provider.core.definition.columns import Columns
 from airflow_refresh_provider.core.definition.mode import Mode
 from airflow_refresh_provider.core.maintain.plan import Maintenance
+from airflow_refresh_provider.core.plan.reasons import Reason
 from airflow_refresh_provider.core.plan.ways import Way
 from airflow_refresh_provider.core.query.facts import QueryFacts
 from airflow_refresh_provider.core.text.stored import Stored
@@ -51,6 +52,7 @@ class Plan(Stored):
     as it was written.
 
     `force`: a mass delete is accepted, by the request that started the run or resumed it before it was frozen.
+    `strict`: the run is refused where it would have to read everything.
     `windows` are what an incremental run reads of its inputs, none when it reads everything; `scope` is the reason.
     `mode` is what was asked for. `maintenance`: how the changes of the inputs are followed, where the query is not
     row-wise.
@@ -62,8 +64,9 @@ class Plan(Stored):
     facts: QueryFacts
     staging: str
     force: bool = False
+    strict: bool = False
     windows: Windows = {}
-    scope: str | None = None
+    scope: Reason | None = None
     mode: Mode = Mode.FULL
     maintenance: Maintenance | None = None
     target: Target | None = None
@@ -158,18 +161,34 @@ class Round(Stored):
         return self.changes is None or any(c.way.reads_inputs for u in self.units for c in u.chunks)
 
 
+class Verification(Stored):
+    """An incremental refresh beside a whole comparison: changes that only one of both has found, three of them by key.
+
+    `engine` has computed both.
+    """
+
+    engine: str
+    differences: int
+    examples: tuple[str, ...] = ()
+
+
 class Frozen(Stored):
     """What will be merged. `source_rows` are the rows of the query's result, `unchanged` those that the target has.
 
     `within_tolerance` of these differ in the last digits of floating point. `fell_back`: why an incremental run has
-    compared everything instead.
+    compared everything instead. `touched`: how many values of the anchors the changes touch, where rows were found by
+    these, and `touched_rows`: how many rows of the target have them. `verification`: how that agreed with a whole
+    comparison, where one was made.
     """
 
     rounds: tuple[Round, ...]
     source_rows: int
     unchanged: int
     within_tolerance: int = 0
-    fell_back: str | None = None
+    fell_back: Reason | None = None
+    touched: int | None = None
+    touched_rows: int | None = None
+    verification: Verification | None = None
 
     @property
     def first_base(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from airflow_refresh_provider.core.plan.reasons import Reason, ReasonCode
 from airflow_refresh_provider.core.text.wording import counted
 from airflow_refresh_provider.errors import Failed, Refused
 
@@ -81,6 +82,21 @@ def check_deletes(deleted: int, target_rows: int, allowed: float, *, force: bool
         left="The target was not changed.",
         next="Check the inputs. If the deletes are meant, run again with `force` or raise max_delete_ratio.",
     )
+
+
+def check_strict(reason: Reason, *, strict: bool, left: str = "The target was not changed.") -> None:
+    """Refuse to read everything where only an incremental refresh was asked for. Raises Refused.
+
+    A verification is no doubt.
+    """
+    if strict and reason.code is not ReasonCode.VERIFICATION:
+        raise Refused(
+            "full_refresh_needed",
+            f"an incremental refresh is not possible now: {reason} [{reason.code}]",
+            left=left,
+            next="Run without `strict`: it reads everything this time, and later refreshes are incremental again "
+            "where their inputs are followed.",
+        )
 
 
 def _such_as(examples: tuple[str, ...]) -> str:

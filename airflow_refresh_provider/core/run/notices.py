@@ -6,13 +6,14 @@ from airflow_refresh_provider.core.plan.chunking import MAX_CHUNKS, raised
 from airflow_refresh_provider.core.plan.plan import Frozen, Round
 from airflow_refresh_provider.core.run.notice import Notice
 from airflow_refresh_provider.core.run.record import Run
+from airflow_refresh_provider.core.run.trust import difference_text
 
 
 def notices_of(run: Run) -> tuple[Notice, ...]:
     """The notices of a run; none before its chunks are planned."""
     if run.frozen is None:
         return ()
-    return (*_kept_columns(run), *_raised_rows(run, run.frozen))
+    return (*_kept_columns(run), *_raised_rows(run, run.frozen), *_difference(run.frozen))
 
 
 def _kept_columns(run: Run) -> tuple[Notice, ...]:
@@ -24,6 +25,14 @@ def _kept_columns(run: Run) -> tuple[Notice, ...]:
         "are, and changes are merged row by row"
     )
     return (Notice(code="columns_kept", message=message),)
+
+
+def _difference(frozen: Frozen) -> tuple[Notice, ...]:
+    text = difference_text(frozen.verification) if frozen.verification else None
+    if text is None:
+        return ()
+    message = f"{text}: the comparison was applied, and later refreshes compare everything. Please report the query"
+    return (Notice(code="verification_failed", message=message),)
 
 
 def _raised_rows(run: Run, frozen: Frozen) -> tuple[Notice, ...]:

@@ -46,6 +46,8 @@ def wanted_properties(definition: Definition, control_id: str, vnodes: int, *, c
         wanted["delta.checkpointInterval"] = _CHECKPOINT_INTERVAL
     if created and definition.view:
         wanted["delta.deletedFileRetentionDuration"] = _READABLE_FOR
+    if definition.change_feed:
+        wanted["delta.enableChangeDataFeed"] = "true"
     if created or "deletion_vectors" in definition.model_fields_set:
         wanted["delta.enableDeletionVectors"] = "true" if definition.deletion_vectors else "false"
     return wanted

@@ -19,9 +19,10 @@ from airflow_refresh_provider.core.query.facts import QueryFacts
 from airflow_refresh_provider.core.run.last_run import LastRun
 from airflow_refresh_provider.core.run.lifecycle import Event, State, advance
 from airflow_refresh_provider.core.run.owner import PARKED_FOR, Owner
+from airflow_refresh_provider.core.run.trust import Trust
 from airflow_refresh_provider.core.text.stored import Stored
 
-RECORD_FORMAT = 3
+RECORD_FORMAT = 4
 """Version of the stored record, with all that is in it; a change of its fields raises it."""
 
 
@@ -138,7 +139,7 @@ class Record(Stored):
     """Everything stored about one definition. `generation` is the counter: the highest number ever drawn.
 
     `format` is the version of this model, `facts` are those of the definition's query. `last_run` is the newest run
-    that has ended, or has failed and is kept.
+    that has ended, or has failed and is kept. `trust` is that in incremental refreshes by touched values.
     """
 
     format: int = Field(default=RECORD_FORMAT, le=RECORD_FORMAT)
@@ -153,6 +154,7 @@ class Record(Stored):
     dropped: bool = False
     run: Run | None = None
     published: Published | None = None
+    trust: Trust | None = None
     last_run: LastRun | None = None
 
     def after(self, event: Event, **changes: object) -> Record:

@@ -54,6 +54,7 @@ class Request(Stored):
         Field(description="take an unfinished run over from its owner, even a live one or the tasks of a DAG run"),
     ] = False
     force: Annotated[bool, Field(description="run although no input has changed, and accept a mass delete")] = False
+    strict: Annotated[bool, Field(description="fail instead of reading everything")] = False
     workers: Annotated[PositiveInt, Scope.NO_FORM_FIELD, Field(description="units merged in parallel")] = 2
     origin: Annotated[
         str | None,

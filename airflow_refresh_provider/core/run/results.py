@@ -13,6 +13,7 @@ from pydantic import BeforeValidator, Field
 
 from airflow_refresh_provider import errors
 from airflow_refresh_provider.core.changes.pins import Digests, IgnoredFiles
+from airflow_refresh_provider.core.plan.reasons import ReasonCode
 from airflow_refresh_provider.core.run.notice import Notice
 from airflow_refresh_provider.core.text.stored import Stored, to_json_value
 
@@ -66,11 +67,12 @@ class RunResult(Stored):
     `attempts` counts the start and the take-overs of the run, `elapsed_seconds` is from its start to its end, with the
     time between attempts. Without a run (nothing to do, skipped) there is no `run_id` and no `mode`.
 
-    `mode` is how it was done, and `mode_reason` why. `windows` are the versions (after, upto] of each input, or the
-    digests of its lists of files, that an incremental refresh has read. `lag_seconds` is how far the target was behind
-    its inputs at the end; `late`: that was more than its `target_lag`. `ignored_files` lie in the folders of inputs and
-    were not read. `notices` say what was done otherwise than the definition says. `within_tolerance` of the unchanged
-    rows differ from the query in the last digits of floating point.
+    `mode` is how it was done, `mode_reason` why, and `mode_code` the code of that reason. `windows` are the versions
+    (after, upto] of each input, or the digests of its lists of files, that an incremental refresh has read.
+    `lag_seconds` is how far the target was behind its inputs at the end; `late`: that was more than its `target_lag`.
+    `ignored_files` lie in the folders of inputs and were not read. `notices` say what was done otherwise than the
+    definition says. `touched`: how many values of the anchors the changes touch, where rows were found by these.
+    `within_tolerance` of the unchanged rows differ from the query in the last digits of floating point.
     """
 
     run_id: str | None
@@ -78,10 +80,12 @@ class RunResult(Stored):
     outcome: Outcome
     mode: str | None = None
     mode_reason: str | None = None
+    mode_code: ReasonCode | None = None
     generation: int
     resumed: bool = False
     rows: Rows = Rows()
     within_tolerance: int = 0
+    touched: int | None = None
     chunks: ChunkCounts = ChunkCounts()
     input_versions: Digests = {}
     windows: dict[str, tuple[int | str, int | str]] = {}

@@ -13,21 +13,22 @@ from datetime import datetime
 from airflow_refresh_provider.core.changes.history import InputHistory, Window, Windows
 from airflow_refresh_provider.core.changes.pins import Pin, VersionVector
 from airflow_refresh_provider.core.definition.mode import Mode
+from airflow_refresh_provider.core.plan.reasons import Reason, ReasonCode, because
 from airflow_refresh_provider.core.run.record import Published
 from airflow_refresh_provider.core.text.stored import Stored
 
 MOST_TOUCHED = 0.2
-"""Mode AUTO follows changes that touch up to this many values, as a share of the rows of the target: with more of them
-reading only what they need saves nothing."""
+"""Mode AUTO follows changes that touch up to this share of the rows of the target: with more of them reading only what
+they need saves nothing."""
 
 UNCHANGED = "no input has changed a row since the last refresh"
 
 
 class Scope(Stored):
-    """What a refresh reads: the windows, or everything when there are none. `reason` says why, for people."""
+    """What a refresh reads: the windows, or everything when there are none, and why."""
 
     windows: Windows = {}
-    reason: str
+    reason: Reason
 
 
 @dataclass(frozen=True)
@@ -35,8 +36,8 @@ class ScopeFacts:
     """The facts of the decision. `histories`: input -> its history since `published`, None when it is incomplete.
 
     `obstacle`: why the query cannot be maintained from changes alone, with the position; None when it can.
-    `target_changed`: why the target may have other rows than the last refresh wrote. `insist`: the caller wants
-    everything compared although nothing seems to have changed.
+    `lost_trust`: why its changes are not followed any more. `target_changed`: why the target may have other rows than
+    the last refresh wrote. `insist`: the caller wants everything compared although nothing seems to have changed.
     """
 
     mode: Mode
@@ -46,6 +47,7 @@ class ScopeFacts:
     histories: Mapping[str, InputHistory | None]
     obstacle: str | None
     now: datetime
+    lost_trust: Reason | None = None
     insist: bool = False
     target_changed: str | None = None
 
@@ -53,77 +55,93 @@ class ScopeFacts:
 def scope(facts: ScopeFacts) -> Scope:
     """What the next refresh reads."""
     windows = _windows(facts)
-    if isinstance(windows, str):
+    if isinstance(windows, Reason):
         return Scope(reason=windows)
     histories = [(name, facts.histories[name]) for name in windows]
     known = [(name, history) for name, history in histories if history is not None]
     changed = any(history.changed for _, history in known)
     if facts.insist and not changed:
-        return Scope(reason="a full refresh was requested")
+        return _everything(ReasonCode.FULL_REQUESTED, "a full refresh was requested")
     if facts.mode is Mode.FULL and changed:
-        return Scope(reason="its mode is full")
+        return _everything(ReasonCode.MODE_FULL, "its mode is full")
     if facts.target_changed:
-        return Scope(reason=facts.target_changed)
+        return _everything(ReasonCode.TARGET_CHANGED, facts.target_changed)
     if not changed:
-        return Scope(windows=windows, reason=UNCHANGED)
+        return Scope(windows=windows, reason=because(ReasonCode.NOTHING_CHANGED, UNCHANGED))
+    if facts.lost_trust:
+        return Scope(reason=facts.lost_trust)
     if facts.obstacle:
-        return Scope(reason=facts.obstacle)
+        return _everything(ReasonCode.NOT_FOLLOWED, facts.obstacle)
     for name, history in known:
         if history.changed and (reason := _unusable(name, history, windows[name], facts)):
             return Scope(reason=reason)
-    return Scope(windows=windows, reason=f"changes of {', '.join(f'{n} in {w.label}' for n, w in windows.items())}")
+    text = f"changes of {', '.join(f'{n} in {w.label}' for n, w in windows.items())}"
+    return Scope(windows=windows, reason=because(ReasonCode.CHANGES, text))
 
 
-def too_many_touched(mode: Mode, touched: int, target_rows: int, anchors: tuple[str, ...]) -> str | None:
+def too_many_touched(
+    mode: Mode, touched: int, rows_per_value: float, target_rows: int, anchors: tuple[str, ...]
+) -> Reason | None:
     """Why mode AUTO computes everything although the changes could be followed; None where it follows them."""
-    if mode is not Mode.AUTO or touched <= MOST_TOUCHED * target_rows:
+    rows = round(touched * rows_per_value)
+    if mode is not Mode.AUTO or rows <= MOST_TOUCHED * target_rows:
         return None
-    return f"the changes touch {touched:,} values of {', '.join(anchors)}, for {target_rows:,} rows of the target"
+    values = f"{touched:,} values of {', '.join(anchors)}"
+    text = f"the changes touch {values}, about {rows:,} of {target_rows:,} rows of the target"
+    return because(ReasonCode.TOO_MANY_TOUCHED, text)
 
 
-def _windows(facts: ScopeFacts) -> Windows | str:
+def _everything(code: ReasonCode, text: str) -> Scope:
+    return Scope(reason=because(code, text))
+
+
+def _windows(facts: ScopeFacts) -> Windows | Reason:
     """The versions of each input that have not been applied, or why that is not known."""
     if facts.published is None:
-        return "it is the first refresh"
+        return because(ReasonCode.FIRST_REFRESH, "it is the first refresh")
     if facts.published.definition_hash != facts.definition_hash:
-        return "the definition has changed since the last refresh"
+        return because(ReasonCode.DEFINITION_CHANGED, "the definition has changed since the last refresh")
     if facts.published.clocked:
-        return "the query reads the clock"
+        return because(ReasonCode.CLOCK, "the query reads the clock")
     windows = {}
     for name, pin in facts.pins.items():
         applied = facts.published.pins.get(name)
         if applied is not None and pin.same_as(applied):
             continue
         found = _window(name, applied, pin, facts)
-        if isinstance(found, str):
+        if isinstance(found, Reason):
             return found
         windows[name] = found
     return windows
 
 
-def _window(name: str, applied: Pin | None, pin: Pin, facts: ScopeFacts) -> Window | str:
+def _window(name: str, applied: Pin | None, pin: Pin, facts: ScopeFacts) -> Window | Reason:
     if applied is not None and not applied.located:
-        return f"a variable in the path of the input {name} has another value than at the last refresh"
+        text = f"a variable in the path of the input {name} has another value than at the last refresh"
+        return because(ReasonCode.VARIABLE_CHANGED, text)
     if applied is None or not pin.follows(applied):
-        return f"the input {name} is another table than at the last refresh"
+        text = f"the input {name} is another table than at the last refresh"
+        return because(ReasonCode.INPUT_REPLACED, text)
     if facts.histories.get(name) is None:
-        return applied.lost_history(name)
+        return because(ReasonCode.HISTORY_LOST, applied.lost_history(name))
     return Window(after=applied.digest, upto=pin.digest)
 
 
-def _unusable(name: str, history: InputHistory, window: Window, facts: ScopeFacts) -> str | None:
+def _unusable(name: str, history: InputHistory, window: Window, facts: ScopeFacts) -> Reason | None:
     """Why the changes in a window cannot be read, or should not be."""
     if history.reshaped:
-        return f"the columns of the input {name} have changed since version {window.after}"
+        text = f"the columns of the input {name} have changed since version {window.after}"
+        return because(ReasonCode.COLUMNS_CHANGED, text)
     if not history.change_sources:
-        return f"the log of the input {name} does not say which rows have changed since version {window.after}"
+        text = f"the log of the input {name} does not say which rows have changed since version {window.after}"
+        return because(ReasonCode.CHANGES_UNKNOWN, text)
     source = history.best_source(facts.now)
     if source is None:
-        until = history.readable_until
-        return (
-            f"the input {name} has kept its changes since version {window.after} only until {until:%Y-%m-%d %H:%M} UTC"
-        )
+        until = f"{history.readable_until:%Y-%m-%d %H:%M} UTC"
+        text = f"the input {name} has kept its changes since version {window.after} only until {until}"
+        return because(ReasonCode.CHANGES_EXPIRED, text)
     pin = facts.pins[name]
     if facts.mode is Mode.AUTO and pin.bytes is not None and source.bytes > pin.bytes:
-        return f"the changes of the input {name} are larger than the input"
+        text = f"the changes of the input {name} are larger than the input"
+        return because(ReasonCode.CHANGES_LARGER, text)
     return None

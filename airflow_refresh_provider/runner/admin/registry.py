@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from airflow_refresh_provider.core.changes.pins import VersionVector
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.definition.mode import Mode, check_mode
 from airflow_refresh_provider.core.definition.names import similar
@@ -33,8 +34,8 @@ def register(ports: Ports, definition: Definition) -> Registration:
         return _registration(known, RegistrationOutcome.UNCHANGED)
     facts = definition.analyse_query()
     check_storage(definition)
-    pinned_inputs.check(ports, definition)
-    _check_followed(ports, definition, facts)
+    pins = pinned_inputs.pin_published(ports, definition)
+    _check_followed(ports, definition, facts, pins)
     others = [record for record in ports.store.records() if record.name != definition.name]
     for other in others:
         if other.definition.target == definition.target:
@@ -52,8 +53,9 @@ def register(ports: Ports, definition: Definition) -> Registration:
         if stored and stored.state is State.RESETTING:
             raise being_dropped(definition.name)
         base = stored or Record(name=definition.name, definition=definition, facts=facts)
+        trust = base.trust if base.definition.hash == definition.hash else None
         fresh = base.after(
-            Event.REGISTER, definition=definition, facts=facts, dropped=False, suspended=None, failures=0
+            Event.REGISTER, definition=definition, facts=facts, dropped=False, suspended=None, failures=0, trust=trust
         )
         return Change(Event.REGISTER, fresh)
 
@@ -65,11 +67,13 @@ def register(ports: Ports, definition: Definition) -> Registration:
     return _registration(new, RegistrationOutcome.REGISTERED, _similar(definition.name, others))
 
 
-def _check_followed(ports: Ports, definition: Definition, facts: QueryFacts) -> None:
-    """Refuse mode incremental where the changes of an input cannot be followed. Raises Invalid."""
-    if definition.mode is not Mode.INCREMENTAL or facts.row_wise:
+def _check_followed(ports: Ports, definition: Definition, facts: QueryFacts, pins: VersionVector | None) -> None:
+    """Refuse mode incremental where the changes of an input cannot be followed. Raises Invalid.
+
+    The first refresh asks again: columns of inputs that other definitions have yet to make are not known here.
+    """
+    if definition.mode is not Mode.INCREMENTAL or facts.row_wise or pins is None:
         return
-    pins = pinned_inputs.pin(ports, definition)
     check_mode(definition.mode, unfollowed_reason(maintenance_of(ports, definition, pins), definition, pins))
 
 

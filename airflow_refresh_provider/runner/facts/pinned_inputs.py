@@ -28,14 +28,16 @@ def pin(ports: Ports, definition: Definition) -> VersionVector:
     return {name: newest(ports, name, read) for name, read in definition.inputs.items()}
 
 
-def check(ports: Ports, definition: Definition) -> None:
-    """Raises what `pin` raises, but not of inputs that other definitions have yet to make."""
+def pin_published(ports: Ports, definition: Definition) -> VersionVector | None:
+    """As `pin`; None where another definition has yet to make one of the inputs."""
+    found: VersionVector = {}
     for name, read in definition.inputs.items():
         try:
-            newest(ports, name, read)
+            found[name] = newest(ports, name, read)
         except Refused as error:
             if error.code != _NOT_PUBLISHED:
                 raise
+    return found if found.keys() == definition.inputs.keys() else None
 
 
 def newest(ports: Ports, name: str, read: Input) -> Pin:

@@ -237,6 +237,13 @@ def changed_reason(
     return f"others have written the target {location} since the last refresh, in {version_range(found)}"
 
 
+def doubt_of(ports: Ports, published: Published | None, location: str, found: TableFacts | None) -> str | None:
+    """Why the target that was found at a location may have other rows than the last refresh has published."""
+    if found is None:
+        return f"the target {location} does not exist"
+    return changed_reason(ports, published, found) if published else None
+
+
 def _table_id(ports: Ports, location: str) -> str | None:
     found = ports.log.identity(location)
     return found.table_id if found else None

@@ -81,7 +81,7 @@ def step_left(tenure: Tenure) -> Step:
 
 def _draw(ports: Ports, snapshot: Snapshot, record: Record, event: Event, held: Run, request: Request) -> Tenure | None:
     """Store the run under its new generation; None when another process was faster."""
-    fresh = _forced(held) if request.force else held
+    fresh = _as_requested(held, request)
     try:
         commit(ports, snapshot, record.after(event, run=fresh, generation=fresh.generation), event)
     except StaleSnapshot:
@@ -89,11 +89,12 @@ def _draw(ports: Ports, snapshot: Snapshot, record: Record, event: Event, held: 
     return Tenure(ports, record.name, fresh.run_id, fresh.generation)
 
 
-def _forced(run: Run) -> Run:
-    """The run with a mass delete accepted, unless its plan is frozen already."""
+def _as_requested(run: Run, request: Request) -> Run:
+    """The run with what the newest request accepts, unless its plan is frozen already."""
     if run.frozen:
         return run
-    return run.model_copy(update={"plan": run.plan.model_copy(update={"force": True})})
+    accepted = {"force": run.plan.force or request.force, "strict": request.strict}
+    return run.model_copy(update={"plan": run.plan.model_copy(update=accepted)})
 
 
 def _decide(tenure: Tenure, old: Run, request: Request) -> tuple[EngineSession | None, Decision]:

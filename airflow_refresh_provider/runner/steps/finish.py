@@ -12,6 +12,7 @@ from airflow_refresh_provider.core.run.last_run import LastRun
 from airflow_refresh_provider.core.run.lifecycle import Event
 from airflow_refresh_provider.core.run.prepared import FrozenRun, frozen, prepared
 from airflow_refresh_provider.core.run.record import Published, Record, Run
+from airflow_refresh_provider.core.run.trust import trust_after
 from airflow_refresh_provider.errors import Defect, Failed, Invalid, Refused
 from airflow_refresh_provider.ports.engine import EngineSession
 from airflow_refresh_provider.runner.facts import targets
@@ -55,7 +56,8 @@ def publish(tenure: Tenure, version: int, seal_version: int) -> None:
 
     def recorded(record: Record, _run: Run) -> Record:
         fresh = record.with_run(Event.PUBLISH, published=True, counts=counts)
-        return fresh.model_copy(update={"published": published, "failures": 0})
+        trust = trust_after(record.trust, held.frozen)
+        return fresh.model_copy(update={"published": published, "failures": 0, "trust": trust})
 
     tenure.write_record(Event.PUBLISH, recorded)
 

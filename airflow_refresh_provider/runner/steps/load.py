@@ -8,7 +8,7 @@ from __future__ import annotations
 from airflow_refresh_provider.core.definition.mode import row_wise
 from airflow_refresh_provider.core.plan import chunking, loading
 from airflow_refresh_provider.core.plan.plan import Frozen, Round, Split, Target
-from airflow_refresh_provider.core.plan.policy import check_deletes, check_keys
+from airflow_refresh_provider.core.plan.policy import check_deletes, check_keys, check_strict
 from airflow_refresh_provider.core.run.lifecycle import Event
 from airflow_refresh_provider.core.run.notices import notices_of
 from airflow_refresh_provider.core.run.prepared import prepared
@@ -18,6 +18,8 @@ from airflow_refresh_provider.ports.engine import EngineSession, Source
 from airflow_refresh_provider.runner.facts import pinned_inputs, staging_paths, targets
 from airflow_refresh_provider.runner.hold.tenure import Tenure
 from airflow_refresh_provider.runner.windows import change_windows, comparing, rounds
+from airflow_refresh_provider.runner.windows.touched_windows import verified
+from airflow_refresh_provider.runner.windows.window_changes import Loaded
 
 
 def load(tenure: Tenure, session: EngineSession) -> Run:
@@ -29,13 +31,14 @@ def load(tenure: Tenure, session: EngineSession) -> Run:
     result = session.describe(source)
     ready = targets.make_ready(ports, session, run, result, pinned_inputs.expected_rows(ports, run.plan.pins))
     run = tenure.write(Event.PREPARE, plan=run.plan.model_copy(update={"target": ready.target}))
-    frozen, fell_back = None, None
-    if run.plan.windows:
-        frozen, fell_back = change_windows.load(tenure, session, source, ready)
-    if frozen is None:
-        frozen = _loaded_in_full(tenure, session, source, ready)
+    loaded = change_windows.load(tenure, session, source, ready) if run.plan.windows else Loaded()
+    if loaded.reason:
+        check_strict(loaded.reason, strict=run.plan.strict)
+    frozen = loaded.frozen or _loaded_in_full(tenure, session, source, ready)
+    if loaded.unverified:
+        frozen = verified(tenure, session, loaded.unverified, frozen)
     pinned_inputs.check_in_place(ports, run)
-    planned = tenure.write(Event.FREEZE, frozen=frozen.model_copy(update={"fell_back": fell_back}))
+    planned = tenure.write(Event.FREEZE, frozen=frozen.model_copy(update={"fell_back": loaded.reason}))
     for notice in notices_of(planned):
         ports.watch.note(notice.line)
     return planned

@@ -15,13 +15,14 @@ from airflow_refresh_provider.runner.steps.start import NotStarted
 def result_of(name: str, run: Run, published: Published, held: HeldRun, skipped: int) -> RunResult:
     """The result of a published run."""
     rounds = run.frozen.rounds if run.frozen else ()
-    fell_back = run.frozen.fell_back if run.frozen else None
+    reason = (run.frozen.fell_back if run.frozen else None) or run.plan.scope
     return RunResult(
         run_id=run.run_id,
         name=name,
         outcome=Outcome.SUCCEEDED,
         mode=(Mode.INCREMENTAL if run.windows else Mode.FULL).value,
-        mode_reason=fell_back or run.plan.scope,
+        mode_reason=reason.text if reason else None,
+        mode_code=reason.code if reason else None,
         generation=run.generation,
         resumed=held.resumed,
         rows=Rows(
@@ -30,6 +31,7 @@ def result_of(name: str, run: Run, published: Published, held: HeldRun, skipped:
             deleted=run.counts.deleted,
             unchanged=run.frozen.unchanged if run.frozen else 0,
         ),
+        touched=run.frozen.touched if run.frozen else None,
         within_tolerance=run.frozen.within_tolerance if run.frozen else 0,
         chunks=ChunkCounts(done=sum(len(u.chunks) for r in rounds for u in r.units), skipped=skipped),
         input_versions=digests(run.plan.pins),

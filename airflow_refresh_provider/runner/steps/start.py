@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from airflow_refresh_provider.core.changes.pins import Pin, VersionVector, ignored_files, same_versions
 from airflow_refresh_provider.core.definition.columns import check_padding
 from airflow_refresh_provider.core.plan.plan import Plan
+from airflow_refresh_provider.core.plan.policy import check_strict
 from airflow_refresh_provider.core.query.query import bind_clock
 from airflow_refresh_provider.core.run.lifecycle import Event, State
 from airflow_refresh_provider.core.run.owner import WAIT_FOR_LEASE
@@ -22,7 +23,6 @@ from airflow_refresh_provider.core.run.suspension import check_not_paused, check
 from airflow_refresh_provider.errors import StaleSnapshot
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.control import Snapshot
-from airflow_refresh_provider.ports.table_log import TableFacts
 from airflow_refresh_provider.runner.facts import pinned_inputs, queries, staging_paths, targets
 from airflow_refresh_provider.runner.facts.records import being_dropped, owner_liveness, registered
 from airflow_refresh_provider.runner.facts.stopwatch import Stopwatch
@@ -117,7 +117,7 @@ def _start(ports: Ports, snapshot: Snapshot, record: Record, request: Request) -
         facts = ports.log.facts(definition.target)
         targets.check(ports, definition, facts)
         check_padding(facts.padded if facts else (), definition.target)
-    doubt = _doubt(ports, record, facts)
+    doubt = targets.doubt_of(ports, record.published, definition.target, facts)
     if not request.force and _same_result(record, pins) and doubt is None:
         return NotStarted(record, _NOTHING_CHANGED)
     highest = targets.highest_generation(ports, facts) if facts else 0
@@ -139,13 +139,6 @@ def _pins(ports: Ports, record: Record, request: Request) -> VersionVector:
     return pinned_inputs.as_asked(ports, pinned_inputs.pin(ports, record.definition), request.pins, applied)
 
 
-def _doubt(ports: Ports, record: Record, facts: TableFacts | None) -> str | None:
-    """Why the target may have other rows than the last refresh has published."""
-    if facts is None:
-        return f"the target {record.definition.target} does not exist"
-    return targets.changed_reason(ports, record.published, facts) if record.published else None
-
-
 def _new_run(
     ports: Ports, record: Record, pins: VersionVector, generation: int, doubt: str | None, request: Request
 ) -> Run:
@@ -154,6 +147,7 @@ def _new_run(
     run_id = ports.processes.new_id()
     facts = queries.facts_of(record)
     scope, maintenance = change_windows.scope_of(ports, record, facts, pins, request, doubt)
+    check_strict(scope.reason, strict=request.strict and not scope.windows)
     return Run(
         run_id=run_id,
         definition=record.definition,
@@ -169,6 +163,7 @@ def _new_run(
             facts=facts,
             staging=staging_paths.of_run(ports, record.name, run_id),
             force=request.force,
+            strict=request.strict,
             windows=scope.windows,
             scope=scope.reason,
             mode=request.mode or record.definition.mode,

@@ -35,16 +35,18 @@ def compare(
     stored_hashes: bool,
     target_rows: int | None = None,
     touched: Touched | None = None,
+    kind: str = "changes",
 ) -> Comparison:
     """Stage the differences between the pinned query and the target at `base`, of some vnodes or of all.
 
     `stored_hashes`: whether the hashes in the target are right, because no other writer has changed these rows.
-    `target_rows`: the rows of the whole target by its log. `touched`: only rows with these anchors.
+    `target_rows`: the rows of the whole target by its log. `touched`: only rows with these anchors. `kind`: what the
+    change set is for, where a run has several.
     """
     run = tenure.read_run()
     target = prepared(run).target
     rows = _staged_rows(tenure.ports, run)
-    location, stamp = staging_paths.changes_of(run, tenure.generation)
+    location, stamp = staging_paths.changes_of(run, tenure.generation, kind)
     source = pinned_inputs.source(tenure.ports, run)
     task = CompareTask(
         source=source if touched else pinned_inputs.by_files(tenure.ports, source, run.definition, run.plan.pins),

@@ -33,12 +33,12 @@ def check(rows: DataFrame, keys: tuple[str, ...]) -> KeyReport:
         rows=found.all_rows,
         null_keys=found.no_key,
         duplicate_keys=found.repeated,
-        null_examples=_examples(rows.where(no_key), keys) if found.no_key else (),
-        duplicate_examples=_examples(numbered.where(second), keys) if found.repeated else (),
+        null_examples=examples(rows.where(no_key), keys) if found.no_key else (),
+        duplicate_examples=examples(numbered.where(second), keys) if found.repeated else (),
     )
 
 
-def _examples(rows: DataFrame, keys: tuple[str, ...]) -> tuple[str, ...]:
+def examples(rows: DataFrame, keys: tuple[str, ...]) -> tuple[str, ...]:
     """Some keys as text."""
     chosen = rows.selectExpr(*(sql.name(k) for k in keys)).limit(_EXAMPLES)
     kinds = [field.dataType for field in chosen.schema]

@@ -119,11 +119,20 @@ FOLLOWED = (
     "SELECT k, count(*) n FROM a LEFT JOIN b USING (k) GROUP BY k",
     "SELECT a.v, count(*) n FROM a LEFT JOIN b ON a.k = b.k WHERE a.v > 0 GROUP BY a.v",
     "SELECT b.w, c.u FROM b LEFT JOIN c ON b.g = c.g WHERE c.u IS NOT NULL",
+    "SELECT a.h, count(*) n FROM a JOIN b ON a.k <=> b.k GROUP BY a.h",
+    "SELECT k, v FROM a WHERE v = (SELECT max(x.h) FROM a x WHERE x.g = a.g)",
+    "SELECT k, count(*) n, min(v) l, max(v) m, avg(v) a FROM a GROUP BY ALL",
+    "SELECT k, a.v, b.w FROM a NATURAL JOIN (SELECT k, w FROM b) b",
+    "SELECT k, max(w) m FROM a NATURAL LEFT JOIN (SELECT k, w FROM b) b GROUP BY k",
+    "WITH t AS (SELECT k, g, s FROM a) SELECT k, s FROM t UNION ALL SELECT g, s FROM t",
+    "SELECT v, k, row_number() OVER (PARTITION BY k ORDER BY v, g, h, s) r FROM a",
+    "SELECT a.g + b.g AS x, count(*) n FROM a JOIN b ON a.k = b.k GROUP BY a.g + b.g",
 )
 """All inputs are followed."""
 
 UNFOLLOWED = {
     "SELECT a.k, max(c.u) m FROM a LEFT JOIN (b JOIN c ON b.g = c.g) ON a.k = b.k GROUP BY a.k": ("b", "c"),
+    "SELECT b.k, count(*) n FROM a LEFT JOIN b ON a.k = b.k GROUP BY b.k": ("a", "b"),
     "SELECT k, v FROM a WHERE k NOT IN (SELECT k FROM b)": ("b",),
     "SELECT k, v FROM a WHERE v > 1 OR k IN (SELECT k FROM b)": ("b",),
     "SELECT k, (SELECT max(w) FROM b) m FROM a": ("b",),
@@ -135,10 +144,50 @@ UNFOLLOWED = {
     "SELECT n, count(*) m FROM (SELECT k, count(*) n FROM a GROUP BY k) t GROUP BY n": ("a",),
     "SELECT a.k, b.w FROM a CROSS JOIN b": ("b",),
     "SELECT a.k, b.w FROM a JOIN b ON a.v < b.w": ("b",),
-    "SELECT k, count(*) n, min(v) l, max(v) m, avg(v) a FROM a GROUP BY ALL": ("a",),
     "SELECT g, h, sum(v) s FROM a GROUP BY ROLLUP (g, h)": ("a",),
     "SELECT a.k, b.k AS bk, c.k AS ck FROM a FULL JOIN b ON a.k = b.k FULL JOIN c ON b.k = c.k": ("a", "b", "c"),
     "SELECT k, v FROM a WHERE (k, g) IN (SELECT k, g FROM b)": ("b",),
     "SELECT k, sum(v) s FROM a GROUP BY k HAVING sum(v) > 2 AND k IN (SELECT k FROM b)": ("b",),
 }
 """Query -> the inputs whose changes need everything to be computed again."""
+
+CONSTRUCTS = {
+    "columns, WHERE": "SELECT k, g, v FROM a",
+    "GROUP BY, any aggregate": "SELECT k % 2 AS x, count(DISTINCT v) m FROM a WHERE v > 0 GROUP BY k % 2",
+    "HAVING": "SELECT g, h, min(v) m FROM a GROUP BY g, h HAVING count(*) > 1",
+    "DISTINCT": "SELECT DISTINCT g, h FROM a",
+    "JOIN": "SELECT c.u, sum(a.v) s FROM a JOIN b ON a.k = b.k JOIN c ON b.g = c.g GROUP BY c.u",
+    "JOIN with USING": "SELECT k, a.v, b.w FROM a JOIN b USING (k)",
+    "comma join": "SELECT a.k, b.w FROM a, b WHERE a.k = b.k AND b.w > 1",
+    "self join": "SELECT x.k, count(*) n FROM a x JOIN a y ON x.g = y.h GROUP BY x.k",
+    "LEFT JOIN": "SELECT a.k, count(b.w) n FROM a LEFT JOIN b ON a.k = b.k GROUP BY a.k",
+    "RIGHT JOIN": "SELECT b.k, count(a.v) n FROM a RIGHT JOIN b ON a.k = b.k GROUP BY b.k",
+    "FULL JOIN": "SELECT coalesce(a.k, b.k) x, a.v, b.w FROM a FULL JOIN b ON a.k = b.k",
+    "FULL JOIN, no column of both sides": "SELECT a.k, b.k AS bk, c.k AS ck FROM a FULL JOIN b ON a.k = b.k "
+    "FULL JOIN c ON b.k = c.k",
+    "CROSS JOIN": "SELECT a.k, b.w FROM a CROSS JOIN b",
+    "JOIN by anything but equality": "SELECT a.k, b.w FROM a JOIN b ON a.v < b.w",
+    "SEMI and ANTI JOIN": "SELECT a.k, a.v FROM a LEFT ANTI JOIN b ON a.k = b.k",
+    "[NOT] EXISTS": "SELECT k, v FROM a WHERE NOT EXISTS (SELECT 1 FROM b WHERE b.k = a.k AND b.w > a.v)",
+    "IN": "SELECT k, v FROM a WHERE k IN (SELECT k FROM b)",
+    "NOT IN, not correlated": "SELECT k, v FROM a WHERE k NOT IN (SELECT k FROM b)",
+    "correlated scalar subquery": "SELECT k, (SELECT max(w) FROM b WHERE b.k = a.k) m FROM a",
+    "scalar subquery, not correlated": "SELECT k, (SELECT max(w) FROM b) m FROM a",
+    "window functions": "SELECT k, v, row_number() OVER (PARTITION BY k ORDER BY v, g, h, s) r FROM a",
+    "QUALIFY": "SELECT g, k, v FROM a QUALIFY row_number() OVER (PARTITION BY g, k ORDER BY v, h, s) <= 2",
+    "window without PARTITION BY": "SELECT k, v, sum(v) OVER (ORDER BY v) r FROM a",
+    "UNION [ALL]": "SELECT k, 1 AS src, v FROM a UNION ALL SELECT k, 2, w FROM b",
+    "INTERSECT, EXCEPT": "SELECT k, v FROM a EXCEPT SELECT k, w FROM b",
+    "GROUP BY ALL": "SELECT k, count(*) n, min(v) l, max(v) m, avg(v) a FROM a GROUP BY ALL",
+    "WITH, read once or often": "WITH t AS (SELECT k, g, sum(v) s FROM a GROUP BY k, g) SELECT x.k, x.s, y.s z "
+    "FROM t x JOIN t y ON x.k = y.g",
+    "derived table": "SELECT a.k, x.n FROM a LEFT JOIN (SELECT g, count(*) n FROM b GROUP BY g) x ON a.g = x.g",
+    "CASE and expressions as keys": "SELECT CASE WHEN g > 1 THEN 'hi' ELSE s END c, count(*) n FROM a "
+    "GROUP BY CASE WHEN g > 1 THEN 'hi' ELSE s END",
+    "aggregate of all rows": "SELECT count(*) n FROM a",
+    "aggregate of an aggregate by its value": "SELECT n, count(*) m FROM (SELECT k, count(*) n FROM a GROUP BY k) t "
+    "GROUP BY n",
+    "ROLLUP, CUBE, GROUPING SETS": "SELECT g, h, sum(v) s FROM a GROUP BY ROLLUP (g, h)",
+    "LIMIT": "SELECT k, v FROM a ORDER BY v LIMIT 3",
+}
+"""Constructs, each with a query of this catalogue."""

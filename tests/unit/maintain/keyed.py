@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -14,6 +15,7 @@ import sqlglot
 from airflow_refresh_provider.core.maintain.binding import bound, changed_name, touching, use_name, wide_name
 from airflow_refresh_provider.core.maintain.plan import Maintenance, Use
 from tests.unit.maintain.catalogue import INPUTS
+from tests.unit.maintain.tpch import TABLES
 
 Row = tuple[Any, ...]
 Rows = Counter[Row]
@@ -37,6 +39,38 @@ def _uncast(statement: str) -> str:
     return re.sub(rf"try_cast\((.*?) AS {_ANY}\)", r"\1", statement)
 
 
+def is_right(plan: Maintenance, query: str, old: Inputs, new: Inputs) -> bool:
+    """Whether the rows with touched anchors, computed from restricted inputs, make the old result the new one.
+
+    Only inputs that are followed change.
+    """
+    followed = {route.input for route in plan.routes}
+    new = {name: rows if name in followed else old[name] for name, rows in new.items()}
+    columns, before = whole(old, query)
+    _, after = whole(new, query)
+    keys = touched(plan, old, new)
+    places = [columns.index(anchor) for anchor in plan.anchors]
+    replaced = Counter({row: n for row, n in before.items() if tuple(row[p] for p in places) in keys})
+    return before - replaced + part(plan, new, query, keys) == after
+
+
+def random_rows(chance: random.Random, columns: Mapping[str, str], most: int) -> list[Row]:
+    """A few rows with few different values."""
+    values: dict[str, tuple[Any, ...]] = {"int": (None, 0, 1, 2), "string": (None, "x", "y")}
+    return [tuple(chance.choice(values[kind]) for kind in columns.values()) for _ in range(chance.randint(0, most))]
+
+
+def random_changes(seed: int, tables: Mapping[str, Mapping[str, str]]) -> tuple[Inputs, Inputs]:
+    """Inputs before and after some rows were removed and others added."""
+    chance = random.Random(seed)
+    old = {name: random_rows(chance, columns, 6) for name, columns in tables.items()}
+    new = {
+        name: [row for row in old[name] if chance.random() < 0.7] + random_rows(chance, columns, 2)
+        for name, columns in tables.items()
+    }
+    return old, new
+
+
 def whole(inputs: Inputs, query: str) -> tuple[list[str], Rows]:
     """Names of the columns and rows of the whole result."""
     for name, rows in inputs.items():
@@ -48,12 +82,26 @@ def whole(inputs: Inputs, query: str) -> tuple[list[str], Rows]:
 def touched(plan: Maintenance, old: Inputs, new: Inputs) -> set[Row]:
     """The values of the anchors that the changes of the inputs touch."""
     for name in new:
-        went, came = Counter(old[name]) - Counter(new[name]), Counter(new[name]) - Counter(old[name])
-        _load(changed_name(name), name, [*went, *came])
-        _load(wide_name(name), name, [*new[name], *went])
+        went, came = (_used(plan, name, rows) for rows in (_less(old, new, name), _less(new, old, name)))
+        _load(changed_name(name), name, [*(went - came), *(came - went)])
+        _load(wide_name(name), name, [*new[name], *_less(old, new, name)])
     found: set[Row] = set()
     for route in plan.routes:
         found |= set(_connection.execute(as_duckdb(_uncast(touching(route, [_ANY] * len(plan.anchors))))).fetchall())
+    return found
+
+
+def _less(one: Inputs, other: Inputs, name: str) -> Rows:
+    return Counter(one[name]) - Counter(other[name])
+
+
+def _used(plan: Maintenance, name: str, rows: Rows) -> Rows:
+    """Rows without the columns that the query does not read: they have NULL there."""
+    columns = list((INPUTS | TABLES)[name])
+    kept = [column in plan.used.get(name, columns) for column in columns]
+    found: Rows = Counter()
+    for row, count in rows.items():
+        found[tuple(v if keeps else None for v, keeps in zip(row, kept, strict=True))] += count
     return found
 
 
@@ -69,7 +117,7 @@ def part(plan: Maintenance, inputs: Inputs, query: str, keys: set[Row]) -> Rows:
 
 
 def _load(name: str, input: str, rows: Sequence[Row]) -> None:
-    columns = INPUTS[input]
+    columns = (INPUTS | TABLES)[input]
     listed = ", ".join(f'"{c}" {_TYPES[kind]}' for c, kind in columns.items())
     _connection.execute(f'CREATE OR REPLACE TEMP TABLE "{name}" ({listed})')
     if rows:
@@ -79,11 +127,15 @@ def _load(name: str, input: str, rows: Sequence[Row]) -> None:
 
 
 def _restricted(use: Use, keys: set[Row]) -> str:
-    if use.restrictions is None or len(use.restrictions) != 1:
+    if use.restrictions is None:
         return f'SELECT * FROM "{use.input}"'
-    known = [(n, as_duckdb(f"SELECT {value}")[7:]) for n, value in enumerate(use.restrictions[0]) if value is not None]
-    tests = (" AND ".join(f"({value}) IS NOT DISTINCT FROM {_literal(key[n])}" for n, value in known) for key in keys)
+    tests = [_leads(restriction, key) for restriction in use.restrictions for key in keys]
     return f'SELECT * FROM "{use.input}" WHERE {" OR ".join(f"({test})" for test in tests) or "false"}'
+
+
+def _leads(restriction: tuple[str | None, ...], key: Row) -> str:
+    known = [(n, as_duckdb(f"SELECT {value}")[7:]) for n, value in enumerate(restriction) if value is not None]
+    return " AND ".join(f"({value}) IS NOT DISTINCT FROM {_literal(key[n])}" for n, value in known)
 
 
 def _literal(value: Any) -> str:

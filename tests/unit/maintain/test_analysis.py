@@ -29,11 +29,11 @@ def plan(query: str, *keys: str) -> Maintenance:
         ("SELECT k, posexplode(l) FROM a", {"a": "columns that the query does not list (line 1, column 11)"}),
         ("SELECT s.*, k FROM a", {"a": "columns that the query does not list (line 1, column 8)"}),
         ("SELECT * FROM a PIVOT (count(*) FOR g IN (1, 2))", {"a": "PIVOT (line 1, column 15)"}),
-        ("SELECT a.k, x.v FROM a, LATERAL (SELECT max(w) v FROM b WHERE b.k = a.k) x", {"b": "b, which leads to no"}),
-        ("SELECT * FROM a NATURAL JOIN b", {"b": "NATURAL JOIN (line 1, column 30)"}),
+        ("SELECT a.k, x.v FROM a, LATERAL (SELECT max(w) v FROM b WHERE b.k = a.k) x", {"b": "b without a column"}),
         ("SELECT a.k FROM a, (SELECT max(w) m FROM b) x WHERE a.g < x.m", {"b": "an aggregate of all rows (line 1"}),
         ("SELECT k FROM a WHERE g = ANY (SELECT w FROM b)", {"b": "a subquery whose rows concern all"}),
-        ("SELECT a.k FROM a JOIN b ON a.t = b.k", {"b": "b, which leads to no column"}),
+        ("SELECT k, g + count(*) AS n FROM a GROUP BY ALL", {"a": "GROUP BY ALL beside a column with an"}),
+        ("SELECT a.k FROM a JOIN b ON a.t = b.k", {"b": "b without a column that leads"}),
         ("SELECT count(*) AS n FROM a", {"a": "an aggregate of all rows (line 1, column 8)"}),
         ("SELECT k, sum(g) OVER (ORDER BY k) AS n FROM a", {"a": "a window without PARTITION BY (line 1, column 11)"}),
     ],
@@ -74,3 +74,28 @@ def test_only_the_names_of_inputs_are_replaced_in_the_text() -> None:
     assert bound(query, plan(query.replace("B", "b")).uses).replace("airflow_refresh_", "") == (
         "SELECT `a`.k, 'a' AS x -- a\nFROM use_0 AS `a` JOIN use_1 y ON y.k = `a`.k, (SELECT k FROM use_2 AS a) AS z"
     )
+
+
+@pytest.mark.parametrize(
+    ("query", "used"),
+    [
+        ("SELECT k, count(*) AS n FROM a GROUP BY k", {"a": ("k",)}),
+        ("SELECT a.k, w FROM a JOIN b USING (k) WHERE g > 1", {"a": ("g", "k"), "b": ("k", "w")}),
+        ("SELECT k, g FROM a NATURAL JOIN b", {"a": ("g", "k", "t"), "b": ("k", "t")}),
+        ("SELECT * EXCEPT (g) FROM a", {}),
+        ("SELECT k, struct(*) AS x FROM a", {}),
+        (
+            "SELECT k, (SELECT max(w) FROM b WHERE b.k = a.k AND b.t = a.t) AS m FROM a",
+            {"a": ("k", "t"), "b": ("k", "t", "w")},
+        ),
+        ("WITH x AS (SELECT k, g FROM a) SELECT k FROM x", {"a": ("g", "k")}),
+        ("SELECT x.k FROM (SELECT * FROM a) x", {}),
+        ("SELECT k, s.x AS x FROM a", {}),
+        ("SELECT c1 AS k FROM a AS x(c1, c2, c3, c4, c5)", {}),
+        ("SELECT k, max(g) OVER (PARTITION BY k ORDER BY t) AS m FROM a", {"a": ("g", "k", "t")}),
+        ("SELECT k FROM a GROUP BY k HAVING max(g) > 1", {"a": ("g", "k")}),
+        ("SELECT k FROM a UNION ALL SELECT k FROM b WHERE w > 1", {"a": ("k",), "b": ("k", "w")}),
+    ],
+)
+def test_the_columns_that_are_read_are_known_or_all_may_be(query: str, used: dict[str, tuple[str, ...]]) -> None:
+    assert plan(query).used == used

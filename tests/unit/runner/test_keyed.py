@@ -8,72 +8,20 @@ from typing import Any
 
 import pytest
 
-from airflow_refresh_provider.core.definition.columns import Column, Columns
-from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.run.request import Request
-from airflow_refresh_provider.core.run.results import Rows, RunResult
-from airflow_refresh_provider.errors import Invalid
-from airflow_refresh_provider.runner.refreshes import Refreshes
-from airflow_refresh_provider.testing.memory_control import MemoryControlStore
-from airflow_refresh_provider.testing.memory_lake import MemoryLake
-from airflow_refresh_provider.testing.memory_ports import memory_ports
-
-NAME, TARGET = "revenue", "/gold/revenue"
-ONE = Request(workers=1)
-REVENUE = (
-    "SELECT c.k, c.name, count(o.id) AS orders, sum(o.total) AS revenue FROM customers c LEFT JOIN orders o "
-    "ON o.customer = c.k GROUP BY c.k, c.name"
-)
-
-
-def columns(**types: str) -> Columns:
-    return tuple(Column(name=name, type=type_) for name, type_ in types.items())
-
-
-class Shop:
-    """Customers and their orders."""
-
-    def __init__(self, query: str = REVENUE, **changes: Any) -> None:
-        self.lake = MemoryLake()
-        self.lake.create("/in/customers", columns(k="int", name="string"), [customer(k) for k in range(5)])
-        orders = [order(number, number % 4) for number in range(8)]
-        self.lake.create("/in/orders", columns(id="int", customer="int", total="int"), orders)
-        self.refreshes = Refreshes(memory_ports(self.lake, MemoryControlStore(), set()))
-        self.register(query, **changes)
-
-    def register(self, query: str = REVENUE, **changes: Any) -> None:
-        given: dict[str, Any] = {
-            "name": NAME,
-            "target": TARGET,
-            "query": query,
-            "inputs": {name: {"path": f"/in/{name}"} for name in ("customers", "orders")},
-            "keys": ["k"],
-            "mode": "incremental",
-            "max_delete_ratio": 1.0,
-        }
-        self.refreshes.register(Definition.build(**(given | changes)))
-
-    def run(self) -> RunResult:
-        """A refresh, after which a comparison of everything finds no difference."""
-        result = self.refreshes.run(NAME, ONE)
-        assert self.refreshes.compare_only(NAME, 3).equal
-        return result
-
-
-def customer(k: int, name: str = "a") -> dict[str, Any]:
-    return {"k": k, "name": name}
-
-
-def order(number: int, of: int | None, total: int = 10) -> dict[str, Any]:
-    return {"id": number, "customer": of, "total": total}
+from airflow_refresh_provider.core.run.results import Rows
+from airflow_refresh_provider.errors import Invalid, Refused
+from airflow_refresh_provider.testing.memory_engine import MemorySession
+from airflow_refresh_provider.testing.memory_query import MemoryQueries
+from tests.unit.runner.shop import NAME, REVENUE, TARGET, Shop, customer, order
 
 
 def test_only_the_groups_of_changed_rows_are_computed_again() -> None:
     shop = Shop()
-    assert shop.run().rows == Rows(inserted=5)
+    shop.begin()
     shop.lake.append("/in/orders", [order(20, 1), order(21, 4)])
     result = shop.run()
-    assert (result.mode, result.rows) == ("incremental", Rows(updated=2, unchanged=3))
+    assert (result.mode, result.rows, result.touched) == ("incremental", Rows(updated=2, unchanged=3), 2)
     shop.lake.rewrite("/in/customers", lambda row: None if row["k"] == 2 else row)
     result = shop.run()
     assert (result.mode, result.rows) == ("incremental", Rows(deleted=1, unchanged=4))
@@ -81,7 +29,7 @@ def test_only_the_groups_of_changed_rows_are_computed_again() -> None:
 
 def test_a_row_that_moves_changes_both_groups() -> None:
     shop = Shop()
-    shop.run()
+    shop.begin()
     shop.lake.rewrite("/in/orders", lambda row: row | {"customer": 3} if row["id"] == 0 else row)
     assert shop.run().rows == Rows(updated=2, unchanged=3)
 
@@ -91,7 +39,7 @@ def test_a_row_that_moves_changes_both_groups() -> None:
 def test_after_any_changes_the_target_equals_the_query(seed: int, options: dict[str, Any]) -> None:
     chance = random.Random(seed)
     shop = Shop(**options)
-    shop.run()
+    shop.begin()
     for _ in range(3):
         number = chance.randrange(100, 10_000)
         shop.lake.append("/in/orders", [order(number, chance.choice([0, 1, 2, None]), chance.randrange(9))])
@@ -104,12 +52,13 @@ def test_after_any_changes_the_target_equals_the_query(seed: int, options: dict[
 
 def test_mode_auto_computes_everything_where_nearly_all_is_touched() -> None:
     shop = Shop(mode="auto")
-    shop.run()
+    shop.begin()
     shop.lake.append("/in/orders", [order(50, 1)])
     assert shop.run().mode == "incremental"
     shop.lake.append("/in/orders", [order(60 + k, k) for k in range(3)])
     result = shop.run()
-    assert result.mode == "full" and "touch 3 values of k" in (result.mode_reason or "")
+    assert (result.mode, result.mode_code) == ("full", "too_many_touched")
+    assert "touch 3 values of k" in (result.mode_reason or "")
 
 
 def _without(number: int, row: dict[str, Any]) -> dict[str, Any] | None:
@@ -123,8 +72,122 @@ def test_an_input_that_cannot_be_followed_is_refused_or_has_everything_compared(
     assert raised.value.code == "not_incremental" and "line 1, column 25" in raised.value.message
     shop = Shop(query, mode="auto")
     shop.run()
+    shop.lake.append("/in/customers", [customer(8)])
+    assert shop.run().mode_code == "verification"
     shop.lake.append("/in/customers", [customer(9)])
     assert shop.run().mode == "incremental"
     shop.lake.append("/in/orders", [order(30, 1, 99)])
     result = shop.run()
-    assert result.mode == "full" and "a subquery" in (result.mode_reason or "")
+    assert (result.mode, result.mode_code) == ("full", "not_followed")
+    assert "a subquery" in (result.mode_reason or "")
+
+
+def test_where_inputs_are_not_made_yet_the_first_refresh_refuses() -> None:
+    shop = Shop()
+    shop.register(
+        "SELECT k, (SELECT max(revenue) FROM revenue) AS most FROM customers",
+        name="most",
+        target="/gold/most",
+        inputs={"customers": {"path": "/in/customers"}, "revenue": {"path": TARGET}},
+    )
+    shop.run()
+    with pytest.raises(Invalid, match="a subquery") as raised:
+        shop.refreshes.run("most", Request(workers=1))
+    assert raised.value.code == "not_incremental"
+    shop.register(
+        "SELECT k, revenue FROM revenue WHERE revenue > 10",
+        name="most",
+        target="/gold/most",
+        inputs={"revenue": {"path": TARGET}},
+    )
+    assert shop.refreshes.run("most", Request(workers=1)).mode_code == "first_refresh"
+
+
+def test_one_of_so_many_incremental_refreshes_is_verified() -> None:
+    shop = Shop(verify_every=3)
+    shop.begin()
+    codes = []
+    for number in range(6):
+        shop.lake.append("/in/orders", [order(200 + number, 1)])
+        codes.append(shop.run().mode_code)
+    assert codes == ["changes", "changes", "verification"] * 2
+
+
+def test_another_engine_is_verified_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    shop = Shop()
+    shop.begin()
+    monkeypatch.setattr(MemorySession, "engine", lambda _self: "another")
+    for code in ("verification", "changes"):
+        shop.lake.append("/in/orders", [order(len(code), 1)])
+        assert shop.run().mode_code == code
+
+
+def test_a_difference_is_repaired_and_ends_incremental_refreshes(monkeypatch: pytest.MonkeyPatch) -> None:
+    shop = Shop(redact_keys=False)
+    shop.run()
+    real = MemoryQueries.touched
+    monkeypatch.setattr(MemoryQueries, "touched", lambda self, task: real(self, task)[:1])
+    shop.lake.append("/in/orders", [order(20, 1), order(21, 4)])
+    result = shop.run()
+    assert result.rows.updated == 2
+    assert [notice.code for notice in result.notices] == ["verification_failed"]
+    assert "1 change, such as k=" in result.notices[0].message
+    monkeypatch.undo()
+    for _ in range(2):
+        shop.lake.append("/in/orders", [order(22, 1)])
+        assert shop.run().mode_code == "verification_failed"
+    shop.register(query=f"{REVENUE} HAVING count(*) < 1000")
+    shop.run()
+    shop.lake.append("/in/orders", [order(23, 1)])
+    assert shop.run().mode_code == "verification"
+
+
+def test_a_difference_shows_no_keys_where_these_are_redacted(monkeypatch: pytest.MonkeyPatch) -> None:
+    shop = Shop()
+    shop.run()
+    monkeypatch.setattr(MemoryQueries, "touched", lambda _self, _task: ())
+    shop.lake.append("/in/orders", [order(20, 1)])
+    (notice,) = shop.run().notices
+    assert "such as #" in notice.message and "k=" not in notice.message
+
+
+def test_a_strict_run_fails_instead_of_reading_everything() -> None:
+    shop = Shop()
+    strict = Request(workers=1, strict=True)
+    with pytest.raises(Refused) as raised:
+        shop.refreshes.run(NAME, strict)
+    assert raised.value.code == "full_refresh_needed" and "[first_refresh]" in raised.value.message
+    shop.begin()
+    shop.lake.append("/in/orders", [order(30, 1)])
+    assert shop.refreshes.run(NAME, strict).mode == "incremental"
+
+
+def test_a_strict_run_that_finds_out_later_leaves_a_run_that_another_may_end() -> None:
+    shop = Shop(mode="auto")
+    shop.begin()
+    shop.lake.append("/in/orders", [order(60 + k, k) for k in range(3)])
+    with pytest.raises(Refused, match=r"too_many_touched"):
+        shop.refreshes.run(NAME, Request(workers=1, strict=True))
+    assert shop.run().mode_code == "too_many_touched"
+
+
+def test_changes_of_columns_that_are_not_read_touch_nothing() -> None:
+    query = "SELECT c.k, count(o.id) AS orders FROM customers c LEFT JOIN orders o ON o.customer = c.k GROUP BY c.k"
+    shop = Shop(query)
+    shop.begin()
+    shop.lake.rewrite("/in/orders", lambda row: row | {"total": row["total"] + 1})
+    result = shop.run()
+    assert (result.mode, result.touched, result.rows) == ("incremental", 0, Rows(unchanged=5))
+
+
+def test_mode_auto_learns_how_many_rows_a_value_stands_for() -> None:
+    query = (
+        "SELECT o.id, o.total, rank() OVER (PARTITION BY o.customer ORDER BY o.id) AS place, o.customer FROM orders o"
+    )
+    shop = Shop(query, keys=["id"], inputs={"orders": {"path": "/in/orders"}}, mode="auto")
+    shop.run()
+    codes = []
+    for number in range(2):
+        shop.lake.append("/in/orders", [order(100 + number, 1)])
+        codes.append(shop.run().mode_code)
+    assert codes == ["verification", "too_many_touched"]

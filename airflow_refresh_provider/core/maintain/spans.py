@@ -1,0 +1,75 @@
+"""Spans of touched values: conditions by which Delta and Parquet pass over files and row groups.
+
+A span only leaves out what cannot be touched, so that rows are found by the touched values themselves in any case.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import date, timedelta
+
+from airflow_refresh_provider.core.text.stored import Stored
+
+MOST_SPANS = 32
+"""More conditions cost more than they save."""
+_LEAST_CUT = 0.5
+"""Gaps are left out where they make up this share of all values: scattered values have many small ones."""
+_INTEGERS = frozenset({"tinyint", "smallint", "int", "bigint"})
+_EPOCH = date(1970, 1, 1)
+_DAY = 24 * 60 * 60 * 1_000_000
+_FIRST_DAY = (date(1600, 1, 1) - _EPOCH).days
+"""Files of older days may have statistics by another calendar."""
+_COLUMN = re.compile(r"`(?:[^`]|``)+`")
+
+
+class Spans(Stored):
+    """Where the touched values of one anchor lie: the first and the last value of each span.
+
+    Days and microseconds are counted from 1970. `nulls`: NULL is among them.
+    """
+
+    type: str
+    spans: tuple[tuple[int, int], ...]
+    nulls: bool = False
+
+    def condition(self, value: str) -> str:
+        """Whether a value, an SQL expression, may be touched."""
+        within = [f"{value} BETWEEN {self._literal(low)} AND {self._literal(high)}" for low, high in self.spans]
+        return f"({' OR '.join([*within, f'{value} IS NULL'] if self.nulls else within)})"
+
+    def _literal(self, value: int) -> str:
+        if self.type == "date":
+            return f"DATE'{_EPOCH + timedelta(days=value)}'"
+        if self.type == "timestamp":
+            return f"timestamp_micros({value})"
+        return f"CAST('{value}' AS BIGINT)"
+
+
+def number_of(value: str, type: str) -> str | None:
+    """A value of a type as an integer, an SQL expression; None for types that have no spans."""
+    if type in _INTEGERS:
+        return f"CAST({value} AS BIGINT)"
+    return {"date": f"unix_date({value})", "timestamp": f"unix_micros({value})"}.get(type)
+
+
+def restricting(spans: Spans, value: str) -> str | None:
+    """The condition on a value of a row that is read: a column or, for the sake of partitions, an expression.
+
+    None for a column of timestamps: statistics of files have them in milliseconds.
+    """
+    if _COLUMN.fullmatch(value):
+        return None if spans.type == "timestamp" else spans.condition(value)
+    return spans.condition(f"try_cast({value} AS {spans.type})")
+
+
+def spans_of(type: str, low: int, high: int, gaps: Sequence[tuple[int, int]], *, nulls: bool) -> Spans | None:
+    """The spans of values from `low` to `high`; `gaps` are the largest, each between two values that are there."""
+    if low < {"date": _FIRST_DAY, "timestamp": _FIRST_DAY * _DAY}.get(type, low):
+        return None
+    cut = sum(after - before - 1 for before, after in gaps)
+    if cut < _LEAST_CUT * (high - low + 1):
+        return Spans(type=type, spans=((low, high),), nulls=nulls)
+    ordered = sorted(gaps)
+    begins, ends = [low, *(after for _, after in ordered)], [*(before for before, _ in ordered), high]
+    return Spans(type=type, spans=tuple(zip(begins, ends, strict=True)), nulls=nulls)

@@ -1,0 +1,69 @@
+"""The columns of the inputs that a query reads: changes of other columns change nothing.
+
+A column that cannot be resolved may be any: then all columns of the sources around it count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sqlglot import exp
+
+from airflow_refresh_provider.core.maintain.relations import Occurrence
+from airflow_refresh_provider.core.maintain.scopes import Scope, inside_subquery
+
+
+def record(select: exp.Select, scope: Scope) -> None:
+    """Note the columns that a SELECT reads, in the occurrences of the inputs that they are of."""
+    for node in select.find_all(exp.Column, exp.Star):
+        if inside_subquery(node, select):
+            continue
+        if isinstance(node, exp.Star):
+            _record_star(node, scope)
+        elif not isinstance(node.this, exp.Star):
+            _record_column(node, scope)
+    for name in scope.merged:
+        _mark(scope, scope.sources, name)
+
+
+def used_columns(occurrences: Iterable[Occurrence]) -> tuple[str, ...] | None:
+    """The columns that some occurrences of one input read together; None for all, and where none is read."""
+    found: set[str] = set()
+    for occurrence in occurrences:
+        if occurrence.used is None:
+            return None
+        found |= occurrence.used
+    return tuple(sorted(found)) or None
+
+
+def _record_star(star: exp.Star, scope: Scope) -> None:
+    """`count(*)` reads no column, any other star all columns: of one source if it is named."""
+    if isinstance(star.parent, exp.Count):
+        return
+    only = star.parent.table.lower() if isinstance(star.parent, exp.Column) else ""
+    _mark_all(scope, [only] if only in scope.sources else scope.sources)
+
+
+def _record_column(node: exp.Column, scope: Scope) -> None:
+    if found := scope.find(node):
+        _mark(scope, [found[0]], found[1])
+    elif not node.table and node.name.lower() in scope.aliases:
+        return
+    elif scope.outer is not None:
+        _record_column(node, scope.outer)
+    else:
+        _mark_all(scope, scope.sources)
+
+
+def _mark(scope: Scope, aliases: Iterable[str], name: str) -> None:
+    for alias in aliases:
+        relation = scope.sources[alias]
+        if relation.leaf is not None and name in relation.types:
+            for occurrence in relation.routes:
+                occurrence.use(name)
+
+
+def _mark_all(scope: Scope, aliases: Iterable[str]) -> None:
+    for alias in aliases:
+        for occurrence in scope.sources[alias].routes:
+            occurrence.used = None

@@ -1,0 +1,113 @@
+"""What a definition follows, and what its next refresh would do."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from airflow_refresh_provider.core.definition.definition import Definition
+from airflow_refresh_provider.core.definition.mode import Mode, obstacle
+from airflow_refresh_provider.core.maintain.explained import ExplainedInput, explained
+from airflow_refresh_provider.core.maintain.plan import Maintenance
+from airflow_refresh_provider.core.plan.reasons import ReasonCode
+from airflow_refresh_provider.core.query.facts import QueryFacts
+from airflow_refresh_provider.core.run.results import ErrorReport
+from airflow_refresh_provider.core.text.stored import Stored
+
+_LATEST = "on_duplicate: latest needs rows to be found by their keys"
+_GAINS = "row by row, while inputs only gain rows (on_duplicate: latest)"
+
+
+class Follows(StrEnum):
+    """Whose changes the result follows without being computed as a whole."""
+
+    EVERY_INPUT = "every_input"
+    SOME_INPUTS = "some_inputs"
+    NO_INPUT = "no_input"
+
+
+class NextMode(StrEnum):
+    """How a refresh would be done that starts now."""
+
+    NOTHING = "nothing"
+    INCREMENTAL = "incremental"
+    FULL = "full"
+
+
+class NextRefresh(Stored):
+    """What a refresh would do that starts now, and why.
+
+    `change_bytes` are to be read for the changes of each input, `input_bytes` are all inputs together, null where that
+    is not known. The seconds are medians of the last refreshes of either kind, null where there are none.
+    """
+
+    mode: NextMode
+    code: ReasonCode
+    reason: str
+    change_bytes: dict[str, int] = {}
+    input_bytes: int | None = None
+    incremental_seconds: float | None = None
+    full_seconds: float | None = None
+
+
+class Explanation(Stored):
+    """A definition: whose changes it follows, and how. `anchors` are the columns of the result by which affected rows
+    are found; a row-wise query has none.
+
+    `strict`: every input has to be followed. `next` is null where the definition is not registered; `error` is why the
+    next refresh cannot be foreseen.
+    """
+
+    name: str
+    mode: Mode
+    follows: Follows
+    row_wise: bool
+    anchors: tuple[str, ...] = ()
+    inputs: tuple[ExplainedInput, ...]
+    next: NextRefresh | None = None
+    error: ErrorReport | None = None
+    strict: bool = False
+
+    @property
+    def broken(self) -> bool:
+        """Whether it has to follow every input, and does not."""
+        return self.strict and self.follows is not Follows.EVERY_INPUT
+
+
+def explanation(definition: Definition, facts: QueryFacts, maintenance: Maintenance | None) -> Explanation:
+    """The static part. `maintenance` is that of a query that is not row-wise and that does not read the clock."""
+    found = _explanation(definition, facts, _inputs(definition, facts, maintenance))
+    return found.model_copy(update={"anchors": maintenance.anchors}) if maintenance else found
+
+
+def unexplained(definition: Definition, facts: QueryFacts, reason: str) -> Explanation:
+    """That of a query whose inputs have columns that are not known."""
+    return _explanation(definition, facts, tuple(ExplainedInput(name=n, reason=reason) for n in definition.inputs))
+
+
+def _explanation(definition: Definition, facts: QueryFacts, inputs: tuple[ExplainedInput, ...]) -> Explanation:
+    return Explanation(
+        name=definition.name,
+        mode=definition.mode,
+        follows=_follows(inputs),
+        row_wise=facts.row_wise,
+        inputs=inputs,
+    )
+
+
+def _inputs(definition: Definition, facts: QueryFacts, maintenance: Maintenance | None) -> tuple[ExplainedInput, ...]:
+    names = tuple(definition.inputs)
+    if reason := obstacle(facts):
+        return tuple(ExplainedInput(name=name, reason=reason) for name in names)
+    if maintenance is None:
+        by = "row by row" if definition.latest_by is None else _GAINS
+        return tuple(ExplainedInput(name=name, by=by) for name in names)
+    found = explained(maintenance, names)
+    keys = {key.lower() for key in definition.keys}
+    if definition.latest_by is not None and not set(maintenance.anchors) <= keys:
+        return tuple(ExplainedInput(name=one.name, reason=one.reason or _LATEST) for one in found)
+    return found
+
+
+def _follows(inputs: tuple[ExplainedInput, ...]) -> Follows:
+    followed = [one.followed for one in inputs]
+    return Follows.EVERY_INPUT if all(followed) else Follows.SOME_INPUTS if any(followed) else Follows.NO_INPUT

@@ -1,0 +1,66 @@
+"""Trust in incremental refreshes that find their rows by touched values: when a whole comparison has to agree with one.
+
+The first such refresh of a definition is verified, and the first one by other versions of Spark or of the analysis:
+they might read the query otherwise. A verified run applies what the whole comparison has found.
+"""
+
+from __future__ import annotations
+
+from airflow_refresh_provider.core.plan.plan import Frozen, Verification
+from airflow_refresh_provider.core.plan.reasons import Reason, ReasonCode, because
+from airflow_refresh_provider.core.query.facts import ANALYSIS
+from airflow_refresh_provider.core.text.stored import Stored
+from airflow_refresh_provider.core.text.wording import counted
+
+
+class Trust(Stored):
+    """The last verification of a definition, and how many incremental refreshes were made since.
+
+    `difference`: what it did not find equal; incremental refreshes are off then. `rows_per_value`: how many rows of the
+    target a touched value stood for, when there were some.
+    """
+
+    engine: str
+    analysis: str
+    refreshes: int = 0
+    rows_per_value: float = 1.0
+    difference: str | None = None
+
+
+def verification_due(trust: Trust | None, engine: str, every: int | None) -> Reason | None:
+    """Why the next incremental refresh is verified; None when it is trusted."""
+    if trust is None:
+        return because(ReasonCode.VERIFICATION, "the first incremental refresh of a definition is verified")
+    if (trust.engine, trust.analysis) != (engine, ANALYSIS):
+        text = f"{engine} and analysis {ANALYSIS} are others than at the last verification"
+        return because(ReasonCode.VERIFICATION, text)
+    if every is not None and trust.refreshes + 1 >= every:
+        return because(ReasonCode.VERIFICATION, f"one of {counted(every, 'incremental refresh')} is verified")
+    return None
+
+
+def lost_trust(trust: Trust | None) -> Reason | None:
+    """Why changes are not followed any more; None where they may be. Another analysis is tried again."""
+    if trust is None or trust.difference is None or trust.analysis != ANALYSIS:
+        return None
+    return because(ReasonCode.VERIFICATION_FAILED, trust.difference)
+
+
+def trust_after(trust: Trust | None, frozen: Frozen) -> Trust | None:
+    """What is known after a run with this plan is published."""
+    seen = {"rows_per_value": frozen.touched_rows / frozen.touched} if frozen.touched and frozen.touched_rows else {}
+    if found := frozen.verification:
+        return Trust(engine=found.engine, analysis=ANALYSIS, difference=difference_text(found), **seen)
+    if trust and frozen.touched is not None and frozen.fell_back is None:
+        return trust.model_copy(update={"refreshes": trust.refreshes + 1, **seen})
+    return trust
+
+
+def difference_text(found: Verification) -> str | None:
+    """What a verification found; None where both agree."""
+    if not found.differences:
+        return None
+    examples = f", such as {'; '.join(found.examples)}" if found.examples else ""
+    return (
+        f"an incremental refresh differed from a whole comparison in {counted(found.differences, 'change')}{examples}"
+    )

@@ -1,0 +1,110 @@
+"""Explanations: how a definition follows its inputs, and what its next refresh would do. Needs no Spark."""
+
+from __future__ import annotations
+
+from statistics import median
+
+from airflow_refresh_provider.core.changes.pins import VersionVector
+from airflow_refresh_provider.core.definition.definition import Definition
+from airflow_refresh_provider.core.definition.mode import Mode, obstacle
+from airflow_refresh_provider.core.maintain.plan import Maintenance
+from airflow_refresh_provider.core.plan.reasons import Reason, ReasonCode
+from airflow_refresh_provider.core.query.facts import QueryFacts
+from airflow_refresh_provider.core.run.explanation import Explanation, NextMode, NextRefresh, explanation, unexplained
+from airflow_refresh_provider.core.run.record import Record
+from airflow_refresh_provider.core.run.request import Request
+from airflow_refresh_provider.core.run.results import ErrorReport, Outcome
+from airflow_refresh_provider.core.run.trust import verification_due
+from airflow_refresh_provider.core.strategy.scope import Scope
+from airflow_refresh_provider.errors import RefreshError
+from airflow_refresh_provider.ports.bundle import Ports
+from airflow_refresh_provider.runner.facts import pinned_inputs, queries, targets
+from airflow_refresh_provider.runner.facts.maintaining import maintenance_of
+from airflow_refresh_provider.runner.report import reports
+from airflow_refresh_provider.runner.windows import change_windows
+
+_NEWEST = 5
+"""How many of the newest refreshes of a kind the duration of the next is estimated from."""
+
+
+def explain(ports: Ports, record: Record) -> Explanation:
+    """A registered definition, with its next refresh. An error of its inputs or its target is in the result."""
+    facts = queries.facts_of(record)
+    try:
+        pins = pinned_inputs.pin(ports, record.definition)
+        found = explanation(record.definition, facts, _maintenance(ports, record.definition, facts, pins))
+    except RefreshError as error:
+        unknown = unexplained(record.definition, facts, error.message)
+        return unknown.model_copy(update={"error": ErrorReport.of(error)})
+    try:
+        return found.model_copy(update={"next": _next(ports, record, facts, pins)})
+    except RefreshError as error:
+        return found.model_copy(update={"error": ErrorReport.of(error)})
+
+
+def explain_definition(ports: Ports, definition: Definition) -> Explanation:
+    """A definition that need not be registered; its inputs are read for their columns where these count."""
+    facts = definition.analyse_query()
+    try:
+        pins = {} if facts.row_wise else pinned_inputs.pin(ports, definition)
+        return explanation(definition, facts, _maintenance(ports, definition, facts, pins))
+    except RefreshError as error:
+        unknown = unexplained(definition, facts, f"its columns are not known: {error.message}")
+        return unknown.model_copy(update={"error": ErrorReport.of(error)})
+
+
+def _maintenance(ports: Ports, definition: Definition, facts: QueryFacts, pins: VersionVector) -> Maintenance | None:
+    return None if facts.row_wise or obstacle(facts) else maintenance_of(ports, definition, pins)
+
+
+def _next(ports: Ports, record: Record, facts: QueryFacts, pins: VersionVector) -> NextRefresh:
+    location = record.definition.target
+    changed = targets.doubt_of(ports, record.published, location, ports.log.facts(location))
+    scope, maintenance = change_windows.scope_of(ports, record, facts, pins, Request(), changed)
+    reason = (_verification(record, scope) if maintenance else None) or scope.reason
+    sizes = [pin.bytes for pin in pins.values()]
+    known = [size for size in sizes if size is not None]
+    return NextRefresh(
+        mode=_mode(scope, reason),
+        code=reason.code,
+        reason=reason.text,
+        change_bytes=_change_bytes(ports, record, pins, scope),
+        input_bytes=sum(known) if len(known) == len(sizes) else None,
+        **_seconds(ports, record.name),
+    )
+
+
+def _verification(record: Record, scope: Scope) -> Reason | None:
+    """Why the refresh will be verified, if that is known without Spark, whose version counts too."""
+    if scope.reason.code is not ReasonCode.CHANGES:
+        return None
+    trust = record.trust
+    return verification_due(trust, trust.engine if trust else "", record.definition.verify_every)
+
+
+def _mode(scope: Scope, reason: Reason) -> NextMode:
+    if reason.code is ReasonCode.NOTHING_CHANGED:
+        return NextMode.NOTHING
+    return NextMode.INCREMENTAL if scope.windows and reason is scope.reason else NextMode.FULL
+
+
+def _change_bytes(ports: Ports, record: Record, pins: VersionVector, scope: Scope) -> dict[str, int]:
+    """What is read of each input for its changes."""
+    if record.published is None:
+        return {}
+    read = {name: pins[name] for name in scope.windows}
+    known = change_windows.histories(ports, record.published.pins, read)
+    now = ports.clock.now()
+    sources = {name: history.best_source(now) for name, history in known.items() if history and history.changed}
+    return {name: source.bytes for name, source in sources.items() if source}
+
+
+def _seconds(ports: Ports, name: str) -> dict[str, float | None]:
+    """How long refreshes of either kind took lately; a resumed one does not say."""
+    entries = reports.history(ports, name)
+    done = [e.result for e in entries if e.outcome is Outcome.SUCCEEDED and e.result and not e.result.resumed]
+    found: dict[str, float | None] = {}
+    for mode in (Mode.INCREMENTAL, Mode.FULL):
+        seconds = [result.seconds for result in done if result.mode == mode.value][:_NEWEST]
+        found[f"{mode.value}_seconds"] = round(median(seconds), 1) if seconds else None
+    return found

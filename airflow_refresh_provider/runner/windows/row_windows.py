@@ -1,0 +1,106 @@
+"""The windows of a row-wise query: its change set follows from the changes of its input, row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from airflow_refresh_provider.core.definition.choices import Deletes
+from airflow_refresh_provider.core.definition.columns import DOUBTFUL
+from airflow_refresh_provider.core.definition.definition import Definition
+from airflow_refresh_provider.core.plan.plan import ChangeCounts, StagedTable
+from airflow_refresh_provider.core.plan.policy import ENVIRONMENT_ERRORS
+from airflow_refresh_provider.core.plan.reasons import Reason, ReasonCode, because
+from airflow_refresh_provider.core.run.record import Run
+from airflow_refresh_provider.errors import Failed, Invalid
+from airflow_refresh_provider.ports.bundle import Ports
+from airflow_refresh_provider.ports.engine import Comparison, EngineSession, KeyReport, Source, WindowTask
+from airflow_refresh_provider.runner.facts import hidden_values, staging_paths
+from airflow_refresh_provider.runner.facts.targets import Ready
+from airflow_refresh_provider.runner.hold.tenure import Tenure
+from airflow_refresh_provider.runner.windows import rounds
+from airflow_refresh_provider.runner.windows.window_changes import (
+    CLEANED_UP,
+    Changes,
+    Loaded,
+    frozen_of,
+    known_histories,
+    read_of,
+)
+
+_COUNTED = {"I": "inserted", "U": "updated", "D": "deleted"}
+
+
+def load_rows(
+    tenure: Tenure, session: EngineSession, source: Source, ready: Ready, changed: dict[str, Changes]
+) -> Loaded:
+    """The changes of a row-wise query: those of its input, row by row."""
+    record, run = tenure.read()
+    task = _task(tenure, run, source, ready, changed)
+    staged_table, unread = _staged(tenure.ports, session, run.definition, task)
+    if staged_table is None:
+        return Loaded(reason=unread)
+    # Spark skips a first commit that is cleaned up while it reads.
+    if record.published is None or known_histories(tenure.ports, run, record.published) is None:
+        return Loaded(reason=CLEANED_UP)
+    rows = tenure.ports.staging.changes(staged_table)
+    if any(op == DOUBTFUL for _, op in rows):
+        return Loaded(reason=_doubt(run.definition))
+    return Loaded(frozen_of(run, ready, as_comparison(staged_table, rows, ready.rows or 0)))
+
+
+def _staged(
+    ports: Ports, session: EngineSession, definition: Definition, task: WindowTask
+) -> tuple[StagedTable | None, Reason | None]:
+    """The staged changes, or why they cannot be read. A full disk is no reason: comparing would need more of it."""
+    try:
+        with hidden_values.without_values(ports.environment, definition.inputs.values()):
+            return session.read_windows(task), None
+    except (Failed, Invalid) as error:
+        if error.code in ENVIRONMENT_ERRORS:
+            raise
+        text = f"the changes of the inputs cannot be read: {error.kept(redact=definition.redact_keys)}"
+        return None, because(ReasonCode.CHANGES_UNREADABLE, text)
+
+
+def _doubt(definition: Definition) -> Reason:
+    """Why all rows have to be compared although the changes could be read."""
+    text = "a key would be NULL or occur twice after the changes of the inputs"
+    if definition.latest_by is not None:
+        text = (
+            "rows were removed from the inputs, or a key would be NULL, and then only all rows of a key say which is "
+            "the newest (on_duplicate: latest)"
+        )
+    return because(ReasonCode.DOUBTFUL_KEYS, text)
+
+
+def as_comparison(changes: StagedTable, rows: Mapping[tuple[int, str], int], target_rows: int) -> Comparison:
+    """The comparison that follows from the changes of the inputs."""
+    counts: dict[int, ChangeCounts] = {}
+    for (vnode, op), count in rows.items():
+        counts[vnode] = counts.get(vnode, ChangeCounts()) + ChangeCounts(**{_COUNTED[op]: count})
+    grown = sum(c.net for c in counts.values())
+    source_rows = target_rows + grown
+    return Comparison(
+        changes=changes,
+        counts=counts,
+        source_rows=source_rows,
+        target_rows=target_rows,
+        keys=KeyReport(rows=source_rows),
+        exact=False,
+    )
+
+
+def _task(tenure: Tenure, run: Run, source: Source, ready: Ready, changed: dict[str, Changes]) -> WindowTask:
+    location, stamp = staging_paths.changes_of(run, tenure.generation, "window")
+    ports, definition = tenure.ports, run.definition
+    return WindowTask(
+        source=source,
+        changes={name: read_of(ports, definition, name, c, location) for name, c in changed.items()},
+        target=ready.target,
+        base=ready.version,
+        location=location,
+        stamp=stamp,
+        deletes=definition.deletes is Deletes.APPLY,
+        partitioned=sum(c.rows for c in changed.values()) > rounds.one_chunk(run),
+        bytes=sum(c.source.bytes for c in changed.values()),
+    )

@@ -1,0 +1,108 @@
+"""The windows of a query that is not row-wise: the rows that the changes touch are compared, and no others."""
+
+from __future__ import annotations
+
+from airflow_refresh_provider.core.definition.columns import floating_columns, visible
+from airflow_refresh_provider.core.maintain.plan import Maintenance
+from airflow_refresh_provider.core.plan.inexact import inexact_columns
+from airflow_refresh_provider.core.plan.plan import ChangeCounts, Frozen, StagedTable, Verification
+from airflow_refresh_provider.core.plan.reasons import ReasonCode, because
+from airflow_refresh_provider.core.run.prepared import prepared
+from airflow_refresh_provider.core.run.trust import verification_due
+from airflow_refresh_provider.core.strategy.scope import too_many_touched
+from airflow_refresh_provider.errors import redacted
+from airflow_refresh_provider.ports.engine import (
+    Comparison,
+    Disagreement,
+    EngineSession,
+    KeyReport,
+    Source,
+    Touched,
+    TouchTask,
+    VerifyTask,
+)
+from airflow_refresh_provider.runner.facts import staging_paths
+from airflow_refresh_provider.runner.facts.targets import Ready
+from airflow_refresh_provider.runner.hold.tenure import Tenure
+from airflow_refresh_provider.runner.windows import comparing
+from airflow_refresh_provider.runner.windows.window_changes import (
+    CLEANED_UP,
+    Changes,
+    Loaded,
+    Unverified,
+    frozen_of,
+    known_histories,
+    read_of,
+)
+
+
+def load_touched(
+    tenure: Tenure,
+    session: EngineSession,
+    source: Source,
+    ready: Ready,
+    changed: dict[str, Changes],
+    maintenance: Maintenance,
+) -> Loaded:
+    """Compare the rows that the changes touch, and no others."""
+    run = tenure.read_run()
+    if {c.name.lower() for c in visible(ready.target.columns)} != set(maintenance.columns):
+        text = "Spark gives other columns than the analysis of the query has found"
+        return Loaded(reason=because(ReasonCode.OTHER_COLUMNS, text))
+    location, _ = staging_paths.changes_of(run, tenure.generation, "touched")
+    touched = session.touch(
+        TouchTask(
+            source=source,
+            changes={name: read_of(tenure.ports, run.definition, name, c, location) for name, c in changed.items()},
+            maintenance=maintenance,
+            target=ready.target,
+            location=location,
+        )
+    )
+    record, _ = tenure.read()
+    if record.published is None or known_histories(tenure.ports, run, record.published) is None:
+        return Loaded(reason=CLEANED_UP)
+    rows_per_value = record.trust.rows_per_value if record.trust else 1.0
+    if reason := too_many_touched(run.plan.mode, touched.rows, rows_per_value, ready.rows or 0, maintenance.anchors):
+        return Loaded(reason=reason)
+    compared = (
+        comparing.compare(tenure, session, ready.version, stored_hashes=False, touched=touched, kind="of-touched")
+        if touched.rows
+        else _nothing(touched)
+    )
+    engine = session.engine()
+    if reason := verification_due(record.trust, engine, run.definition.verify_every):
+        return Loaded(reason=reason, unverified=Unverified(compared, touched.rows, engine))
+    seen = {"touched": touched.rows, "touched_rows": compared.target_rows}
+    grown = compared.total.net
+    whole = compared.model_copy(
+        update={"exact": False, "target_rows": ready.rows, "source_rows": (ready.rows or 0) + grown}
+    )
+    return Loaded(frozen_of(run, ready, whole).model_copy(update=seen))
+
+
+def _nothing(touched: Touched) -> Comparison:
+    """Changes of columns that the query does not read touch nothing."""
+    nothing = StagedTable(location=touched.location, version=0)
+    return Comparison(changes=nothing, counts={}, source_rows=0, target_rows=0, keys=KeyReport(rows=0))
+
+
+def verified(tenure: Tenure, session: EngineSession, unverified: Unverified, frozen: Frozen) -> Frozen:
+    """What a whole comparison has frozen, and how what an incremental refresh would have applied agrees with it."""
+    run = tenure.read_run()
+    target = prepared(run).target
+    one = _changes(unverified.found.changes, unverified.found.total)
+    other = _changes(frozen.current.changes, frozen.counts())
+    found = Disagreement()
+    if one or other:
+        inexact = inexact_columns(run.definition, run.plan.facts, floating_columns(target.columns))
+        keys = run.definition.keys
+        found = session.verify(VerifyTask(one=one, other=other, target=target, keys=keys, inexact=inexact))
+    examples = tuple(redacted(e) if run.definition.redact_keys else e for e in found.examples)
+    verification = Verification(engine=unverified.engine, differences=found.keys, examples=examples)
+    seen = {"touched": unverified.touched, "touched_rows": unverified.found.target_rows}
+    return frozen.model_copy(update={"verification": verification, **seen})
+
+
+def _changes(staged: StagedTable | None, counts: ChangeCounts) -> StagedTable | None:
+    return staged if counts.total else None

@@ -1,0 +1,67 @@
+"""Tables of explanations: how a definition follows its inputs, and what its next refresh does."""
+
+from __future__ import annotations
+
+from airflow_refresh_provider.core.maintain.explained import ExplainedInput
+from airflow_refresh_provider.core.run.explanation import Explanation, Follows, NextMode, NextRefresh
+from airflow_refresh_provider.views import formats
+from airflow_refresh_provider.views.result_table import Cell, ResultTable, details, name_value_table, row
+
+_FOLLOWS = {
+    Follows.EVERY_INPUT: "every input is followed",
+    Follows.SOME_INPUTS: "some inputs are followed",
+    Follows.NO_INPUT: "no input is followed: a change has everything computed",
+}
+
+
+@row.register
+def _(value: Explanation) -> dict[str, Cell]:
+    return {
+        "name": value.name,
+        "mode": value.mode.value,
+        "follows": _FOLLOWS[value.follows],
+        "next refresh": _next(value.next),
+        "not followed": "; ".join(f"{one.name}: {one.reason}" for one in value.inputs if not one.followed) or None,
+    }
+
+
+@details.register
+def _(value: Explanation) -> ResultTable:
+    """The definition, a line for each of its inputs, and the next refresh."""
+    cells: dict[str, Cell] = {"name": value.name, "mode": f"{value.mode}: {_FOLLOWS[value.follows]}"}
+    cells |= {f"changes of {one.name}": _input(one, row_wise=value.row_wise) for one in value.inputs}
+    if value.next:
+        cells |= {"next refresh": _next(value.next), "reads": _reads(value.next), "duration": _duration(value.next)}
+    error = value.error
+    notes = (f"{error.message} [{error.code}] {error.next}",) if error else ()
+    return name_value_table(cells.items(), notes)
+
+
+def _input(one: ExplainedInput, *, row_wise: bool) -> str:
+    if not one.followed:
+        return f"compute everything: {one.reason}"
+    if row_wise:
+        return f"applied {one.by}"
+    whole = f"; {one.name} is read whole" if one.read_whole else ""
+    return f"recompute the rows by {one.by}{whole}"
+
+
+def _next(found: NextRefresh | None) -> str | None:
+    return f"{found.mode}: {found.reason} [{found.code}]" if found else None
+
+
+def _reads(found: NextRefresh) -> str | None:
+    """How much is read for the changes, beside all of the inputs."""
+    if found.mode is NextMode.NOTHING:
+        return None
+    everything = f"{formats.size(found.input_bytes)} of inputs" if found.input_bytes is not None else None
+    if found.mode is NextMode.FULL:
+        return everything
+    changes = ", ".join(f"{formats.size(size)} of changes of {name}" for name, size in found.change_bytes.items())
+    return f"{changes}; all inputs: {formats.size(found.input_bytes)}" if found.input_bytes is not None else changes
+
+
+def _duration(found: NextRefresh) -> str | None:
+    """How long refreshes took lately."""
+    took = {"incremental": found.incremental_seconds, "full": found.full_seconds}
+    return ", ".join(f"{kind} {seconds:g} s" for kind, seconds in took.items() if seconds is not None) or None

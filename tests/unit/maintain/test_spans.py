@@ -1,0 +1,84 @@
+"""Spans of touched values leave out no value that is touched."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import duckdb
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from airflow_refresh_provider.core.maintain.spans import MOST_SPANS, number_of, restricting, spans_of
+
+NUMBERS = st.one_of(st.integers(-20, 20), st.integers(-(2**63), 2**63 - 1))
+
+
+def gaps_of(values: list[int], most: int) -> list[tuple[int, int]]:
+    ordered = sorted(set(values))
+    pairs = [(a, b) for a, b in pairwise(ordered) if b - a > 1]
+    return sorted(pairs, key=lambda pair: pair[0] - pair[1])[:most]
+
+
+@given(st.lists(NUMBERS, min_size=1), st.integers(0, MOST_SPANS - 1))
+def test_every_value_is_in_a_span(values: list[int], most: int) -> None:
+    found = spans_of("bigint", min(values), max(values), gaps_of(values, most), nulls=False)
+    assert found is not None and len(found.spans) <= MOST_SPANS
+    assert all(any(low <= value <= high for low, high in found.spans) for value in values)
+    assert all(low <= high for low, high in found.spans)
+
+
+def test_scattered_values_have_one_span_and_clusters_several() -> None:
+    scattered = list(range(0, 1000, 7))
+    found = spans_of("int", 0, 994, gaps_of(scattered, 31), nulls=False)
+    assert found is not None and found.spans == ((0, 994),)
+    clusters = [*range(10), *range(500, 510), *range(990, 1000)]
+    found = spans_of("int", 0, 999, gaps_of(clusters, 31), nulls=False)
+    assert found is not None and found.spans == ((0, 9), (500, 509), (990, 999))
+
+
+@pytest.mark.parametrize(
+    ("kind", "low", "high", "nulls", "value", "within"),
+    [
+        ("int", 3, 5, False, "4", True),
+        ("int", 3, 5, False, "6", False),
+        ("int", 3, 5, True, "NULL::int", True),
+        ("int", 3, 5, False, "NULL::int", None),
+        ("bigint", -(2**63), -(2**63), False, "(-9223372036854775808)::bigint", True),
+        ("date", 0, 1, False, "DATE'1970-01-02'", True),
+        ("date", 0, 1, False, "DATE'1970-01-03'", False),
+    ],
+)
+def test_a_condition_is_that_of_its_span(
+    kind: str, low: int, high: int, nulls: bool, value: str, within: bool | None
+) -> None:
+    found = spans_of(kind, low, high, [], nulls=nulls)
+    assert found is not None
+    assert duckdb.connect().execute(f"SELECT {found.condition(value)}").fetchone() == (within,)
+
+
+def test_days_before_the_gregorian_calendar_have_no_spans() -> None:
+    assert spans_of("date", -150_000, 5, [], nulls=False) is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "condition"),
+    [
+        ("int", "`k`", "(`k` BETWEEN CAST('1' AS BIGINT) AND CAST('2' AS BIGINT))"),
+        (
+            "date",
+            "date_add(`a``b`, 1)",
+            "(try_cast(date_add(`a``b`, 1) AS date) BETWEEN DATE'1970-01-02' AND DATE'1970-01-03')",
+        ),
+        ("timestamp", "`k`", None),
+        ("timestamp", "f(`k`)", "(try_cast(f(`k`) AS timestamp) BETWEEN timestamp_micros(1) AND timestamp_micros(2))"),
+    ],
+)
+def test_an_expression_is_cast_and_a_column_is_as_it_is(kind: str, value: str, condition: str | None) -> None:
+    found = spans_of(kind, 1, 2, [], nulls=False)
+    assert found is not None and restricting(found, value) == condition
+
+
+def test_only_numbers_days_and_moments_have_spans() -> None:
+    numbered = {kind for kind in ("bigint", "date", "timestamp", "string", "double") if number_of("k", kind)}
+    assert numbered == {"bigint", "date", "timestamp"}

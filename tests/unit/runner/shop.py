@@ -1,0 +1,70 @@
+"""A lake in memory with customers, their orders, and the revenue by customer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from airflow_refresh_provider.core.definition.columns import Column, Columns
+from airflow_refresh_provider.core.definition.definition import Definition
+from airflow_refresh_provider.core.run.request import Request
+from airflow_refresh_provider.core.run.results import RunResult
+from airflow_refresh_provider.runner.refreshes import Refreshes
+from airflow_refresh_provider.testing.memory_control import MemoryControlStore
+from airflow_refresh_provider.testing.memory_lake import MemoryLake
+from airflow_refresh_provider.testing.memory_ports import memory_ports
+
+NAME, TARGET = "revenue", "/gold/revenue"
+ONE = Request(workers=1)
+REVENUE = (
+    "SELECT c.k, c.name, count(o.id) AS orders, sum(o.total) AS revenue FROM customers c LEFT JOIN orders o "
+    "ON o.customer = c.k GROUP BY c.k, c.name"
+)
+
+
+def columns(**types: str) -> Columns:
+    return tuple(Column(name=name, type=type_) for name, type_ in types.items())
+
+
+class Shop:
+    """Customers and their orders."""
+
+    def __init__(self, query: str = REVENUE, **changes: Any) -> None:
+        self.lake = MemoryLake()
+        self.lake.create("/in/customers", columns(k="int", name="string"), [customer(k) for k in range(5)])
+        orders = [order(number, number % 4) for number in range(8)]
+        self.lake.create("/in/orders", columns(id="int", customer="int", total="int"), orders)
+        self.refreshes = Refreshes(memory_ports(self.lake, MemoryControlStore(), set()))
+        self.register(query, **changes)
+
+    def register(self, query: str = REVENUE, **changes: Any) -> None:
+        given: dict[str, Any] = {
+            "name": NAME,
+            "target": TARGET,
+            "query": query,
+            "inputs": {name: {"path": f"/in/{name}"} for name in ("customers", "orders")},
+            "keys": ["k"],
+            "mode": "incremental",
+            "max_delete_ratio": 1.0,
+        }
+        self.refreshes.register(Definition.build(**(given | changes)))
+
+    def run(self) -> RunResult:
+        """A refresh, after which a comparison of everything finds no difference."""
+        result = self.refreshes.run(NAME, ONE)
+        assert self.refreshes.compare_only(NAME, 3).equal
+        return result
+
+    def begin(self) -> None:
+        """The first refresh, and the first incremental one, which is verified; customer 0 has one order more then."""
+        self.run()
+        self.lake.append("/in/orders", [order(99, 0)])
+        result = self.run()
+        assert (result.mode, result.mode_code) == ("full", "verification")
+
+
+def customer(k: int, name: str = "a") -> dict[str, Any]:
+    return {"k": k, "name": name}
+
+
+def order(number: int, of: int | None, total: int = 10) -> dict[str, Any]:
+    return {"id": number, "customer": of, "total": total}

@@ -1,0 +1,130 @@
+"""Explanations: how the inputs of a definition are followed, and what its next refresh does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from airflow_refresh_provider.core.definition.definition import Definition
+from airflow_refresh_provider.core.run.explanation import Explanation, Follows, NextMode
+from airflow_refresh_provider.views.tables import table_of
+from tests.unit.runner.shop import NAME, TARGET, Shop, order
+
+ROW_WISE = "SELECT id, customer, total FROM orders"
+
+
+def explain(shop: Shop) -> Explanation:
+    return shop.refreshes.explain(NAME)
+
+
+def text(found: Explanation) -> str:
+    table = table_of([found])
+    return "\n".join([*(" ".join(map(str, row)) for row in table.rows), *table.notes])
+
+
+def test_each_input_says_how_its_changes_are_followed() -> None:
+    found = explain(Shop())
+    assert (found.follows, found.anchors) == (Follows.EVERY_INPUT, ("k",))
+    assert [(one.name, one.by, one.read_whole) for one in found.inputs] == [
+        ("customers", "k", False),
+        ("orders", "k = customer", False),
+    ]
+    assert "changes of orders recompute the rows by k = customer" in text(found)
+
+
+def test_a_changed_row_may_be_joined_with_other_inputs() -> None:
+    query = "SELECT o.id, c.name FROM orders o JOIN customers c ON o.customer = c.k"
+    found = explain(Shop(query, keys=["id"]))
+    ways = {one.name: one.by for one in found.inputs}
+    assert ways == {"customers": "id = orders.id, joined with orders (orders.customer = k)", "orders": "id"}
+
+
+def test_an_input_that_is_not_followed_says_why() -> None:
+    shop = Shop("SELECT k, name, (SELECT max(total) FROM orders) AS most FROM customers", mode="auto")
+    found = explain(shop)
+    assert found.follows is Follows.SOME_INPUTS
+    orders = next(one for one in found.inputs if one.name == "orders")
+    assert orders.by is None and "line 1, column 25" in (orders.reason or "")
+    assert "compute everything: a subquery" in text(found)
+
+
+@pytest.mark.parametrize(
+    ("changes", "by"),
+    [
+        ({}, "row by row"),
+        ({"on_duplicate": "latest", "latest_by": "total"}, "row by row, while inputs only gain rows"),
+    ],
+)
+def test_a_row_wise_query_needs_no_anchors(changes: dict[str, Any], by: str) -> None:
+    shop = Shop(ROW_WISE, keys=["id"], inputs={"orders": {"path": "/in/orders"}}, mode="auto", **changes)
+    found = explain(shop)
+    assert (found.row_wise, found.anchors, found.follows) == (True, (), Follows.EVERY_INPUT)
+    assert (found.inputs[0].by or "").startswith(by)
+
+
+def test_latest_rows_have_to_be_found_by_their_keys() -> None:
+    query = "SELECT o.id, c.k, c.name, o.total FROM orders o JOIN customers c ON o.customer = c.k"
+    found = explain(Shop(query, keys=["name"], mode="auto", on_duplicate="latest", latest_by="total"))
+    assert found.follows is Follows.NO_INPUT
+    assert {one.reason for one in found.inputs} == {"on_duplicate: latest needs rows to be found by their keys"}
+
+
+def test_a_query_that_reads_the_clock_follows_nothing() -> None:
+    query = "SELECT k, count(*) AS n FROM customers WHERE current_date() > DATE'2000-01-01' GROUP BY k"
+    found = explain(Shop(query, inputs={"customers": {"path": "/in/customers"}}, mode="auto"))
+    assert found.follows is Follows.NO_INPUT and "current_date" in (found.inputs[0].reason or "")
+
+
+def test_the_next_refresh_is_the_one_that_then_happens() -> None:
+    shop = Shop()
+    for act in (lambda: None, lambda: shop.lake.append("/in/orders", [order(99, 0)]), _order(shop, 98)):
+        act()
+        foreseen = explain(shop).next
+        assert foreseen is not None
+        result = shop.run()
+        if result.mode_code == "verification":
+            assert (foreseen.mode, foreseen.code) == (NextMode.FULL, result.mode_code)
+        else:
+            assert (foreseen.mode, foreseen.code, foreseen.reason) == (
+                result.mode,
+                result.mode_code,
+                result.mode_reason,
+            )
+    nothing = explain(shop).next
+    assert nothing is not None and nothing.mode is NextMode.NOTHING
+    assert nothing.incremental_seconds is not None and nothing.full_seconds is not None
+
+
+def test_the_next_refresh_says_what_it_reads() -> None:
+    shop = Shop()
+    shop.begin()
+    shop.lake.append("/in/orders", [order(98, 1)])
+    found = explain(shop).next
+    assert found is not None and set(found.change_bytes) == {"orders"}
+    assert found.input_bytes is not None and found.change_bytes["orders"] <= found.input_bytes
+
+
+def test_an_input_that_is_gone_is_in_the_result() -> None:
+    shop = Shop()
+    del shop.lake.tables["/in/orders"]
+    found = explain(shop)
+    assert (found.follows, found.next) == (Follows.NO_INPUT, None)
+    assert found.error is not None and found.error.code == "input_missing"
+    assert "[input_missing]" in text(found)
+
+
+def test_a_definition_that_is_not_registered_has_no_next_refresh() -> None:
+    shop = Shop()
+    definition = Definition.build(
+        name="other", target=f"{TARGET}_other", query=ROW_WISE, inputs={"orders": {"path": "/in/none"}}, keys=["id"]
+    )
+    found = shop.refreshes.explain_definition(definition)
+    assert (found.follows, found.next, found.error) == (Follows.EVERY_INPUT, None, None)
+    grouped = "SELECT customer AS id, count(*) AS n FROM orders GROUP BY customer"
+    unknown = shop.refreshes.explain_definition(definition.model_copy(update={"query": grouped}))
+    assert unknown.follows is Follows.NO_INPUT and "its columns are not known" in (unknown.inputs[0].reason or "")
+
+
+def _order(shop: Shop, number: int) -> Any:
+    return lambda: shop.lake.append("/in/orders", [order(number, 1)])
