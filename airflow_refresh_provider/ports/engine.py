@@ -144,13 +144,17 @@ class Touched(Stored):
 
 
 class TouchTask(Stored):
-    """Stage the touched values at `location`, from the changes of some inputs: K of `core.maintain`."""
+    """Stage the touched values at `location`, from the changes of some inputs: K of `core.maintain`.
+
+    `by_partition` are inputs of whose changed rows only these partition columns count: nothing else is read of them.
+    """
 
     source: Source
     changes: dict[str, ChangedRows]
     maintenance: Maintenance
     target: Target
     location: str
+    by_partition: dict[str, tuple[str, ...]] = {}
 
 
 class VerifyTask(Stored):

@@ -34,7 +34,8 @@ def bound(query: str, uses: Iterable[Use]) -> str:
 
 
 def touching(route: Route, types: Iterable[str]) -> str:
-    """The query that gives the values of the anchors, of these types, which the changed rows of an input touch.
+    """The query that gives the values of the anchors, of these types, which the changed rows of an input touch, once
+    for each of these.
 
     A value that its anchor cannot hold is no value of any row: it becomes NULL.
     """
@@ -42,7 +43,7 @@ def touching(route: Route, types: Iterable[str]) -> str:
         f"try_cast({value} AS {kind}) AS k{n}" for n, (value, kind) in enumerate(zip(route.values, types, strict=True))
     )
     joins = (f" JOIN {_quoted(wide_name(hop.input))} {hop.alias} ON {hop.on}" for hop in route.hops)
-    return f"SELECT DISTINCT {', '.join(values)} FROM {_quoted(changed_name(route.input))} h0{''.join(joins)}"
+    return f"SELECT {', '.join(values)} FROM {_quoted(changed_name(route.input))} h0{''.join(joins)}"
 
 
 def _quoted(name: str) -> str:

@@ -7,8 +7,12 @@ again, and only rows of the inputs whose own route leads there have to be read f
 
 from __future__ import annotations
 
+import re
+
 from airflow_refresh_provider.core.query.facts import Obstacle
 from airflow_refresh_provider.core.text.stored import Stored
+
+_CHANGED_COLUMN = re.compile(r"`h0`\.`((?:[^`]|``)*)`")
 
 
 class Hop(Stored):
@@ -54,3 +58,11 @@ class Maintenance(Stored):
     uses: tuple[Use, ...]
     unfollowed: dict[str, Obstacle] = {}
     used: dict[str, tuple[str, ...]] = {}
+
+    def changed_columns(self, input: str) -> frozenset[str] | None:
+        """The columns of changed rows of an input that lead to anchors; None where its rows are joined with, too."""
+        if any(hop.input == input for route in self.routes for hop in route.hops):
+            return None
+        routes = [route for route in self.routes if route.input == input]
+        texts = [text for route in routes for text in (*route.values, *(hop.on for hop in route.hops))]
+        return frozenset(name.replace("``", "`") for text in texts for name in _CHANGED_COLUMN.findall(text))

@@ -22,6 +22,8 @@ from airflow_refresh_provider.runner.facts import pinned_inputs, staging_paths, 
 from airflow_refresh_provider.runner.hold.tenure import Tenure
 from airflow_refresh_provider.runner.windows import rounds
 
+_ROWS_OF_VALUE = 16
+"""Rows of the inputs that a touched value is taken to need."""
 _UNTOUCHED = "The target was not changed."
 _STARTED = "The chunks applied so far are in the target; nothing was published, and the version published before stays."
 
@@ -61,7 +63,7 @@ def compare(
         stored_hashes=stored_hashes,
         row_wise=row_wise(run.plan.facts, run.definition.latest_by),
         target_rows=target_rows if stored_hashes or target_rows == 0 else None,
-        expected_rows=max(pinned_inputs.expected_rows(tenure.ports, run.plan.pins), target_rows or 0),
+        expected_rows=_expected_rows(tenure.ports, run, target_rows, touched),
         inexact=inexact_columns(run.definition, run.plan.facts, floating_columns(target.columns)),
         touched=touched,
         tolerance=run.definition.float_tolerance,
@@ -75,6 +77,13 @@ def compare(
     left = _STARTED if run.frozen else _UNTOUCHED
     check_keys(keys.null_keys, keys.duplicate_keys, keys.null_examples, keys.duplicate_examples, left)
     return compared
+
+
+def _expected_rows(ports: Ports, run: Run, target_rows: int | None, touched: Touched | None) -> int:
+    """About how many rows are compared; with touched values only where no input is read whole for them."""
+    if touched is not None and all(use.restrictions for use in touched.maintenance.uses):
+        return touched.rows * _ROWS_OF_VALUE
+    return max(pinned_inputs.expected_rows(ports, run.plan.pins), target_rows or 0)
 
 
 def rows_location(run: Run) -> str:

@@ -11,6 +11,7 @@ from airflow_refresh_provider.core.run.prepared import prepared
 from airflow_refresh_provider.core.run.trust import verification_due
 from airflow_refresh_provider.core.strategy.scope import too_many_touched
 from airflow_refresh_provider.errors import redacted
+from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.engine import (
     Comparison,
     Disagreement,
@@ -21,7 +22,7 @@ from airflow_refresh_provider.ports.engine import (
     TouchTask,
     VerifyTask,
 )
-from airflow_refresh_provider.runner.facts import staging_paths
+from airflow_refresh_provider.runner.facts import hidden_values, staging_paths
 from airflow_refresh_provider.runner.facts.targets import Ready
 from airflow_refresh_provider.runner.hold.tenure import Tenure
 from airflow_refresh_provider.runner.windows import comparing
@@ -57,6 +58,7 @@ def load_touched(
             maintenance=maintenance,
             target=ready.target,
             location=location,
+            by_partition=_by_partition(tenure.ports, maintenance, changed),
         )
     )
     record, _ = tenure.read()
@@ -79,6 +81,19 @@ def load_touched(
         update={"exact": False, "target_rows": ready.rows, "source_rows": (ready.rows or 0) + grown}
     )
     return Loaded(frozen_of(run, ready, whole).model_copy(update=seen))
+
+
+def _by_partition(ports: Ports, maintenance: Maintenance, changed: dict[str, Changes]) -> dict[str, tuple[str, ...]]:
+    """The tables of whose changed rows only the values of partition columns count, with these."""
+    found = {}
+    for name, changes in changed.items():
+        columns, pin = maintenance.changed_columns(name), changes.newest
+        with hidden_values.of_pin(ports.environment, pin):
+            facts = ports.log.facts(pin.location) if columns and pin.table_id else None
+        partitions = {column.lower() for column in facts.partitioned_by} if facts else set()
+        if columns and columns <= partitions:
+            found[name] = tuple(sorted(columns))
+    return found
 
 
 def _nothing(touched: Touched) -> Comparison:

@@ -26,7 +26,7 @@ def touch(spark: SparkSession, task: TouchTask) -> Touched:
     _name_rows(spark, task)
     anchors = sql.key_columns(task.target.columns, task.maintenance.anchors)
     routes = [route for route in task.maintenance.routes if route.input in task.changes]
-    found = spark.sql(" UNION ".join(touching(route, [c.type for c in anchors]) for route in routes))
+    found = spark.sql(" UNION ALL ".join(touching(route, [c.type for c in anchors]) for route in routes))
     stored = (f"{content.stored(f'k{n}', anchor, task.target)} AS k{n}" for n, anchor in enumerate(anchors))
     found.selectExpr(*stored).distinct().write.mode("overwrite").parquet(task.location)
     staged = spark.read.parquet(content.literally(task.location))
@@ -117,15 +117,21 @@ def _name_rows(spark: SparkSession, task: TouchTask) -> None:
         with faults.reading(name):
             removed, added = (side.drop(*read.hidden) for side in changed_rows.sides(spark, read, changes))
             went[name] = removed
-            used = task.maintenance.used.get(name) or removed.columns
-            _net(*(side.select(*map(sql.name, used)) for side in (removed, added))).createOrReplaceTempView(
-                changed_name(name)
-            )
+            _changed(task, name, removed, added).createOrReplaceTempView(changed_name(name))
     for name in {hop.input for route in task.maintenance.routes for hop in route.hops}:
         with faults.reading(name):
             rows = content.load(spark, task.source.reads[name]).drop(*task.source.reads[name].hidden)
             wide = rows.unionByName(went[name]) if name in went else rows
             wide.createOrReplaceTempView(wide_name(name))
+
+
+def _changed(task: TouchTask, name: str, removed: DataFrame, added: DataFrame) -> DataFrame:
+    """The changed rows of an input with the columns that count."""
+    if partitions := task.by_partition.get(name):
+        columns = [sql.name(column) for column in partitions]
+        return removed.select(*columns).unionByName(added.select(*columns)).distinct()
+    used = [sql.name(column) for column in task.maintenance.used.get(name) or removed.columns]
+    return _net(removed.select(*used), added.select(*used))
 
 
 def _net(removed: DataFrame, added: DataFrame) -> DataFrame:
