@@ -60,42 +60,45 @@ def history(**changes: object) -> dict[str, InputHistory | None]:
 def test_only_what_has_not_been_applied_is_read(mode: Mode) -> None:
     found = scope(replace(FACTS, mode=mode))
     assert found.windows == {"x": Window(after=3, upto=5)}
-    assert found.reason == "changes of x in versions 4 to 5"
+    assert found.reason.text == "changes of x in versions 4 to 5"
 
 
 @pytest.mark.parametrize(
-    ("changes", "reason"),
+    ("changes", "code", "reason"),
     [
-        ({"mode": Mode.FULL}, "mode is full"),
-        ({"published": None}, "first refresh"),
-        ({"definition_hash": "other"}, "definition has changed"),
-        ({"published": PUBLISHED.model_copy(update={"clocked": True})}, "clock"),
-        ({"target_changed": "others have written"}, "others have written"),
+        ({"mode": Mode.FULL}, "mode_full", "mode is full"),
+        ({"published": None}, "first_refresh", "first refresh"),
+        ({"definition_hash": "other"}, "definition_changed", "definition has changed"),
+        ({"published": PUBLISHED.model_copy(update={"clocked": True})}, "clock", "clock"),
+        ({"target_changed": "others have written"}, "target_changed", "others have written"),
         (
             {"obstacle": "the aggregate function sum (line 1, column 8) is not supported in incremental mode"},
+            "not_followed",
             "line 1, column 8",
         ),
-        ({"pins": {"x": pin(5, "other")}}, "another table"),
-        ({"pins": {"x": pin(2)}}, "another table"),
-        ({"pins": {"x": files()}}, "another table"),
-        ({"histories": {"x": None}}, "no longer has every version after 3"),
-        ({"histories": history(change_sources=())}, "does not say which rows have changed since version 3"),
-        ({"histories": history(reshaped=True)}, "columns of the input x"),
-        ({"histories": history(change_sources=(source(expires_at=NOW),))}, "only until 2024-01-10 00:00 UTC"),
-        ({"histories": history(change_sources=(source(bytes=1001),))}, "larger than the input"),
+        ({"pins": {"x": pin(5, "other")}}, "input_replaced", "another table"),
+        ({"pins": {"x": pin(2)}}, "input_replaced", "another table"),
+        ({"pins": {"x": files()}}, "input_replaced", "another table"),
+        ({"histories": {"x": None}}, "history_lost", "no longer has every version after 3"),
+        ({"histories": history(change_sources=())}, "changes_unknown", "does not say which rows have changed since version 3"),
+        ({"histories": history(reshaped=True)}, "columns_changed", "columns of the input x"),
+        ({"histories": history(change_sources=(source(expires_at=NOW),))}, "changes_expired", "only until 2024-01-10 00:00 UTC"),
+        ({"histories": history(change_sources=(source(bytes=1001),))}, "changes_larger", "larger than the input"),
     ],
 )
-def test_a_window_that_is_not_exact_has_everything_compared(changes: dict[str, object], reason: str) -> None:
+def test_a_window_that_is_not_exact_has_everything_compared(
+    changes: dict[str, object], code: str, reason: str
+) -> None:
     found = scope(replace(FACTS, **changes))  # type: ignore[arg-type]
-    assert not found.windows
-    assert reason in found.reason
+    assert (found.windows, found.reason.code) == ({}, code)
+    assert reason in found.reason.text
 
 
 def test_changes_that_one_source_no_longer_has_may_come_from_another() -> None:
     files = ChangeSourceInfo(source=ChangeSource.FILES, bytes=1001)
     both = history(change_sources=(source(expires_at=NOW), files))
     assert scope(replace(FACTS, mode=Mode.INCREMENTAL, histories=both)).windows
-    assert "larger than the input" in scope(replace(FACTS, histories=both)).reason
+    assert "larger than the input" in scope(replace(FACTS, histories=both)).reason.text
     assert scope(replace(FACTS, histories=history(change_sources=(source(), files)))).windows
 
 
@@ -108,20 +111,20 @@ def test_strictly_incremental_reads_windows_of_any_size() -> None:
 def test_inputs_with_only_maintenance_are_not_read_in_any_mode(mode: Mode) -> None:
     facts = replace(FACTS, mode=mode, obstacle="any query", histories={"x": MAINTAINED})
     found = scope(facts)
-    assert (found.windows, found.reason) == ({"x": Window(after=3, upto=5)}, UNCHANGED)
+    assert (found.windows, found.reason.text) == ({"x": Window(after=3, upto=5)}, UNCHANGED)
     assert not scope(replace(facts, insist=True)).windows
 
 
 @pytest.mark.parametrize("mode", list(Mode))
 def test_a_target_in_doubt_is_the_reason_although_no_input_has_changed(mode: Mode) -> None:
     found = scope(replace(FACTS, mode=mode, histories={"x": MAINTAINED}, target_changed="others have written"))
-    assert (found.windows, found.reason) == ({}, "others have written")
+    assert (found.windows, found.reason.text) == ({}, "others have written")
 
 
 def test_files_that_have_not_changed_need_no_window() -> None:
     published = PUBLISHED.model_copy(update={"pins": {"x": pin(3), "f": files()}})
     both = replace(FACTS, published=published, pins={"x": pin(5), "f": files()}, histories={"x": MAINTAINED})
-    assert scope(both).reason == UNCHANGED
+    assert scope(both).reason.text == UNCHANGED
 
 
 def listed(after: FilesPin, upto: FilesPin) -> ScopeFacts:
@@ -133,14 +136,14 @@ def listed(after: FilesPin, upto: FilesPin) -> ScopeFacts:
 def test_files_that_came_are_a_window_between_two_lists() -> None:
     found = scope(listed(files("2"), files("3", "2", size=1)))
     assert found.windows == {"f": Window(after=files("2").digest, upto=files("2", "3").digest)}
-    assert found.reason == "changes of f in new files"
+    assert found.reason.text == "changes of f in new files"
 
 
 @pytest.mark.parametrize("newer", [files("3"), files("2", "3", size=2), files()], ids=["another", "changed", "gone"])
 def test_files_that_changed_or_went_take_their_rows_with_them(newer: FilesPin) -> None:
     found = scope(listed(files("2"), newer))
     assert not found.windows
-    assert found.reason == "files of the input f that the last refresh read were changed or deleted"
+    assert found.reason.text == "files of the input f that the last refresh read were changed or deleted"
 
 
 def test_files_that_came_are_weighed_too() -> None:
