@@ -12,7 +12,7 @@ from airflow_refresh_provider.compose import refreshes
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.places import Places
-from airflow_refresh_provider.ports.engine import TouchTask
+from airflow_refresh_provider.ports.engine import Touched, TouchTask
 from airflow_refresh_provider.spark.connect.endpoint import Endpoint
 from airflow_refresh_provider.spark.engine import SparkEngineSession
 
@@ -53,7 +53,12 @@ def test_only_the_touched_months_are_computed(
     found.register(definition)
     tasks: list[TouchTask] = []
     touch = SparkEngineSession.touch
-    monkeypatch.setattr(SparkEngineSession, "touch", lambda self, task: tasks.append(task) or touch(self, task))
+
+    def seen(session: SparkEngineSession, task: TouchTask) -> Touched:
+        tasks.append(task)
+        return touch(session, task)
+
+    monkeypatch.setattr(SparkEngineSession, "touch", seen)
     found.run("by_month", Request())
     codes = []
     for statement, months in changes:

@@ -20,7 +20,7 @@ def record(select: exp.Select, scope: Scope) -> None:
             continue
         if isinstance(node, exp.Star):
             _record_star(node, scope)
-        elif not isinstance(node.this, exp.Star):
+        elif isinstance(node, exp.Column) and not isinstance(node.this, exp.Star):
             _record_column(node, scope)
     for name in scope.merged:
         _mark(scope, scope.sources, name)

@@ -14,7 +14,15 @@ from airflow_refresh_provider.core.plan.plan import ChangeCounts, StagedTable, T
 from airflow_refresh_provider.core.text.wording import counted
 from airflow_refresh_provider.errors import Failed
 from airflow_refresh_provider.ports.engine import CompareTask, Comparison, KeyReport, Sample
-from airflow_refresh_provider.spark.acts import content, differences, key_check, sql, stamped_writes, value_text
+from airflow_refresh_provider.spark.acts import (
+    content,
+    differences,
+    few_rows,
+    key_check,
+    sql,
+    stamped_writes,
+    value_text,
+)
 from airflow_refresh_provider.spark.connect.faults import SPARK_ERRORS, fault_of
 
 _PARTITION_ROWS = 750_000
@@ -30,7 +38,8 @@ def compare(spark: SparkSession, task: CompareTask) -> Comparison:
     counted = differences.Counted(sides=task.target_rows is None)
     partitions = max(_FEWEST_PARTITIONS, -(-task.expected_rows // _PARTITION_ROWS))
     by_keys = task.row_wise and not task.inexact
-    with stamped_writes.setting(spark, {"spark.sql.shuffle.partitions": str(partitions)}):
+    few = few_rows.settings_for(rows=task.touched.rows) if task.touched else {}
+    with stamped_writes.setting(spark, {"spark.sql.shuffle.partitions": str(partitions), **few}):
         return (_by_keys if by_keys else _in_one_query)(spark, task, counted)
 
 

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from airflow_refresh_provider.core.definition.columns import DOUBTFUL, OP, ROW_HASH, VNODE, visible
 from airflow_refresh_provider.core.plan.plan import StagedTable
 from airflow_refresh_provider.ports.engine import WindowTask
-from airflow_refresh_provider.spark.acts import changed_rows, content, newest_rows, sql, stamped_writes
+from airflow_refresh_provider.spark.acts import changed_rows, content, few_rows, newest_rows, sql, stamped_writes
 from airflow_refresh_provider.spark.connect import faults
 
 _PARTITIONS = 4
@@ -25,7 +25,8 @@ _BYTES_OF_PARTITION = 32 << 20  # of compressed files; rows take several times a
 def read(spark: SparkSession, task: WindowTask) -> StagedTable:
     """Stage the changes."""
     partitions = _PARTITIONS + task.bytes // _BYTES_OF_PARTITION
-    with stamped_writes.setting(spark, {"spark.sql.shuffle.partitions": str(partitions)}):
+    confs = {"spark.sql.shuffle.partitions": str(partitions), **few_rows.settings_for(bytes=task.bytes)}
+    with stamped_writes.setting(spark, confs):
         signed = _signed(spark, task)
         changes = _ends(signed, task) if task.source.latest_by is None else newest_rows.changes(spark, signed, task)
         return stamped_writes.stage(changes, task, by_vnode=task.partitioned)

@@ -80,15 +80,21 @@ def test_only_what_has_not_been_applied_is_read(mode: Mode) -> None:
         ({"pins": {"x": pin(2)}}, "input_replaced", "another table"),
         ({"pins": {"x": files()}}, "input_replaced", "another table"),
         ({"histories": {"x": None}}, "history_lost", "no longer has every version after 3"),
-        ({"histories": history(change_sources=())}, "changes_unknown", "does not say which rows have changed since version 3"),
+        (
+            {"histories": history(change_sources=())},
+            "changes_unknown",
+            "does not say which rows have changed since version 3",
+        ),
         ({"histories": history(reshaped=True)}, "columns_changed", "columns of the input x"),
-        ({"histories": history(change_sources=(source(expires_at=NOW),))}, "changes_expired", "only until 2024-01-10 00:00 UTC"),
+        (
+            {"histories": history(change_sources=(source(expires_at=NOW),))},
+            "changes_expired",
+            "only until 2024-01-10 00:00 UTC",
+        ),
         ({"histories": history(change_sources=(source(bytes=1001),))}, "changes_larger", "larger than the input"),
     ],
 )
-def test_a_window_that_is_not_exact_has_everything_compared(
-    changes: dict[str, object], code: str, reason: str
-) -> None:
+def test_a_window_that_is_not_exact_has_everything_compared(changes: dict[str, object], code: str, reason: str) -> None:
     found = scope(replace(FACTS, **changes))  # type: ignore[arg-type]
     assert (found.windows, found.reason.code) == ({}, code)
     assert reason in found.reason.text
