@@ -28,9 +28,10 @@ second for the commit that seals it once its inputs are found to be as they were
 
 
 def page(raw: Figures) -> str:
-    """The whole page."""
-    changed = [_changes(raw["changed"]), _stages(raw["changed"]), _followed(raw["incremental"]), _keyed(raw["keyed"])]
-    return "\n".join([_head(raw), *changed, _many(raw["many"]), _others(raw), _LIMITS])
+    """The whole page; a section that was never measured is left out."""
+    changed = [_changes(raw["changed"]), _stages(raw["changed"]), _followed(raw["incremental"])]
+    newer = [section(raw[name]) for name, section in (("keyed", _keyed), ("many", _many)) if name in raw]
+    return "\n".join([_head(raw), *changed, *newer, _others(raw), _LIMITS])
 
 
 def _head(raw: Figures) -> str:

@@ -10,6 +10,7 @@ import pytest
 from airflow_refresh_provider.compose import refreshes
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.run.request import Request
+from airflow_refresh_provider.core.timing.cascade import upstream_first
 from airflow_refresh_provider.definition_files import load_definitions
 from airflow_refresh_provider.places import Places
 from airflow_refresh_provider.runner.refreshes import Refreshes
@@ -27,8 +28,8 @@ def mart(folder: Path, endpoint: Endpoint) -> tuple[Refreshes, Lake, list[str]]:
     make(lake, 0.01)
     found = refreshes(Places(str(lake.control), endpoint.url, str(folder / "spark")))
     definitions = [one for one in load_definitions(folder / "dags" / "sales_mart") if isinstance(one, Definition)]
-    for definition in definitions:
-        found.register(definition)
+    for link in upstream_first(definitions):
+        found.register(link.definition)
     return found, lake, [definition.name for definition in definitions]
 
 

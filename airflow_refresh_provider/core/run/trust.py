@@ -48,11 +48,14 @@ def lost_trust(trust: Trust | None) -> Reason | None:
 
 def trust_after(trust: Trust | None, frozen: Frozen) -> Trust | None:
     """What is known after a run with this plan is published."""
-    seen = {"rows_per_value": frozen.touched_rows / frozen.touched} if frozen.touched and frozen.touched_rows else {}
+    rows = trust.rows_per_value if trust else 1.0
+    if frozen.touched and frozen.touched_rows:
+        rows = frozen.touched_rows / frozen.touched
     if found := frozen.verification:
-        return Trust(engine=found.engine, analysis=ANALYSIS, difference=difference_text(found), **seen)
+        difference = difference_text(found)
+        return Trust(engine=found.engine, analysis=ANALYSIS, rows_per_value=rows, difference=difference)
     if trust and frozen.touched is not None and frozen.fell_back is None:
-        return trust.model_copy(update={"refreshes": trust.refreshes + 1, **seen})
+        return trust.model_copy(update={"refreshes": trust.refreshes + 1, "rows_per_value": rows})
     return trust
 
 

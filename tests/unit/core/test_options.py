@@ -23,6 +23,7 @@ CHOSEN: dict[str, Any] = {
     "if_running": "skip",
     "take_over": True,
     "force": True,
+    "strict": True,
     "workers": 3,
     "compare_only": True,
 }
@@ -51,7 +52,7 @@ def test_a_new_field_is_an_option_without_another_edit() -> None:
 def test_choices_and_defaults_are_those_of_the_model() -> None:
     options = {o.name: o for o in user_options(RunRequest)}
     assert options["mode"].choices == ("as_defined", "full", "incremental", "auto")
-    assert [o.default for o in options.values()] == ["as_defined", "resume", "refuse", False, False, 2, False]
+    assert [o.default for o in options.values()] == ["as_defined", "resume", "refuse", False, False, False, 2, False]
     assert from_values(RunRequest, {o.name: o.default for o in options.values()}) == RunRequest()
 
 

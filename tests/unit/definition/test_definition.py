@@ -131,6 +131,8 @@ DECIDES_NOT: list[dict[str, object]] = [
     {"deletion_vectors": False},
     {"single_writer": True},
     {"redact_keys": False},
+    {"change_feed": True},
+    {"verify_every": 20},
     {"owner": "us"},
     {"description": "for them"},
     {"tags": ["a"]},
