@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from airflow_refresh_provider.core.definition.mode import Mode
 from airflow_refresh_provider.core.maintain.explained import ExplainedInput
 from airflow_refresh_provider.core.run.explanation import Explanation, Follows, NextMode, NextRefresh
 from airflow_refresh_provider.views import formats
@@ -19,7 +20,7 @@ def _(value: Explanation) -> dict[str, Cell]:
     return {
         "name": value.name,
         "mode": value.mode.value,
-        "follows": _FOLLOWS[value.follows],
+        "follows": _follows(value),
         "next refresh": _next(value.next),
         "not followed": "; ".join(f"{one.name}: {one.reason}" for one in value.inputs if not one.followed) or None,
     }
@@ -28,13 +29,18 @@ def _(value: Explanation) -> dict[str, Cell]:
 @details.register
 def _(value: Explanation) -> ResultTable:
     """The definition, a line for each of its inputs, and the next refresh."""
-    cells: dict[str, Cell] = {"name": value.name, "mode": f"{value.mode}: {_FOLLOWS[value.follows]}"}
+    cells: dict[str, Cell] = {"name": value.name, "mode": f"{value.mode}: {_follows(value)}"}
     cells |= {f"changes of {one.name}": _input(one, row_wise=value.row_wise) for one in value.inputs}
     if value.next:
         cells |= {"next refresh": _next(value.next), "reads": _reads(value.next), "duration": _duration(value.next)}
     error = value.error
     notes = (f"{error.message} [{error.code}] {error.next}",) if error else ()
     return name_value_table(cells.items(), notes)
+
+
+def _follows(value: Explanation) -> str:
+    text = _FOLLOWS[value.follows]
+    return f"compares everything each time; with mode auto, {text}" if value.mode is Mode.FULL else text
 
 
 def _input(one: ExplainedInput, *, row_wise: bool) -> str:

@@ -21,7 +21,11 @@ def test_a_registered_definition_is_explained_with_its_next_refresh(world: World
     here("register", world.write())
     ended = here("explain", "people_copy")
     assert ended.code == 0
-    for words in ("every input is followed", "applied row by row", "full: it is the first refresh [first_refresh]"):
+    for words in (
+        "compares everything each time; with mode auto, every input is followed",
+        "applied row by row",
+        "full: it is the first refresh [first_refresh]",
+    ):
         assert words in ended.out
     (found,) = here("explain", "people_copy", "--output", "json").json
     assert (found["follows"], found["next"]["code"]) == ("every_input", "first_refresh")
@@ -40,7 +44,7 @@ def test_strict_fails_unless_every_input_is_followed(world: World, here: Program
     assert here("explain", files[0], "--strict").code == 0
     ended = here("explain", *files, "--strict")
     assert ended.code == 4
-    assert "people: a subquery whose rows concern all rows around it (line 1, column 12)" in ended.out
+    assert "people: a subquery whose rows concern all rows around it (line 1, column 20)" in ended.out
 
 
 def test_several_are_explained_by_pattern_and_all(world: World, here: Program) -> None:
