@@ -201,8 +201,8 @@ class ApplyTask(Stored):
     """Apply one chunk to the target in one commit.
 
     `span` is the range of the first key of all changes, where it is known: files and row groups outside of it are
-    skipped. `files` are those of the change set, where they can be read directly: reading the log costs more than
-    reading a small change set.
+    skipped. `target_rows`: about how many rows the target has, None where that is not known. `files` are those of the
+    change set, where they can be read directly: reading the log costs more than reading a small change set.
     """
 
     target: Target
@@ -211,6 +211,7 @@ class ApplyTask(Stored):
     changes: StagedTable | None
     chunk: Chunk
     stamp: Stamp
+    target_rows: int | None = None
     span: tuple[int, int] | None = None
     files: tuple[str, ...] | None = None
 

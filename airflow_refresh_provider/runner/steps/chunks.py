@@ -32,6 +32,7 @@ def apply_chunk(held: UnitTenure, session: EngineSession, run: FrozenRun, chunk:
         changes=run.current.changes,
         chunk=chunk,
         stamp=stamp,
+        target_rows=run.frozen.source_rows,
         span=_span(ports, run, chunk),
         files=_files(ports, run, chunk),
     )

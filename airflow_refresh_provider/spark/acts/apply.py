@@ -115,7 +115,7 @@ def _replace_on(spark: SparkSession, task: ApplyTask) -> None:
     # Only the changes are shuffled, and the file and position of each row that they replace.
     partitions = max(_FEWEST_PARTITIONS, task.chunk.counts.total // _PARTITION_ROWS)
     confs = {"spark.sql.shuffle.partitions": str(partitions), _MATERIALIZE_SOURCE: "none"}
-    with stamped_writes.setting(spark, confs | few_rows.settings_for(rows=task.chunk.counts.total)):
+    with stamped_writes.setting(spark, confs | few_rows.settings_for(rows=task.target_rows)):
         writer.save(task.target.location)
 
 

@@ -17,7 +17,6 @@ from airflow_refresh_provider.ports.engine import CompareTask, Comparison, KeyRe
 from airflow_refresh_provider.spark.acts import (
     content,
     differences,
-    few_rows,
     key_check,
     sql,
     stamped_writes,
@@ -38,8 +37,7 @@ def compare(spark: SparkSession, task: CompareTask) -> Comparison:
     counted = differences.Counted(sides=task.target_rows is None)
     partitions = max(_FEWEST_PARTITIONS, -(-task.expected_rows // _PARTITION_ROWS))
     by_keys = task.row_wise and not task.inexact
-    few = few_rows.settings_for(rows=task.touched.rows) if task.touched else {}
-    with stamped_writes.setting(spark, {"spark.sql.shuffle.partitions": str(partitions), **few}):
+    with stamped_writes.setting(spark, {"spark.sql.shuffle.partitions": str(partitions)}):
         return (_by_keys if by_keys else _in_one_query)(spark, task, counted)
 
 
