@@ -48,10 +48,14 @@ from airflow_refresh_provider.testing.memory_table import SETS_PROPERTIES, Chang
 
 
 class MemoryEngine:
-    """The fake of `Engine`. `views` is what catalog views show, by name: location, version, columns."""
+    """The fake of `Engine`. `views` is what catalog views show, by name: location, version, columns.
 
-    def __init__(self, lake: MemoryLake) -> None:
+    `version` is what its sessions say that they are.
+    """
+
+    def __init__(self, lake: MemoryLake, version: str = "in memory") -> None:
         self.lake = lake
+        self.version = version
         self.released: set[str] = set()
         self.views: dict[str, tuple[str, int, tuple[str, ...]]] = {}
 
@@ -76,8 +80,8 @@ class MemorySession:
         self._id = session_id
 
     def engine(self) -> str:
-        """The name of this fake."""
-        return "in memory"
+        """The version that the engine was made with."""
+        return self._engine.version
 
     def describe(self, source: Source) -> Columns:
         """Columns of the query's result."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from airflow_refresh_provider.core.definition.columns import Column, Columns
@@ -10,6 +11,7 @@ from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.core.run.results import RunResult
 from airflow_refresh_provider.runner.refreshes import Refreshes
 from airflow_refresh_provider.testing.memory_control import MemoryControlStore
+from airflow_refresh_provider.testing.memory_engine import MemoryEngine
 from airflow_refresh_provider.testing.memory_lake import MemoryLake
 from airflow_refresh_provider.testing.memory_ports import memory_ports
 
@@ -47,6 +49,10 @@ class Shop:
             "max_delete_ratio": 1.0,
         }
         self.refreshes.register(Definition.build(**(given | changes)))
+
+    def use(self, engine: MemoryEngine) -> None:
+        """Refresh with another engine from now on."""
+        self.refreshes = Refreshes(replace(self.refreshes.ports, engine=engine))
 
     def run(self) -> RunResult:
         """A refresh, after which a comparison of everything finds no difference."""

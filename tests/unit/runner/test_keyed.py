@@ -11,9 +11,34 @@ import pytest
 from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.core.run.results import Rows
 from airflow_refresh_provider.errors import Invalid, Refused
-from airflow_refresh_provider.testing.memory_engine import MemorySession
+from airflow_refresh_provider.ports.engine import TouchTask
+from airflow_refresh_provider.testing.memory_engine import MemoryEngine, MemorySession
+from airflow_refresh_provider.testing.memory_lake import MemoryLake
 from airflow_refresh_provider.testing.memory_query import MemoryQueries
+from airflow_refresh_provider.testing.memory_table import Rows as StoredRows
 from tests.unit.runner.shop import NAME, REVENUE, TARGET, Shop, customer, order
+
+
+class ForgetfulEngine(MemoryEngine):
+    """Finds only some of the touched values, as a wrong analysis would."""
+
+    def __init__(self, lake: MemoryLake, kept: int) -> None:
+        super().__init__(lake)
+        self.kept = kept
+
+    def open(self, session_id: str) -> MemorySession:
+        session = super().open(session_id)
+        session._queries = ForgetfulQueries(self.lake, self.kept)
+        return session
+
+
+class ForgetfulQueries(MemoryQueries):
+    def __init__(self, lake: MemoryLake, kept: int) -> None:
+        super().__init__(lake)
+        self._kept = kept
+
+    def touched(self, task: TouchTask) -> StoredRows:
+        return super().touched(task)[: self._kept]
 
 
 def test_only_the_groups_of_changed_rows_are_computed_again() -> None:
@@ -113,26 +138,25 @@ def test_one_of_so_many_incremental_refreshes_is_verified() -> None:
     assert codes == ["changes", "changes", "verification"] * 2
 
 
-def test_another_engine_is_verified_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_engine_is_verified_again() -> None:
     shop = Shop()
     shop.begin()
-    monkeypatch.setattr(MemorySession, "engine", lambda _self: "another")
+    shop.use(MemoryEngine(shop.lake, version="another"))
     for code in ("verification", "changes"):
         shop.lake.append("/in/orders", [order(len(code), 1)])
         assert shop.run().mode_code == code
 
 
-def test_a_difference_is_repaired_and_ends_incremental_refreshes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_difference_is_repaired_and_ends_incremental_refreshes() -> None:
     shop = Shop(redact_keys=False)
     shop.run()
-    real = MemoryQueries.touched
-    monkeypatch.setattr(MemoryQueries, "touched", lambda self, task: real(self, task)[:1])
+    shop.use(ForgetfulEngine(shop.lake, kept=1))
     shop.lake.append("/in/orders", [order(20, 1), order(21, 4)])
     result = shop.run()
     assert result.rows.updated == 2
     assert [notice.code for notice in result.notices] == ["verification_failed"]
     assert "1 change, such as k=" in result.notices[0].message
-    monkeypatch.undo()
+    shop.use(MemoryEngine(shop.lake))
     for _ in range(2):
         shop.lake.append("/in/orders", [order(22, 1)])
         assert shop.run().mode_code == "verification_failed"
@@ -142,10 +166,10 @@ def test_a_difference_is_repaired_and_ends_incremental_refreshes(monkeypatch: py
     assert shop.run().mode_code == "verification"
 
 
-def test_a_difference_shows_no_keys_where_these_are_redacted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_difference_shows_no_keys_where_these_are_redacted() -> None:
     shop = Shop()
     shop.run()
-    monkeypatch.setattr(MemoryQueries, "touched", lambda _self, _task: ())
+    shop.use(ForgetfulEngine(shop.lake, kept=0))
     shop.lake.append("/in/orders", [order(20, 1)])
     (notice,) = shop.run().notices
     assert "such as #" in notice.message and "k=" not in notice.message
