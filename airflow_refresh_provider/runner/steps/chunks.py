@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from airflow_refresh_provider.core.changes.pins import digests
+from airflow_refresh_provider.core.definition.choices import Deletes
 from airflow_refresh_provider.core.log import seal
 from airflow_refresh_provider.core.log.commits import Commit, chunk_reached
 from airflow_refresh_provider.core.log.marker import Marker, slot_app_id
@@ -32,7 +33,8 @@ def apply_chunk(held: UnitTenure, session: EngineSession, run: FrozenRun, chunk:
         changes=run.current.changes,
         chunk=chunk,
         stamp=stamp,
-        target_rows=run.frozen.source_rows,
+        # A target that keeps rows may have many more than the query gives.
+        target_rows=run.frozen.source_rows if run.run.definition.deletes is Deletes.APPLY else None,
         span=_span(ports, run, chunk),
         files=_files(ports, run, chunk),
     )

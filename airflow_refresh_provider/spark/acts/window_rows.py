@@ -25,8 +25,9 @@ _BYTES_OF_PARTITION = 32 << 20  # of compressed files; rows take several times a
 def read(spark: SparkSession, task: WindowTask) -> StagedTable:
     """Stage the changes."""
     partitions = _PARTITIONS + task.bytes // _BYTES_OF_PARTITION
-    confs = {"spark.sql.shuffle.partitions": str(partitions), **few_rows.settings_for(bytes=task.bytes)}
-    with stamped_writes.setting(spark, confs):
+    # The newest rows are compared with those of the target, which may be large.
+    few = few_rows.settings_for(bytes=task.bytes) if task.source.latest_by is None else {}
+    with stamped_writes.setting(spark, {"spark.sql.shuffle.partitions": str(partitions), **few}):
         signed = _signed(spark, task)
         changes = _ends(signed, task) if task.source.latest_by is None else newest_rows.changes(spark, signed, task)
         return stamped_writes.stage(changes, task, by_vnode=task.partitioned)
