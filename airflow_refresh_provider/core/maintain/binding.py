@@ -34,8 +34,9 @@ def bound(query: str, uses: Iterable[Use]) -> str:
 
 
 def touching(route: Route, types: Iterable[str]) -> str:
-    """The query that gives the values of the anchors, of these types, which the changed rows of an input touch, once
-    for each of these.
+    """The query that gives the values of the anchors, of these types, which the changed rows of an input touch.
+
+    A value that several rows touch is given several times.
 
     A value that its anchor cannot hold is no value of any row: it becomes NULL.
     """

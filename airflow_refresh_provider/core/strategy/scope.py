@@ -25,10 +25,14 @@ UNCHANGED = "no input has changed a row since the last refresh"
 
 
 class Scope(Stored):
-    """What a refresh reads: the windows, or everything when there are none, and why."""
+    """What a refresh reads: the windows, or everything when there are none, and why.
+
+    `change_bytes` are to be read for the changes in the windows, by input.
+    """
 
     windows: Windows = {}
     reason: Reason
+    change_bytes: dict[str, int] = {}
 
 
 @dataclass(frozen=True)
@@ -76,7 +80,9 @@ def scope(facts: ScopeFacts) -> Scope:
         if history.changed and (reason := _unusable(name, history, windows[name], facts)):
             return Scope(reason=reason)
     text = f"changes of {', '.join(f'{n} in {w.label}' for n, w in windows.items())}"
-    return Scope(windows=windows, reason=because(ReasonCode.CHANGES, text))
+    sources = {name: history.best_source(facts.now) for name, history in known if history.changed}
+    sizes = {name: source.bytes for name, source in sources.items() if source}
+    return Scope(windows=windows, reason=because(ReasonCode.CHANGES, text), change_bytes=sizes)
 
 
 def too_many_touched(

@@ -68,7 +68,7 @@ def _next(ports: Ports, record: Record, facts: QueryFacts, pins: VersionVector) 
         mode=_mode(scope, reason),
         code=reason.code,
         reason=reason.text,
-        change_bytes=_change_bytes(ports, record, pins, scope),
+        change_bytes=scope.change_bytes,
         input_bytes=sum(known) if len(known) == len(sizes) else None,
         **_seconds(ports, record.name),
     )
@@ -86,17 +86,6 @@ def _mode(scope: Scope, reason: Reason) -> NextMode:
     if reason.code is ReasonCode.NOTHING_CHANGED:
         return NextMode.NOTHING
     return NextMode.INCREMENTAL if scope.windows and reason is scope.reason else NextMode.FULL
-
-
-def _change_bytes(ports: Ports, record: Record, pins: VersionVector, scope: Scope) -> dict[str, int]:
-    """What is read of each input for its changes."""
-    if record.published is None:
-        return {}
-    read = {name: pins[name] for name in scope.windows}
-    known = change_windows.histories(ports, record.published.pins, read)
-    now = ports.clock.now()
-    sources = {name: history.best_source(now) for name, history in known.items() if history and history.changed}
-    return {name: source.bytes for name, source in sources.items() if source}
 
 
 def _seconds(ports: Ports, name: str) -> dict[str, float | None]:
