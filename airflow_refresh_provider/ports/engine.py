@@ -134,12 +134,15 @@ class CompareTask(Stored):
 class Touched(Stored):
     """Values of the anchors that the changes of the inputs touch: a folder of parquet files with the columns k0, k1 ...
 
-    `rows`: how many there are, `spans`: where those of an anchor lie, by its number, if that is known.
+    `rows`: how many there are, `types`: those of the columns. By the number of an anchor: `nulls` has those of whose
+    values one is NULL, `spans` where its values lie, if that is known.
     """
 
     location: str
     maintenance: Maintenance
     rows: int
+    types: tuple[str, ...] = ()
+    nulls: frozenset[int] = frozenset()
     spans: dict[int, Spans] = {}
 
 

@@ -35,6 +35,7 @@ from airflow_refresh_provider.spark.acts import (
     date_words,
     ddl,
     doing,
+    kernel,
     key_check,
     stamped_writes,
     touched_values,
@@ -110,7 +111,8 @@ class SparkEngineSession:
             stamped_writes.mark(self._spark, target, stamp)
 
     def check_keys(self, source: Source, target: Target) -> KeyReport:
-        with self._act(doing.querying("The target was not changed.", source)):
+        reading = stamped_writes.setting(self._spark, kernel.settings_for(source.query))
+        with self._act(doing.querying("The target was not changed.", source)), reading:
             return key_check.check(content.desired(self._spark, source, target), source.keys)
 
     def stage_rows(self, source: Source, target: Target, split: Split, location: str, stamp: Stamp) -> None:

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 from airflow_refresh_provider.core.definition.columns import HIDDEN, OP, VNODE, Columns
 from airflow_refresh_provider.core.plan.ways import Way
 from airflow_refresh_provider.ports.engine import ApplyTask
-from airflow_refresh_provider.spark.acts import content, few_rows, sql, stamped_writes
+from airflow_refresh_provider.spark.acts import content, few_rows, kernel, sql, stamped_writes
 
 _OLD, _NEW = "airflow_refresh_target", "airflow_refresh_changes"
 """Aliases of target and changes: replaceOn takes `s.k` for a field of a target's column `s`."""
@@ -56,7 +56,8 @@ def _append(spark: SparkSession, task: ApplyTask) -> None:
     else:
         rows = _upserts(spark, task)
     rows = rows.repartition(VNODE) if _by_vnode(task) else rows
-    stamped_writes.stamped(rows.write, task.stamp).mode("append").save(task.target.location)
+    with stamped_writes.setting(spark, kernel.settings_for(task.source.query)):
+        stamped_writes.stamped(rows.write, task.stamp).mode("append").save(task.target.location)
 
 
 def _merge(spark: SparkSession, task: ApplyTask) -> None:
@@ -115,7 +116,8 @@ def _replace_on(spark: SparkSession, task: ApplyTask) -> None:
     # Only the changes are shuffled, and the file and position of each row that they replace.
     partitions = max(_FEWEST_PARTITIONS, task.chunk.counts.total // _PARTITION_ROWS)
     confs = {"spark.sql.shuffle.partitions": str(partitions), _MATERIALIZE_SOURCE: "none"}
-    with stamped_writes.setting(spark, confs | few_rows.settings_for(rows=task.target_rows)):
+    confs |= kernel.settings_for(task.source.query) | few_rows.settings_for(rows=task.target_rows)
+    with stamped_writes.setting(spark, confs):
         writer.save(task.target.location)
 
 

@@ -7,6 +7,7 @@ from pyspark.sql import functions as F
 
 from airflow_refresh_provider.core.changes.reads import Read
 from airflow_refresh_provider.core.changes.sources import ChangedRows, FeedRows, SeparateRows
+from airflow_refresh_provider.core.definition.columns import OP
 from airflow_refresh_provider.errors import Failed
 from airflow_refresh_provider.spark.acts import content
 
@@ -29,6 +30,16 @@ def sides(spark: SparkSession, whole: Read, changes: ChangedRows) -> Sides:
                 _check_columns(spark, changes.before, whole)
             removed, added = (_side(spark, whole, side) for side in (changes.removed, changes.added))
             return removed, added
+
+
+def signed(spark: SparkSession, whole: Read, changes: ChangedRows) -> DataFrame:
+    """Both in one, with -1 for removed and 1 for added rows in the column OP: a feed is read once."""
+    if isinstance(changes, FeedRows):
+        rows = content.load(spark, changes.feed)
+        sign = F.when(F.col(_OF_FEED[0]).isin(*_REMOVED), -1).otherwise(1)
+        return rows.withColumn(OP, sign).drop(*_OF_FEED)
+    removed, added = sides(spark, whole, changes)
+    return removed.withColumn(OP, F.lit(-1)).unionByName(added.withColumn(OP, F.lit(1)))
 
 
 def _side(spark: SparkSession, whole: Read, side: Read | None) -> DataFrame:

@@ -9,7 +9,6 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
 from airflow_refresh_provider.core.definition.columns import OP, VNODE, visible
-from airflow_refresh_provider.core.faults.sentences import reason
 from airflow_refresh_provider.core.plan.plan import ChangeCounts, StagedTable, Target
 from airflow_refresh_provider.core.text.wording import counted
 from airflow_refresh_provider.errors import Failed
@@ -17,19 +16,18 @@ from airflow_refresh_provider.ports.engine import CompareTask, Comparison, KeyRe
 from airflow_refresh_provider.spark.acts import (
     content,
     differences,
+    kernel,
     key_check,
     sql,
     stamped_writes,
     value_text,
 )
-from airflow_refresh_provider.spark.connect.faults import SPARK_ERRORS, fault_of
+from airflow_refresh_provider.spark.acts.observed import observed
 
 _PARTITION_ROWS = 750_000
 _FEWEST_PARTITIONS = 4
 BROADCAST_MAX_KEYS = 1_000_000
 """Broadcast the keys that differ up to this many rows, to look up their rows."""
-_NOTHING_OBSERVED = "assertion failed"
-"""Spark's message when a classic session has no values for an observation."""
 
 
 def compare(spark: SparkSession, task: CompareTask) -> Comparison:
@@ -37,7 +35,8 @@ def compare(spark: SparkSession, task: CompareTask) -> Comparison:
     counted = differences.Counted(sides=task.target_rows is None)
     partitions = max(_FEWEST_PARTITIONS, -(-task.expected_rows // _PARTITION_ROWS))
     by_keys = task.row_wise and not task.inexact
-    with stamped_writes.setting(spark, {"spark.sql.shuffle.partitions": str(partitions)}):
+    settings = {"spark.sql.shuffle.partitions": str(partitions), **kernel.settings_for(task.source.query)}
+    with stamped_writes.setting(spark, settings):
         return (_by_keys if by_keys else _in_one_query)(spark, task, counted)
 
 
@@ -77,7 +76,7 @@ def _changes(task: CompareTask) -> StagedTable:
 def _checked(spark: SparkSession, task: CompareTask, counted: differences.Counted, found: DataFrame) -> Comparison:
     """Counts of the differences, and whether the keys of both sides are valid."""
     counts, keys = _summary(task, found)
-    joined = _observed(counted.joined)
+    joined = observed(counted.joined)
     pairs, new, gone = joined.get("pairs", 0), joined.get("new", 0), joined.get("gone", 0)
     source_rows, target_rows = pairs + new, task.target_rows
     if target_rows is None:
@@ -99,17 +98,7 @@ def _checked(spark: SparkSession, task: CompareTask, counted: differences.Counte
 
 
 def _rows(side: Observation) -> int:
-    return _observed(side).get("rows", 0)
-
-
-def _observed(observation: Observation) -> dict[str, int]:
-    """The observed values; none when Spark has optimized the query away, which is an error in a classic session."""
-    try:
-        return observation.get
-    except SPARK_ERRORS as error:
-        if reason(fault_of(error)) != _NOTHING_OBSERVED:
-            raise
-        return {}
+    return observed(side).get("rows", 0)
 
 
 def _check_target(spark: SparkSession, task: CompareTask) -> None:
@@ -141,7 +130,7 @@ def _bad_target(code: str, message: str) -> Failed:
 
 def _check_places(task: CompareTask, target: Observation) -> None:
     """Refuse rows whose vnode is not that of their key: no chunk would find them."""
-    if misplaced := _observed(target).get("misplaced", 0):
+    if misplaced := observed(target).get("misplaced", 0):
         table = sql.table(task.target.location)
         raise Failed(
             "misplaced_target_rows",

@@ -15,7 +15,7 @@ from airflow_refresh_provider.core.changes.reads import Read
 from airflow_refresh_provider.core.definition.columns import OP, ROW_HASH, VNODE, Column, visible
 from airflow_refresh_provider.core.plan.plan import Split, StagedTable, Target
 from airflow_refresh_provider.ports.engine import Source
-from airflow_refresh_provider.spark.acts import ddl, sql
+from airflow_refresh_provider.spark.acts import ddl, kernel, sql
 from airflow_refresh_provider.spark.acts.by_name import converted
 from airflow_refresh_provider.spark.connect import faults
 
@@ -108,7 +108,7 @@ def staged_files(spark: SparkSession, files: tuple[str, ...], target: Target) ->
 
 def at_version(spark: SparkSession, location: str, version: int) -> DataFrame:
     """A Delta table at one version."""
-    return spark.read.format("delta").option("versionAsOf", version).load(location)
+    return kernel.at_version(spark, location, version)
 
 
 def _opened(spark: SparkSession, name: str, read: Read) -> DataFrame:
@@ -118,6 +118,8 @@ def _opened(spark: SparkSession, name: str, read: Read) -> DataFrame:
 
 def load(spark: SparkSession, read: Read) -> DataFrame:
     """What a read of an input gives."""
+    if read.format == "delta" and read.options.keys() == {kernel.VERSION}:
+        return kernel.at_version(spark, read.location, read.options[kernel.VERSION])
     reader = spark.read.format(read.format).options(**read.options)
     if read.columns_of is not None:
         reader = reader.schema(load(spark, read.columns_of).schema)

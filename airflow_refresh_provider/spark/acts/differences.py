@@ -19,7 +19,7 @@ from pyspark.sql import functions as F
 
 from airflow_refresh_provider.core.definition.columns import OP, ROW_HASH, VNODE, Columns, visible
 from airflow_refresh_provider.ports.engine import CompareTask
-from airflow_refresh_provider.spark.acts import content, sql, touched_values
+from airflow_refresh_provider.spark.acts import content, sql, touched_rows
 from airflow_refresh_provider.spark.acts.near import near as near_sql
 
 _IN_PLACE = OP  # a reserved name, which no column of a target can have
@@ -125,13 +125,13 @@ def _desired(spark: SparkSession, task: CompareTask, counted: Counted, columns: 
 def _content(spark: SparkSession, task: CompareTask) -> DataFrame:
     if task.touched is None:
         return content.desired(spark, task.source, task.target, task.rows)
-    rows = content.shaped(touched_values.result(spark, task.source, task.touched), task.target)
-    return content.newest(touched_values.among(spark, rows, task.touched), task.source)
+    rows = content.shaped(touched_rows.result(spark, task.source, task.touched), task.target)
+    return content.newest(touched_rows.among(spark, rows, task.touched), task.source)
 
 
 def _found(spark: SparkSession, task: CompareTask, counted: Counted) -> DataFrame:
     rows = content.at_version(spark, task.target.location, task.base)
-    rows = touched_values.among(spark, rows, task.touched) if task.touched else rows
+    rows = touched_rows.among(spark, rows, task.touched) if task.touched else rows
     by_vnode = any(c.name == ROW_HASH for c in task.target.columns)
     if task.vnodes is not None:
         literals = ", ".join(map(str, task.vnodes))

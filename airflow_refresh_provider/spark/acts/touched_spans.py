@@ -1,8 +1,11 @@
-"""How many touched values there are, and the spans in which they lie: read from what was staged of them."""
+"""How many touched values there are, whether NULL is among them, and the spans in which they lie."""
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
+from collections.abc import Mapping
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
 
 from airflow_refresh_provider.core.definition.columns import Columns
 from airflow_refresh_provider.core.maintain.spans import MOST_SPANS, Spans, number_of, spans_of
@@ -11,25 +14,39 @@ _MOST_SORTED = 1_000_000
 """Up to this many values gaps are looked for, by one task."""
 
 
-def measured(values: DataFrame, anchors: Columns) -> tuple[int, dict[int, Spans]]:
-    """The number of values, and the spans of each anchor by its number; gaps are looked for in the first alone."""
-    numbers = {n: number for n, a in enumerate(anchors) if (number := number_of(f"k{n}", a.type)) is not None}
+def measures(anchors: Columns) -> list[Column]:
+    """What is observed of the values while they are staged."""
+    nulls = (f"count_if(k{n} IS NULL) AS nulls{n}" for n in range(len(anchors)))
     ends = (
         part
-        for n, number in numbers.items()
-        for part in (f"min({number}) AS low{n}", f"max({number}) AS high{n}", f"count_if(k{n} IS NULL) AS nulls{n}")
+        for n, number in _numbers(anchors).items()
+        for part in (f"min({number}) AS low{n}", f"max({number}) AS high{n}")
     )
-    found = values.selectExpr("count(*) AS values", *ends).collect()[0].asDict()
-    spans: dict[int, Spans] = {}
+    return [F.expr(part) for part in ("count(*) AS values", *nulls, *ends)]
+
+
+def with_nulls(anchors: Columns, seen: Mapping[str, int]) -> frozenset[int]:
+    """The numbers of the anchors that NULL is a touched value of."""
+    return frozenset(n for n in range(len(anchors)) if seen.get(f"nulls{n}"))
+
+
+def spans(staged: DataFrame, anchors: Columns, seen: Mapping[str, int]) -> dict[int, Spans]:
+    """The spans of each anchor by its number; gaps are looked for in the first alone."""
+    numbers = _numbers(anchors)
+    found: dict[int, Spans] = {}
     for n, number in numbers.items():
-        low, high = found[f"low{n}"], found[f"high{n}"]
-        if low is None:
+        low, high = seen.get(f"low{n}"), seen.get(f"high{n}")
+        if low is None or high is None:
             continue
-        sorts = n == min(numbers) and low < high and found["values"] <= _MOST_SORTED
-        gaps = _gaps(values.selectExpr(f"{number} AS v")) if sorts else []
-        if one := spans_of(anchors[n].type, low, high, gaps, nulls=found[f"nulls{n}"] > 0):
-            spans[n] = one
-    return found["values"], spans
+        sorts = n == min(numbers) and low < high and seen["values"] <= _MOST_SORTED
+        gaps = _gaps(staged.selectExpr(f"{number} AS v")) if sorts else []
+        if one := spans_of(anchors[n].type, low, high, gaps, nulls=bool(seen[f"nulls{n}"])):
+            found[n] = one
+    return found
+
+
+def _numbers(anchors: Columns) -> dict[int, str]:
+    return {n: number for n, a in enumerate(anchors) if (number := number_of(f"k{n}", a.type)) is not None}
 
 
 def _gaps(numbers: DataFrame) -> list[tuple[int, int]]:

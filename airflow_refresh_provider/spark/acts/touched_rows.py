@@ -1,0 +1,96 @@
+"""The rows that touched values stand for: of the query's result, of the inputs that it needs, and of the target.
+
+Touched values are few, and are broadcast.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from airflow_refresh_provider.core.maintain.binding import bound, use_name
+from airflow_refresh_provider.core.maintain.plan import Use
+from airflow_refresh_provider.core.maintain.spans import restricting
+from airflow_refresh_provider.ports.engine import Source, Touched
+from airflow_refresh_provider.spark.acts import content, sql, touched_values
+from airflow_refresh_provider.spark.connect import faults
+
+BROADCAST_MAX_VALUES = 1_000_000
+"""Broadcast the touched values up to this many."""
+
+
+def result(spark: SparkSession, source: Source, touched: Touched) -> DataFrame:
+    """The rows of the query's result for which all that is needed of the inputs was read; others may be incomplete."""
+    values = touched_values.staged(spark, touched)
+    for number, use in enumerate(touched.maintenance.uses):
+        with faults.reading(use.input):
+            rows = content.load(spark, source.reads[use.input]).drop(*source.reads[use.input].hidden)
+            _restricted(rows, use, values, touched).createOrReplaceTempView(use_name(number))
+    return spark.sql(bound(source.query, touched.maintenance.uses))
+
+
+def among(spark: SparkSession, rows: DataFrame, touched: Touched) -> DataFrame:
+    """The rows of a result, or of the target, whose anchors are touched."""
+    anchors = [sql.name(anchor) for anchor in touched.maintenance.anchors]
+    conditions = [f"r.{anchor} {_same(n, touched)} k.k{n}" for n, anchor in enumerate(anchors)]
+    for n, spans in touched.spans.items():
+        if condition := restricting(spans, anchors[n]):
+            rows = rows.where(condition)
+    values = _small(touched_values.staged(spark, touched), touched)
+    return rows.alias("r").join(values.alias("k"), F.expr(" AND ".join(conditions)), "left_semi")
+
+
+def _restricted(rows: DataFrame, use: Use, values: DataFrame, touched: Touched) -> DataFrame:
+    """The rows of an input that lead to touched anchors, in one of the ways in which the text reads them."""
+    if use.restrictions is None:
+        return rows
+    if (within := _within_spans(use.restrictions, touched)) is not None:
+        rows = rows.where(within)
+    if len(use.restrictions) == 1:
+        keys, same = _keys(use.restrictions[0], values, touched, "")
+        return rows.join(_small(keys, touched), F.expr(same), "left_semi")
+    names = rows.columns
+    for number, restriction in enumerate(use.restrictions):
+        keys, same = _keys(restriction, values, touched, f"{number}_")
+        once = keys.distinct().withColumn(_mark(number), F.lit(1))
+        rows = rows.join(_small(once, touched), F.expr(same), "left")
+    needed = " OR ".join(f"{_mark(number)} IS NOT NULL" for number in range(len(use.restrictions)))
+    return rows.where(needed).select(*(F.col(sql.name(name)) for name in names))
+
+
+def _keys(
+    restriction: tuple[str | None, ...], values: DataFrame, touched: Touched, prefix: str
+) -> tuple[DataFrame, str]:
+    """The touched values of the anchors that a row leads to, and the condition that it does."""
+    known = [(n, value) for n, value in enumerate(restriction) if value is not None]
+    keys = values.select(*(F.col(f"k{n}").alias(f"airflow_refresh_k{prefix}{n}") for n, _ in known))
+    same = (
+        f"try_cast({value} AS {touched.types[n]}) {_same(n, touched)} airflow_refresh_k{prefix}{n}"
+        for n, value in known
+    )
+    return keys, " AND ".join(same)
+
+
+def _same(anchor: int, touched: Touched) -> str:
+    """How an anchor is compared: Spark joins on one long, and skips NULL, only where no touched value is NULL."""
+    return "<=>" if anchor in touched.nulls else "="
+
+
+def _mark(number: int) -> str:
+    return f"airflow_refresh_found_{number}"
+
+
+def _small(keys: DataFrame, touched: Touched) -> DataFrame:
+    return F.broadcast(keys) if touched.rows <= BROADCAST_MAX_VALUES else keys
+
+
+def _within_spans(restrictions: tuple[tuple[str | None, ...], ...], touched: Touched) -> str | None:
+    """The condition that a row lies within the spans, in one of the ways; None where that is not known of one."""
+    ways = []
+    for restriction in restrictions:
+        known = ((n, value) for n, value in enumerate(restriction) if value is not None and n in touched.spans)
+        conditions = [c for n, value in known if (c := restricting(touched.spans[n], value)) is not None]
+        if not conditions:
+            return None
+        ways.append(" AND ".join(conditions))
+    return " OR ".join(f"({way})" for way in ways)
