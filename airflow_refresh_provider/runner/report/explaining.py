@@ -32,12 +32,13 @@ def explain(ports: Ports, record: Record) -> Explanation:
     facts = queries.facts_of(record)
     try:
         pins = pinned_inputs.pin(ports, record.definition)
-        found = explanation(record.definition, facts, _maintenance(ports, record.definition, facts, pins))
+        maintenance = _maintenance(ports, record.definition, facts, pins)
+        found = explanation(record.definition, facts, maintenance)
     except RefreshError as error:
         unknown = unexplained(record.definition, facts, error.message)
         return unknown.model_copy(update={"error": ErrorReport.of(error)})
     try:
-        return found.model_copy(update={"next": _next(ports, record, facts, pins)})
+        return found.model_copy(update={"next": _next(ports, record, facts, pins, maintenance)})
     except RefreshError as error:
         return found.model_copy(update={"error": ErrorReport.of(error)})
 
@@ -57,10 +58,12 @@ def _maintenance(ports: Ports, definition: Definition, facts: QueryFacts, pins: 
     return None if facts.row_wise or obstacle(facts) else maintenance_of(ports, definition, pins)
 
 
-def _next(ports: Ports, record: Record, facts: QueryFacts, pins: VersionVector) -> NextRefresh:
+def _next(
+    ports: Ports, record: Record, facts: QueryFacts, pins: VersionVector, maintenance: Maintenance | None
+) -> NextRefresh:
     location = record.definition.target
     changed = targets.doubt_of(ports, record.published, location, ports.log.facts(location))
-    scope, maintenance = change_windows.scope_of(ports, record, facts, pins, Request(), changed)
+    scope = change_windows.scope_of(ports, record, facts, pins, Request(), changed, maintenance)
     reason = (_verification(record, scope) if maintenance else None) or scope.reason
     sizes = [pin.bytes for pin in pins.values()]
     known = [size for size in sizes if size is not None]

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from airflow_refresh_provider.core.changes.pins import DeltaPin
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.run.explanation import Explanation, Follows, NextMode
+from airflow_refresh_provider.runner.refreshes import Refreshes
+from airflow_refresh_provider.testing.memory_inputs import MemoryTables
+from airflow_refresh_provider.testing.memory_lake import MemoryLake
 from airflow_refresh_provider.views.tables import table_of
 from tests.unit.runner.shop import NAME, TARGET, Shop, order
 
@@ -124,6 +129,26 @@ def test_a_definition_that_is_not_registered_has_no_next_refresh() -> None:
     grouped = "SELECT customer AS id, count(*) AS n FROM orders GROUP BY customer"
     unknown = shop.refreshes.explain_definition(definition.model_copy(update={"query": grouped}))
     assert unknown.follows is Follows.NO_INPUT and "its columns are not known" in (unknown.inputs[0].reason or "")
+
+
+class CountedColumns(MemoryTables):
+    """Counts how often the columns of a table are read: once for each analysis of a query over it."""
+
+    def __init__(self, lake: MemoryLake) -> None:
+        super().__init__(lake)
+        self.asked: list[str] = []
+
+    def columns(self, pin: DeltaPin) -> dict[str, str]:
+        self.asked.append(pin.location)
+        return super().columns(pin)
+
+
+def test_a_query_is_analysed_once() -> None:
+    shop = Shop()
+    shop.begin()
+    ports, counted = shop.refreshes.ports, CountedColumns(shop.lake)
+    found = Refreshes(replace(ports, inputs={**ports.inputs, "delta": counted})).explain(NAME)
+    assert found.next is not None and sorted(counted.asked) == ["/in/customers", "/in/orders"]
 
 
 def _order(shop: Shop, number: int) -> Any:
