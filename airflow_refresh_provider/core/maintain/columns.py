@@ -33,17 +33,47 @@ def result(reader: Reader, select: exp.Select, block: Block) -> Relation:
     """The relation that a SELECT gives."""
     scope = block.scope
     outputs = dict(_outputs(select, scope))
-    limits = _limits(select, scope)
     routes = {}
     for occurrence, known in block.known.items():
-        for limit in limits:
-            known = _within(limit, known)
+        known = limited(select, scope, known)
         values = {name: value_of(expression, known) for name, expression in outputs.items()}
         routes[occurrence] = {name: value for name, value in values.items() if value is not None}
     found = Relation({name: type_of(expression, scope) for name, expression in outputs.items()}, routes)
     if blocked := _blocked(reader, select, scope):
         return found.without_routes(blocked)
     return found
+
+
+def group_names(select: exp.Select, scope: Scope) -> tuple[str, ...] | None:
+    """The columns that identify a row of a grouped or distinct SELECT; None where they are not among its columns."""
+    outputs = {name: canonical(expression) for name, expression in _outputs(select, scope)}
+    if not select.args.get("group"):
+        return tuple(outputs) if select.args.get("distinct") and "" not in outputs else None
+    keys = group_keys(select, scope)
+    names = {text: name for name, text in reversed(outputs.items()) if name}
+    found = [names.get(canonical(key)) for key in keys]
+    return tuple(dict.fromkeys(name for name in found if name)) if keys and all(found) else None
+
+
+def group_keys(select: exp.Select, scope: Scope) -> list[exp.Expr]:
+    """What a SELECT groups by."""
+    group = select.args.get("group")
+    if not group:
+        return []
+    parts = _grouped_by_all(select) if group.args.get("all") else group.expressions
+    return [_group_key(part, select, scope) for part in parts]
+
+
+def limited(select: exp.Select, scope: Scope, known: Known) -> Known:
+    """The values of a SELECT's rows that are left after GROUP BY and windows."""
+    for limit in _limits(select, scope):
+        known = _within(limit, known)
+    return known
+
+
+def output_names(select: exp.Select, scope: Scope) -> list[str]:
+    """The columns of a SELECT."""
+    return [name for name, _ in _outputs(select, scope)]
 
 
 def _outputs(select: exp.Select, scope: Scope) -> Iterator[tuple[str, exp.Expr]]:
@@ -73,9 +103,8 @@ def _star(part: exp.Expr, scope: Scope) -> Iterator[tuple[str, exp.Expr]]:
 def _limits(select: exp.Select, scope: Scope) -> list[list[exp.Expr]]:
     """Sets of expressions: of each, only these have a value."""
     limits = []
-    if group := select.args.get("group"):
-        parts = _grouped_by_all(select) if group.args.get("all") else group.expressions
-        limits.append([_group_key(part, select, scope) for part in parts])
+    if select.args.get("group"):
+        limits.append(group_keys(select, scope))
     for window in _windows(select):
         limits.append([scope.qualified(part) for part in _partition(window, select)])
     return limits
