@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from airflow_refresh_provider.core.maintain.named import Names, NamesReader, Source
-from airflow_refresh_provider.core.maintain.types import ASSUMED
+from airflow_refresh_provider.core.maintain.structs import ASSUMED
 from airflow_refresh_provider.core.query.parse import Parsed, parse, start_of
 from airflow_refresh_provider.core.text.wording import place_of
 

@@ -27,7 +27,7 @@ def alias_of(source: exp.Expr) -> str:
 
 
 def as_one(block: Block) -> Relation:
-    """The joined sources as one relation. Of columns with one name the first is taken: they have no names of their own."""
+    """The joined sources as one relation. Of columns with one name the first is taken: the others cannot be named."""
     found = Relation({}, {occurrence: {} for occurrence in block.known})
     for alias, relation in reversed(list(block.relations().items())):
         if alias not in block.scope.hidden:

@@ -16,7 +16,7 @@ from airflow_refresh_provider.core.maintain.pieces import Piece, pieces
 from airflow_refresh_provider.core.maintain.plan import Maintenance
 from airflow_refresh_provider.core.maintain.queries import Reader
 from airflow_refresh_provider.core.maintain.relations import Relation
-from airflow_refresh_provider.core.maintain.types import ASSUMED
+from airflow_refresh_provider.core.maintain.structs import ASSUMED
 from airflow_refresh_provider.core.query.parse import parse
 from airflow_refresh_provider.core.text.wording import listed
 

@@ -9,9 +9,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from airflow_refresh_provider.core.maintain.scopes import Scope
-
-ASSUMED = "?"
-"""The type of a column that only the text of the query is known of: then equal types are assumed."""
+from airflow_refresh_provider.core.maintain.structs import ASSUMED, as_written, field_type
 
 _INTEGERS = frozenset({"tinyint", "smallint", "int", "bigint"})
 _ALWAYS: dict[tuple[type[exp.Expr], ...], str] = {
@@ -40,8 +38,10 @@ def type_of(expression: exp.Expr, scope: Scope) -> str | None:
         case exp.Column():
             relation = scope.sources.get(node.table)
             return relation.types.get(node.name) if relation else _outer(node, scope)
+        case exp.Dot():
+            return field_type(type_of(node.this, scope), [node.expression.name])
         case exp.Cast():
-            return str(node.to.sql("spark")).lower()
+            return as_written(node.to)
         case exp.Literal():
             return "string" if node.is_string else "int" if str(node.this).isdigit() else None
         case exp.Coalesce():

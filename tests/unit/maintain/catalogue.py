@@ -6,6 +6,7 @@ INPUTS = {
     "a": {"k": "int", "g": "int", "h": "int", "v": "int", "s": "string"},
     "b": {"k": "int", "g": "int", "h": "int", "w": "int", "s": "string"},
     "c": {"k": "int", "g": "int", "u": "int"},
+    "d": {"k": "int", "p": "struct<x:int,y:string>", "v": "int"},
 }
 
 FOLLOWED = (
@@ -138,6 +139,14 @@ FOLLOWED = (
     "SELECT a.k, b.w FROM a LEFT JOIN (b JOIN c USING (g)) ON a.k = b.k",
     "SELECT c.u, count(b.k) n FROM c LEFT JOIN (a JOIN b ON a.k <=> b.k) ON a.g = c.g GROUP BY c.u",
     "SELECT coalesce(a.k, b.k) x, c.u FROM a FULL JOIN (b JOIN c ON b.g = c.g) ON a.k = b.k",
+    "SELECT p.x, count(*) n FROM d GROUP BY p.x",
+    "SELECT d.p.y AS y, d.p.x AS x, sum(v) s FROM d GROUP BY d.p.y, d.p.x",
+    "SELECT d.p.x AS x, d.k, b.w FROM d LEFT JOIN b ON d.p.x = b.k",
+    "SELECT b.k, max(d.v) m FROM b LEFT JOIN d ON d.p.x = b.k AND d.p.y = b.s GROUP BY b.k",
+    "SELECT upper(p.y) u, count(*) n FROM d WHERE p.x > 0 GROUP BY upper(p.y)",
+    "SELECT k, w FROM b WHERE EXISTS (SELECT 1 FROM d WHERE d.p.x = b.k)",
+    "WITH t AS (SELECT p, v FROM d) SELECT t.p.x AS x, count(*) n FROM t GROUP BY t.p.x",
+    "SELECT p.x, v, row_number() OVER (PARTITION BY p.x ORDER BY v, k, p.y) r FROM d",
     "SELECT a.k, z.w, z.u FROM a LEFT JOIN (b JOIN c USING (g)) z ON a.g = z.g",
 )
 """All inputs are followed."""
@@ -230,6 +239,7 @@ CONSTRUCTS = {
     "derived table": "SELECT a.k, x.n FROM a LEFT JOIN (SELECT g, count(*) n FROM b GROUP BY g) x ON a.g = x.g",
     "CASE and expressions as keys": "SELECT CASE WHEN g > 1 THEN 'hi' ELSE s END c, count(*) n FROM a "
     "GROUP BY CASE WHEN g > 1 THEN 'hi' ELSE s END",
+    "fields of structs": "SELECT d.p.x AS x, d.k, b.w FROM d LEFT JOIN b ON d.p.x = b.k",
     "aggregate of all rows": "SELECT count(*) n FROM a",
     "aggregate of an aggregate by its value": "SELECT n, count(*) m FROM (SELECT k, count(*) n FROM a GROUP BY k) t "
     "GROUP BY n",
