@@ -39,6 +39,11 @@ COLUMNS: dict[str, Mapping[str, str]] = {**INPUTS, **TABLES}
 """Table -> the names of its columns and their types; a script may add others."""
 
 
+def interrupt() -> None:
+    """End the statement that runs, from another thread."""
+    _connection.interrupt()
+
+
 def _uncast(statement: str) -> str:
     """Without the casts to the types of the target, which there is none of here."""
     return re.sub(rf"try_cast\((.*?) AS {_ANY}\)", r"\1", statement)
