@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from airflow_refresh_provider.core.definition.definition import Definition
-from airflow_refresh_provider.core.maintain.advised import Advice
+from airflow_refresh_provider.core.maintain.advised import Advice, AdviceKind
 from airflow_refresh_provider.core.maintain.explained import ExplainedInput
 from airflow_refresh_provider.core.query.facts import NOT_SUPPORTED
 from airflow_refresh_provider.core.run.explanation import Explanation, Follows
@@ -23,6 +23,8 @@ def followed(value: Explanation) -> str:
     if value.follows is Follows.EVERY_INPUT:
         return "every input"
     names = [one.name for one in value.inputs if one.followed]
+    if any(one.kind is AdviceKind.QUALIFY_COLUMNS for one in value.advice):
+        return f"{listed(names)}, others not known" if names else "not known"
     return listed(names) if names else "no input"
 
 
@@ -42,10 +44,13 @@ def short_reason(one: ExplainedInput) -> str:
 
 
 def unfollowed_lines(value: Explanation) -> Iterator[str]:
-    """A line for each input that is not followed."""
+    """Why inputs are not followed, those with one reason together."""
+    by_reason: dict[str, list[str]] = {}
     for one in value.inputs:
         if not one.followed:
-            yield f"changes of {one.name} have everything computed: {short_reason(one)}"
+            by_reason.setdefault(short_reason(one), []).append(one.name)
+    for reason, names in by_reason.items():
+        yield f"changes of {listed(names)} have everything computed: {reason}"
 
 
 def advice_lines(value: Explanation) -> Iterator[str]:
@@ -78,12 +83,18 @@ def as_yaml(definition: Definition) -> str:
     return yaml.dump(given, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
 
 
+_LONG = 100
+"""Characters of a text that is a block of its own; a plain one would be broken into lines."""
+
+
 class _Dumper(yaml.SafeDumper):
     """Queries as blocks, and lists within a line."""
 
 
 def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
-    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style="|" if "\n" in value else None)
+    return dumper.represent_scalar(
+        "tag:yaml.org,2002:str", value, style="|" if "\n" in value or len(value) > _LONG else None
+    )
 
 
 def _list(dumper: yaml.SafeDumper, value: list[Any]) -> yaml.SequenceNode:

@@ -51,5 +51,5 @@ def _qualify(unresolved: tuple[Unresolved, ...]) -> str:
     more = f"; the same holds for {counted(others, 'other')}" if others else ""
     if first.name == "*":
         return f"list the columns of {listed(first.sources)} ({place}): which they are is not in the text{more}"
-    of = " or of ".join(first.sources)
+    of = listed(first.sources, "or")
     return f"qualify your columns: whether {first.name} ({place}) is of {of} is not in the text{more}"

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from airflow_refresh_provider.core.maintain.queries import Reader
 
 
+UNLISTED = "columns that the query does not list"
+"""What is said of a SELECT whose columns are not in the text."""
+
+
 def aliases(select: exp.Select, scope: Scope) -> dict[str, exp.Expr]:
     """The columns that get a name in the SELECT, which other clauses may use."""
     named = (part for part in select.expressions if isinstance(part, exp.Alias))
@@ -168,8 +172,8 @@ def _is_generator(node: exp.Func) -> bool:
 def _blocked(reader: Reader, select: exp.Select, scope: Scope) -> Obstacle | None:
     """The construct for which all rows of a SELECT depend on each other."""
     for part in select.expressions:
-        if _is_unlisted(part, scope):
-            return reader.at(part, "columns that the query does not list")
+        if not isinstance(select.parent, exp.Exists) and _is_unlisted(part, scope):
+            return reader.at(part, UNLISTED)
     group = select.args.get("group")
     for window in _windows(select):
         if not _partition(window, select):

@@ -37,7 +37,7 @@ def offset_of(text: str, place: tuple[int, int]) -> int:
     return start + column - 1
 
 
-def listed(names: Iterable[str]) -> str:
+def listed(names: Iterable[str], word: str = "and") -> str:
     """`a`, `a and b`, `a, b and c`."""
     *others, last = names
-    return f"{', '.join(others)} and {last}" if others else last
+    return f"{', '.join(others)} {word} {last}" if others else last

@@ -144,10 +144,10 @@ def test_with_qualified_columns_the_text_of_tpch_says_what_is_followed(number: i
 @pytest.mark.parametrize(
     ("query", "words"),
     [
-        ("SELECT v, w FROM a LEFT JOIN b ON a.k = b.k", "whether v (line 1, column 8) is of a or of b"),
+        ("SELECT v, w FROM a LEFT JOIN b ON a.k = b.k", "whether v (line 1, column 8) is of a or b"),
         ("SELECT a.k, c.u FROM a LEFT JOIN c ON a.k = c.k AND v > 1", None),
         ("SELECT a.k, b.w FROM a NATURAL LEFT JOIN b", "list the columns of a and b (line 1, column 42)"),
-        ("SELECT k FROM a WHERE k IN (SELECT k FROM b)", "whether k (line 1, column 36) is of b or of a"),
+        ("SELECT k FROM a WHERE k IN (SELECT k FROM b)", "whether k (line 1, column 36) is of b or a"),
         ("SELECT k FROM a WHERE k IN (SELECT b.k FROM b)", None),
         ("SELECT k, count(*) AS n FROM (SELECT * FROM a UNION ALL SELECT * FROM b) t GROUP BY k", "list the columns"),
         ("WITH s AS (SELECT * FROM a) SELECT s.k, b.w FROM s JOIN b ON s.k = b.k", None),

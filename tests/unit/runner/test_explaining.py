@@ -138,8 +138,8 @@ def test_columns_are_to_be_qualified_where_the_inputs_cannot_be_read() -> None:
     del shop.lake.tables["/in/orders"]
     found = explain(shop)
     assert [(one.name, one.followed) for one in found.inputs] == [("customers", True), ("orders", False)]
-    assert "nothing is known of it" in (found.inputs[1].reason or "")
-    assert "advice: qualify your columns: whether name (line 1, column 13) is of c or of o is not in the text" in text(
+    assert "for a column that is not qualified" in (found.inputs[1].reason or "")
+    assert "advice: qualify your columns: whether name (line 1, column 13) is of c or o is not in the text" in text(
         found
     )
     assert "by the text of the query: its inputs were not read" in text(found)
