@@ -26,8 +26,10 @@ from airflow.sdk import (
 from airflow_refresh_provider.assets import changes_asset, input_asset
 from airflow_refresh_provider.core.definition.broken import Broken
 from airflow_refresh_provider.core.definition.definition import Definition
+from airflow_refresh_provider.core.run.explanation import explanation_by_text
 from airflow_refresh_provider.core.text.wording import suggestion
 from airflow_refresh_provider.core.timing.cascade import bases, located, ordered
+from airflow_refresh_provider.definition_files import PARSED_FOR
 from airflow_refresh_provider.errors import Invalid
 from airflow_refresh_provider.hooks import configuration
 from airflow_refresh_provider.hooks.refresh_hook import RefreshHook
@@ -43,6 +45,7 @@ from airflow_refresh_provider.operators.refresh_operators import (
 from airflow_refresh_provider.task_context import binding
 from airflow_refresh_provider.task_context.bundles import outside
 from airflow_refresh_provider.task_context.trigger_form import trigger_form
+from airflow_refresh_provider.views.explanation_lines import markdown
 
 TASKS = ("start", "load", "merge", "finish", "release")
 TaskArgs = Mapping[str, Mapping[str, Any]]
@@ -267,7 +270,19 @@ def _doc(definition: Definition) -> str:
         f"Keeps `{definition.target}` equal to\n\n```sql\n{definition.query_text.strip()}\n```\n\n"
         f"| input | path |\n|---|---|\n{inputs}\n\n"
         f"Keys: {', '.join(f'`{key}`' for key in definition.keys)}. Layout: {definition.layout.value}.\n"
+        f"{_follows(definition)}"
     )
+
+
+def _follows(definition: Definition) -> str:
+    """How the changes of its inputs are followed; nothing while a task runs, which parses the file once more."""
+    if os.environ.get(PARSED_FOR):
+        return ""
+    try:
+        found = explanation_by_text(definition, definition.analyse_query())
+    except Invalid:  # its first refresh says why
+        return ""
+    return f"\n#### What happens when an input has changed\n\nMode: {definition.mode.value}.\n\n{markdown(found)}"
 
 
 def _cascade_doc(definitions: Iterable[Definition]) -> str:

@@ -6,7 +6,7 @@ from airflow_refresh_provider.cli.call import Call
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.definition.selection import Selection, selected
 from airflow_refresh_provider.core.run.admin_results import Dropped, Registration, Validated
-from airflow_refresh_provider.core.run.explanation import Explanation
+from airflow_refresh_provider.core.run.explanation import Explanation, explanation_by_text
 from airflow_refresh_provider.core.run.query_notices import query_notices
 from airflow_refresh_provider.core.run.reports import DefinitionStatus
 from airflow_refresh_provider.core.timing.cascade import upstream_first
@@ -18,17 +18,19 @@ def validate(_call: Call, file: list[str], tag: list[str], name: list[str]) -> l
     found = _read_all(file)
     selection = Selection(tuple(name), tuple(tag), every=not name)
     chosen = {definition.name for definition in selected(selection, [definition for _, definition in found])}
-    return [
-        Validated(
-            file=path,
-            name=d.name,
-            target=d.target,
-            definition_hash=d.hash,
-            notices=query_notices(d, d.analyse_query()),
-        )
-        for path, d in found
-        if d.name in chosen
-    ]
+    return [_validated(path, definition) for path, definition in found if definition.name in chosen]
+
+
+def _validated(file: str, definition: Definition) -> Validated:
+    facts = definition.analyse_query()
+    return Validated(
+        file=file,
+        name=definition.name,
+        target=definition.target,
+        definition_hash=definition.hash,
+        explanation=explanation_by_text(definition, facts),
+        notices=query_notices(definition, facts),
+    )
 
 
 def register(call: Call, file: list[str]) -> list[Registration]:

@@ -8,6 +8,7 @@ from airflow_refresh_provider.core.run.last_run import LastRun
 from airflow_refresh_provider.core.run.reports import DefinitionStatus, DueReport, Freshness, InputLag, RunStatus
 from airflow_refresh_provider.core.run.results import Outcome
 from airflow_refresh_provider.views import formats
+from airflow_refresh_provider.views.explanation_lines import followed
 from airflow_refresh_provider.views.result_table import Cell, ResultTable, details, name_value_table, row
 
 _WORDS = {
@@ -22,7 +23,7 @@ _WORDS = {
 
 @row.register
 def _(value: Validated) -> dict[str, Cell]:
-    return {"name": value.name, "target": value.target, "file": value.file}
+    return {"name": value.name, "follows": followed(value.explanation), "target": value.target, "file": value.file}
 
 
 @row.register

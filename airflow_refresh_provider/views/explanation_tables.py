@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from airflow_refresh_provider.core.definition.mode import Mode
-from airflow_refresh_provider.core.maintain.explained import ExplainedInput
 from airflow_refresh_provider.core.run.explanation import Explanation, Follows, NextMode, NextRefresh
 from airflow_refresh_provider.views import formats
+from airflow_refresh_provider.views.explanation_lines import advice_lines, how_followed, short_reason
 from airflow_refresh_provider.views.result_table import Cell, ResultTable, details, name_value_table, row
 
 _FOLLOWS = {
@@ -22,7 +22,8 @@ def _(value: Explanation) -> dict[str, Cell]:
         "mode": value.mode.value,
         "follows": _follows(value),
         "next refresh": _next(value.next),
-        "not followed": "; ".join(f"{one.name}: {one.reason}" for one in value.inputs if not one.followed) or None,
+        "not followed": "; ".join(f"{one.name}: {short_reason(one)}" for one in value.inputs if not one.followed)
+        or None,
     }
 
 
@@ -30,26 +31,17 @@ def _(value: Explanation) -> dict[str, Cell]:
 def _(value: Explanation) -> ResultTable:
     """The definition, a line for each of its inputs, and the next refresh."""
     cells: dict[str, Cell] = {"name": value.name, "mode": f"{value.mode}: {_follows(value)}"}
-    cells |= {f"changes of {one.name}": _input(one, row_wise=value.row_wise) for one in value.inputs}
+    cells |= {f"changes of {one.name}": how_followed(one, row_wise=value.row_wise) for one in value.inputs}
     if value.next:
         cells |= {"next refresh": _next(value.next), "reads": _reads(value.next), "duration": _duration(value.next)}
     error = value.error
     notes = (f"{error.message} [{error.code}] {error.next}",) if error else ()
-    return name_value_table(cells.items(), notes)
+    return name_value_table(cells.items(), (*notes, *advice_lines(value)))
 
 
 def _follows(value: Explanation) -> str:
-    text = _FOLLOWS[value.follows]
+    text = _FOLLOWS[value.follows] + (" (by the text of the query: its inputs were not read)" if value.assumed else "")
     return f"compares everything each time; with mode auto, {text}" if value.mode is Mode.FULL else text
-
-
-def _input(one: ExplainedInput, *, row_wise: bool) -> str:
-    if not one.followed:
-        return f"compute everything: {one.reason}"
-    if row_wise:
-        return f"applied {one.by}"
-    whole = f"; {one.name} is read whole" if one.read_whole else ""
-    return f"recompute the rows by {one.by}{whole}"
 
 
 def _next(found: NextRefresh | None) -> str | None:

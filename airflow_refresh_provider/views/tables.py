@@ -10,6 +10,7 @@ from airflow_refresh_provider.core.run.reports import DueReport, Freshness
 from airflow_refresh_provider.core.run.results import RefreshesResult, RefreshStep
 from airflow_refresh_provider.core.text.stored import Stored
 from airflow_refresh_provider.views import definition_tables, explanation_tables, run_tables  # noqa: F401 - they register
+from airflow_refresh_provider.views.explanation_lines import advice_lines, unfollowed_lines
 from airflow_refresh_provider.views.result_table import ResultTable, details, row
 
 
@@ -35,6 +36,11 @@ def _notes(results: Iterable[Stored]) -> Iterable[str]:
     for value in results:
         if isinstance(value, Registration | Validated):
             yield from (f"{value.name}: {notice.line}" for notice in value.notices)
+        if isinstance(value, Validated):
+            yield from (f"{value.name}: {line}" for line in unfollowed_lines(value.explanation))
+        if isinstance(value, Validated | Explanation):
+            explained = value.explanation if isinstance(value, Validated) else value
+            yield from advice_lines(explained)
 
 
 def _errors(results: Iterable[Stored]) -> Iterable[str]:

@@ -77,6 +77,16 @@ def test_a_dag_survives_serialisation_and_the_query_is_no_template() -> None:
     assert _definition().query_text in (dag.doc_md or "")
 
 
+def test_the_docs_say_what_is_followed_and_what_a_change_would_win() -> None:
+    dag = refresh_dag(_definition(query="SELECT md5(v) AS k, count(*) AS n FROM x GROUP BY v", mode="auto"))
+    for words in (
+        "- changes of `x`: compute everything: x without a column",
+        "Advice: add x.v to the SELECT and, where it is never NULL, to the keys",
+        "```yaml\nname: a.b\n",
+    ):
+        assert words in (dag.doc_md or "")
+
+
 def test_the_asset_bears_the_name_of_the_definition() -> None:
     asset = target_asset(_definition(target="s3://bucket/t"))
     assert (asset.name, asset.uri) == ("a.b", "s3://bucket/t")

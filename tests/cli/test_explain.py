@@ -54,3 +54,37 @@ def test_several_are_explained_by_pattern_and_all(world: World, here: Program) -
         assert [one["name"] for one in found] == ["counted", "people_copy"]
     assert here("explain").code == 2
     assert here("explain", "absent").code == 2
+
+
+GROUPED = DEFINITION.replace(
+    COPIES, "query: SELECT md5(name) AS id, count(*) AS n FROM people GROUP BY name\nmode: auto"
+)
+
+
+def test_validate_says_what_is_followed_and_what_a_change_would_win(world: World, here: Program) -> None:
+    files = [world.write(), world.write("grouped", GROUPED)]
+    ended = here("validate", *files)
+    assert ended.code == 0
+    lines = ended.out.splitlines()
+    assert [line.split()[:2] for line in lines[:3]] == [
+        ["name", "follows"],
+        ["people_copy", "every"],
+        ["grouped", "no"],
+    ]
+    for words in (
+        "grouped: changes of people have everything computed: people without a column",
+        "grouped: advice: add people.name to the SELECT and, where it is never NULL, to the keys",
+        "    query: SELECT md5(name) AS id, count(*) AS n, people.name FROM people GROUP BY name",
+        "    keys: [id, name]",
+    ):
+        assert words in ended.out
+    (found,) = here("validate", files[1], "--output", "json").json
+    assert [one["kind"] for one in found["explanation"]["advice"]] == ["add_column"]
+
+
+def test_the_advised_file_follows_every_input(world: World, here: Program) -> None:
+    ended = here("validate", world.write("grouped", GROUPED))
+    yaml = "\n".join(line.removeprefix("    ") for line in ended.out.splitlines() if line.startswith("    "))
+    changed = here("explain", world.write("changed", yaml), "--strict", "--output", "json")
+    assert changed.code == 0
+    assert [(one["follows"], one["assumed"], one["advice"]) for one in changed.json] == [("every_input", False, [])]

@@ -307,9 +307,9 @@ def _windows_from_control(patch: pytest.MonkeyPatch) -> None:
     real = change_windows.scope_of
 
     def late(*facts: Any) -> Any:
-        found, maintenance = real(*facts)
+        found = real(*facts)
         started = {name: window.model_copy(update={"after": window.upto}) for name, window in found.windows.items()}
-        return found.model_copy(update={"windows": started}), maintenance
+        return found.model_copy(update={"windows": started})
 
     patch.setattr(change_windows, "scope_of", late)
 

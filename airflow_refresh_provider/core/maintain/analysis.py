@@ -16,17 +16,20 @@ from airflow_refresh_provider.core.query.facts import Obstacle
 from airflow_refresh_provider.core.query.parse import Parsed, parse, start_of
 from airflow_refresh_provider.core.query.row_wise import obstacle_at
 
-_UNEXPECTED = (AttributeError, LookupError, TypeError, ValueError, RecursionError)
+LEADS_NOWHERE = "without a column that leads to one of the result"
+"""What is said of an input when no construct above it is to blame."""
+
+UNEXPECTED = (AttributeError, LookupError, TypeError, ValueError, RecursionError)
 """What a tree of another shape than expected ends in: then everything is computed, which is always right."""
 
 
 def maintenance(query: str, inputs: Mapping[str, Mapping[str, str]], keys: Iterable[str]) -> Maintenance:
     """How the result of a query, by its keys, follows its inputs, whose columns and types are given."""
     parsed = parse(query)
-    reader = Reader(parsed, _lower(inputs))
+    reader = Reader(parsed, lower_names(inputs))
     try:
         result = reader.relation(parsed.tree, {})
-    except _UNEXPECTED:
+    except UNEXPECTED:
         what = obstacle_at(parsed, 0, "a construct that is not understood")
         return Maintenance(anchors=(), routes=(), uses=(), unfollowed=dict.fromkeys(inputs, what))
     anchors = chosen(result, keys)
@@ -60,7 +63,7 @@ def _used(
     return {spelled[name]: columns for name, columns in found.items() if columns}
 
 
-def _lower(inputs: Mapping[str, Mapping[str, str]]) -> InputColumns:
+def lower_names(inputs: Mapping[str, Mapping[str, str]]) -> InputColumns:
     return {name.lower(): {c.lower(): t for c, t in columns.items()} for name, columns in inputs.items()}
 
 
@@ -133,6 +136,6 @@ def _unfollowed(
     for table in parsed.tree.find_all(exp.Table):
         name = table.name.lower()
         if name in spelled and name not in followed and spelled[name] not in found:
-            what = f"{spelled[name]} without a column that leads to one of the result"
+            what = f"{spelled[name]} {LEADS_NOWHERE}"
             found[spelled[name]] = blocked.get(name) or obstacle_at(parsed, start_of(table), what)
     return found

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
 from airflow_refresh_provider.core.maintain.joins import Edge, Joined, coalesce_texts
-from airflow_refresh_provider.core.maintain.relations import Link, Occurrence
+from airflow_refresh_provider.core.maintain.relations import Link, Occurrence, Relation
 from airflow_refresh_provider.core.maintain.scopes import Scope, sources_of
 from airflow_refresh_provider.core.maintain.types import comparable, type_of
 from airflow_refresh_provider.core.maintain.values import Known, Value, canonical, column, value_of
@@ -27,19 +27,43 @@ class Block:
 
     def follow(self, started: Mapping[Occurrence, Known]) -> None:
         """Find the values of all occurrences; `started` are those of subqueries, which lead to columns from outside."""
-        for alias, relation in self.scope.sources.items():
-            for occurrence, routes in relation.routes.items():
-                own = {canonical(column(alias, name)): value for name, value in routes.items()}
-                visible = alias not in self.scope.hidden and alias not in self.joined.nullable
-                self._spread(occurrence, dict(own) if visible else {}, own, alias)
+        for occurrence, aliases in self._aliases().items():
+            own: Known = {}
+            visible: Known = {}
+            for alias in aliases:
+                routes = self.scope.sources[alias].routes[occurrence]
+                found = {canonical(column(alias, name)): value for name, value in routes.items()}
+                own |= found
+                visible |= found if alias not in self.scope.hidden | self.joined.nullable else {}
+            self._spread(occurrence, visible, own, aliases)
         for occurrence, known in started.items():
-            self._spread(occurrence, dict(known), {}, None)
+            self._spread(occurrence, dict(known), {}, set())
 
-    def _spread(self, occurrence: Occurrence, known: Known, own: Known, alias: str | None) -> None:
+    def relations(self) -> dict[str, Relation]:
+        """The sources after they are joined: each leads to what is known of all of them."""
+        return {alias: self._joined_with_all(alias, relation) for alias, relation in self.scope.sources.items()}
+
+    def _joined_with_all(self, alias: str, relation: Relation) -> Relation:
+        texts = {name: canonical(column(alias, name)) for name in relation.types}
+        routes = {
+            occurrence: {name: known[text] for name, text in texts.items() if text in known}
+            for occurrence, known in self.known.items()
+        }
+        return replace(relation, routes=routes)
+
+    def _aliases(self) -> dict[Occurrence, set[str]]:
+        """The sources that lead to an occurrence: several where these are joined in parentheses."""
+        found: dict[Occurrence, set[str]] = {}
+        for alias, relation in self.scope.sources.items():
+            for occurrence in relation.routes:
+                found.setdefault(occurrence, set()).add(alias)
+        return found
+
+    def _spread(self, occurrence: Occurrence, known: Known, own: Known, aliases: set[str]) -> None:
         self._coalesce(known, own)
         while True:
             self._carry(known, own)
-            if not self._link(occurrence, known, alias):
+            if not self._link(occurrence, known, aliases):
                 break
         self.known[occurrence] = known
 
@@ -70,7 +94,7 @@ class Block:
         matches = edge.matching or not edge.null_safe
         return value_of(edge.source, {**known, **own} if matches else known)
 
-    def _link(self, occurrence: Occurrence, known: Known, alias: str | None) -> bool:
+    def _link(self, occurrence: Occurrence, known: Known, aliases: set[str]) -> bool:
         """Join with one more input, of which some columns are known and others are not. Whether there was one.
 
         Constants alone lead to all of its rows.
@@ -81,7 +105,7 @@ class Block:
             names = {name: canonical(column(other, name)) for name in relation.types}
             on = [(name, known[text]) for name, text in names.items() if text in known]
             varies = any(not value.constant for _, value in on)
-            if relation.leaf is not None and other != alias and varies and len(on) < len(names):
+            if relation.leaf is not None and other not in aliases and varies and len(on) < len(names):
                 self._join(occurrence, known, relation.leaf, names, on)
                 return True
         return False

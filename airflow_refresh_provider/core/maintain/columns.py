@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from airflow_refresh_provider.core.maintain.queries import Reader
 
 
+UNLISTED = "columns that the query does not list"
+"""What is said of a SELECT whose columns are not in the text."""
+
+
 def aliases(select: exp.Select, scope: Scope) -> dict[str, exp.Expr]:
     """The columns that get a name in the SELECT, which other clauses may use."""
     named = (part for part in select.expressions if isinstance(part, exp.Alias))
@@ -33,17 +37,47 @@ def result(reader: Reader, select: exp.Select, block: Block) -> Relation:
     """The relation that a SELECT gives."""
     scope = block.scope
     outputs = dict(_outputs(select, scope))
-    limits = _limits(select, scope)
     routes = {}
     for occurrence, known in block.known.items():
-        for limit in limits:
-            known = _within(limit, known)
+        known = limited(select, scope, known)
         values = {name: value_of(expression, known) for name, expression in outputs.items()}
         routes[occurrence] = {name: value for name, value in values.items() if value is not None}
     found = Relation({name: type_of(expression, scope) for name, expression in outputs.items()}, routes)
     if blocked := _blocked(reader, select, scope):
         return found.without_routes(blocked)
     return found
+
+
+def group_names(select: exp.Select, scope: Scope) -> tuple[str, ...] | None:
+    """The columns that identify a row of a grouped or distinct SELECT; None where they are not among its columns."""
+    outputs = {name: canonical(expression) for name, expression in _outputs(select, scope)}
+    if not select.args.get("group"):
+        return tuple(outputs) if select.args.get("distinct") and "" not in outputs else None
+    keys = group_keys(select, scope)
+    names = {text: name for name, text in reversed(outputs.items()) if name}
+    found = [names.get(canonical(key)) for key in keys]
+    return tuple(dict.fromkeys(name for name in found if name)) if keys and all(found) else None
+
+
+def group_keys(select: exp.Select, scope: Scope) -> list[exp.Expr]:
+    """What a SELECT groups by."""
+    group = select.args.get("group")
+    if not group:
+        return []
+    parts = _grouped_by_all(select) if group.args.get("all") else group.expressions
+    return [_group_key(part, select, scope) for part in parts]
+
+
+def limited(select: exp.Select, scope: Scope, known: Known) -> Known:
+    """The values of a SELECT's rows that are left after GROUP BY and windows."""
+    for limit in _limits(select, scope):
+        known = _within(limit, known)
+    return known
+
+
+def output_names(select: exp.Select, scope: Scope) -> list[str]:
+    """The columns of a SELECT."""
+    return [name for name, _ in _outputs(select, scope)]
 
 
 def _outputs(select: exp.Select, scope: Scope) -> Iterator[tuple[str, exp.Expr]]:
@@ -73,9 +107,8 @@ def _star(part: exp.Expr, scope: Scope) -> Iterator[tuple[str, exp.Expr]]:
 def _limits(select: exp.Select, scope: Scope) -> list[list[exp.Expr]]:
     """Sets of expressions: of each, only these have a value."""
     limits = []
-    if group := select.args.get("group"):
-        parts = _grouped_by_all(select) if group.args.get("all") else group.expressions
-        limits.append([_group_key(part, select, scope) for part in parts])
+    if select.args.get("group"):
+        limits.append(group_keys(select, scope))
     for window in _windows(select):
         limits.append([scope.qualified(part) for part in _partition(window, select)])
     return limits
@@ -139,8 +172,8 @@ def _is_generator(node: exp.Func) -> bool:
 def _blocked(reader: Reader, select: exp.Select, scope: Scope) -> Obstacle | None:
     """The construct for which all rows of a SELECT depend on each other."""
     for part in select.expressions:
-        if _is_unlisted(part, scope):
-            return reader.at(part, "columns that the query does not list")
+        if not isinstance(select.parent, exp.Exists) and _is_unlisted(part, scope):
+            return reader.at(part, UNLISTED)
     group = select.args.get("group")
     for window in _windows(select):
         if not _partition(window, select):

@@ -39,18 +39,22 @@ class Joined:
     nullable: set[str] = field(default_factory=set)
     coalesced: list[tuple[exp.Expr, exp.Expr]] = field(default_factory=list)
 
+    def merged_values(self) -> list[exp.Expr]:
+        """The one value of both sides of each FULL JOIN."""
+        return [exp.Coalesce(this=left.copy(), expressions=[right.copy()]) for left, right in self.coalesced]
 
-def add_join(joined: Joined, scope: Scope, join: exp.Join, alias: str, before: set[str]) -> None:
-    """Take a join of the sources `before` with the one of this alias into account."""
+
+def add_join(joined: Joined, scope: Scope, join: exp.Join, added: set[str], before: set[str]) -> None:
+    """Take a join of the sources `before` with those of the aliases `added` into account."""
     side, kind = join.side.upper(), join.kind.upper()
     if kind in _HIDING:
-        scope.hidden.add(alias)
-    equal = list(_conditions(scope, join, alias, before))
+        scope.hidden |= added
+    equal = list(_conditions(scope, join, added, before))
     if side == "FULL":
-        joined.nullable |= {*before, alias}
+        joined.nullable |= before | added
         joined.coalesced += [(left, right) for left, right, null_safe in equal if not null_safe]
         return
-    nullable, preserved = ({alias}, before) if side == "LEFT" or kind in _HIDING else (before, {alias})
+    nullable, preserved = (added, before) if side == "LEFT" or kind in _HIDING else (before, added)
     inner = side not in ("LEFT", "RIGHT") and kind not in _HIDING
     for left, right, null_safe in equal:
         for source, target in ((left, right), (right, left)):
@@ -85,20 +89,22 @@ def coalesce_texts(left: exp.Expr, right: exp.Expr) -> tuple[str, str]:
 
 
 def _conditions(
-    scope: Scope, join: exp.Join, alias: str, before: set[str]
+    scope: Scope, join: exp.Join, added: set[str], before: set[str]
 ) -> Iterator[tuple[exp.Expr, exp.Expr, bool]]:
     sides = [a for a in scope.sources if a in before and a not in scope.hidden]
-    for name in _merged(scope, join, alias, sides):
+    for name in _merged(scope, join, added, sides):
         scope.merged.add(name)
         lefts = [a for a in sides if name in scope.sources[a].types]
-        if lefts and name in scope.sources[alias].types:
-            yield column(lefts[0], name), column(alias, name), False
+        rights = [a for a in scope.sources if a in added and name in scope.sources[a].types]
+        if lefts and rights:
+            yield column(lefts[0], name), column(rights[0], name), False
     yield from equalities(scope, join.args.get("on"))
 
 
-def _merged(scope: Scope, join: exp.Join, alias: str, sides: Iterable[str]) -> list[str]:
+def _merged(scope: Scope, join: exp.Join, added: set[str], sides: Iterable[str]) -> list[str]:
     """The columns of USING, or of a NATURAL JOIN: those that both sides have."""
     if join.method.upper() == "NATURAL":
         left = {name for side in sides for name in scope.sources[side].types}
-        return [name for name in scope.sources[alias].types if name in left]
+        right = [name for alias in scope.sources if alias in added for name in scope.sources[alias].types]
+        return [name for name in right if name in left]
     return [identifier.name.lower() for identifier in join.args.get("using") or ()]

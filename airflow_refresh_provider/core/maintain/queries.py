@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from airflow_refresh_provider.core.maintain import columns, subqueries, used
+from airflow_refresh_provider.core.maintain import columns, nested_joins, subqueries, used
 from airflow_refresh_provider.core.maintain.blocks import Block
 from airflow_refresh_provider.core.maintain.joins import Joined, add_join, of_where
 from airflow_refresh_provider.core.maintain.relations import InputColumns, Occurrence, Relation
@@ -46,6 +46,11 @@ class Reader:
             return self.select(query, with_, outer)[1]
         return Relation({}, {})
 
+    def top(self) -> Block | None:
+        """The rows of FROM and WHERE of the query itself; None where it is not one SELECT."""
+        tree = self.parsed.tree
+        return self.select(tree, self._with(tree, {}), None)[0] if isinstance(tree, exp.Select) else None
+
     def select(self, select: exp.Select, with_: _With, outer: Scope | None) -> tuple[Block, Relation]:
         """The rows of FROM and WHERE of a SELECT, and its result."""
         block = self._rows(select, with_, outer)
@@ -64,15 +69,10 @@ class Reader:
 
     def _rows(self, select: exp.Select, with_: _With, outer: Scope | None) -> Block:
         scope, joined = Scope(outer), Joined()
-        sources = [source.this for source in [select.args.get("from_")] if source is not None]
-        for source in sources:
-            self._add(scope, source, with_)
-        for join in select.args.get("joins") or ():
-            before = set(scope.sources)
-            alias = self._add(scope, join.this, with_)
-            if join.method.upper() not in ("", "NATURAL"):
-                scope.sources[alias] = scope.sources[alias].without_routes(self.at(join, f"{join.method} JOIN"))
-            add_join(joined, scope, join, alias, before)
+        from_ = select.args.get("from_")
+        if from_ is not None:
+            self._add(scope, from_.this, with_)
+            self._join_all(scope, joined, select.args.get("joins") or (), with_)
         for lateral in select.args.get("laterals") or ():
             names = [name.name.lower() for name in lateral.args["alias"].args.get("columns") or ()]
             scope.sources[lateral.alias.lower() or f"lateral{id(lateral)}"] = Relation(dict.fromkeys(names), {})
@@ -80,24 +80,51 @@ class Reader:
         joined.edges += of_where(scope, where.this if where else None)
         return Block(scope, joined)
 
-    def _add(self, scope: Scope, source: exp.Expr, with_: _With) -> str:
-        """A source of a FROM clause; its alias."""
-        alias = (source.alias_or_name or f"source{len(scope.sources)}").lower()
+    def _join_all(self, scope: Scope, joined: Joined, joins: Iterable[exp.Join], with_: _With) -> None:
+        for join in joins:
+            before = set(scope.sources)
+            added = self._add(scope, join.this, with_)
+            if join.method.upper() not in ("", "NATURAL"):
+                what = self.at(join, f"{join.method} JOIN")
+                scope.sources.update({alias: scope.sources[alias].without_routes(what) for alias in added})
+            add_join(joined, scope, join, added, before)
+
+    def _add(self, scope: Scope, source: exp.Expr, with_: _With) -> set[str]:
+        """A source of a FROM clause, or several in parentheses; their aliases."""
+        if nested_joins.is_nested(source):
+            found = self._nested(scope, source, with_)
+        else:
+            found = self._one(scope, source, with_)
+        scope.sources.update(found)
+        return set(found)
+
+    def _nested(self, scope: Scope, source: exp.Expr, with_: _With) -> dict[str, Relation]:
+        """Sources that are joined first. After an outer join they are there together, or NULL together."""
+        inner, joined = Scope(scope.outer), Joined()
+        if nested_joins.holds_sources(source):
+            self._add(inner, source.this, with_)
+        else:
+            inner.sources.update(self._one(inner, source, with_))
+        self._join_all(inner, joined, source.args.get("joins") or (), with_)
+        block = Block(inner, joined)
+        block.follow({})
+        scope.hidden |= inner.hidden
+        scope.merged |= inner.merged
+        alias = nested_joins.alias_of(source)
+        return {alias: nested_joins.as_one(block)} if alias else block.relations()
+
+    def _one(self, scope: Scope, source: exp.Expr, with_: _With) -> dict[str, Relation]:
+        """One table or query, by its alias."""
         relation = self._source(source, with_)
-        names = (
-            [name.name.lower() for name in source.args["alias"].args.get("columns") or ()]
-            if source.args.get("alias")
-            else []
-        )
-        if names:
+        alias = source.args.get("alias")
+        if names := [name.name.lower() for name in alias.args.get("columns") or ()] if alias else []:
             for occurrence in relation.routes:
                 occurrence.used = None
             relation = relation.renamed(tuple(names))
-        scope.sources[alias] = relation
-        for part, what in (("pivots", "PIVOT"), ("sample", "TABLESAMPLE"), ("joins", "a nested JOIN")):
+        for part, what in (("pivots", "PIVOT"), ("sample", "TABLESAMPLE")):
             if source.args.get(part):
-                scope.sources[alias] = relation.without_routes(self.at(source, what))
-        return alias
+                relation = relation.without_routes(self.at(source, what))
+        return {(source.alias_or_name or f"source{len(scope.sources)}").lower(): relation}
 
     def _source(self, source: exp.Expr, with_: _With) -> Relation:
         if isinstance(source, exp.Subquery):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from airflow_refresh_provider.core.maintain.relations import Relation
+from airflow_refresh_provider.core.maintain.structs import field_of, field_type
 from airflow_refresh_provider.core.maintain.values import column
 
 OUTER = "^"
@@ -35,13 +36,27 @@ class Scope:
         return expression.copy().transform(self._step, copy=False)
 
     def find(self, node: exp.Column) -> tuple[str, str] | None:
-        """The alias and the name of a column of this SELECT's sources."""
-        name, table = node.name.lower(), node.table.lower()
-        if table:
-            return (table, name) if table in self.sources and name in self.sources[table].types else None
+        """The alias and the name of a column of this SELECT's sources, of which the node may be a field."""
+        found = self.locate(node)
+        return found[:2] if found else None
+
+    def locate(self, node: exp.Column) -> tuple[str, str, tuple[str, ...]] | None:
+        """As `find`, with the fields inside the column: none for the column itself."""
+        words = tuple(part.name.lower() for part in node.parts)
+        if len(words) > 1 and words[0] in self.sources and words[1] in self.sources[words[0]].types:
+            alias, name, fields = words[0], words[1], words[2:]
+        elif (of := self._source_of(words[0])) is not None:
+            alias, name, fields = of, words[0], words[1:]
+        else:
+            return None
+        known = not fields or field_type(self.sources[alias].types[name], fields) is not None
+        return (alias, name, fields) if known else None
+
+    def _source_of(self, name: str) -> str | None:
+        """The source that has a column, where it is the only one, or they are merged."""
         found = [alias for alias, relation in self.sources.items() if name in relation.types]
         visible = [alias for alias in found if alias not in self.hidden] or found
-        return (visible[0], name) if len(visible) == 1 or (visible and name in self.merged) else None
+        return visible[0] if len(visible) == 1 or (visible and name in self.merged) else None
 
     def _step(self, node: exp.Expr) -> exp.Expr:
         if isinstance(node, SUBQUERIES) or (isinstance(node, exp.In) and node.args.get("query")):
@@ -51,12 +66,12 @@ class Scope:
         return self._resolved(node)
 
     def _resolved(self, node: exp.Column) -> exp.Expr:
-        if found := self.find(node):
-            return column(*found)
+        if found := self.locate(node):
+            return field_of(column(*found[:2]), found[2])
         if not node.table and node.name.lower() in self.aliases:
             return exp.Paren(this=self.aliases[node.name.lower()].copy())
-        if self.outer is not None and (found := self.outer.find(node)):
-            return column(f"{OUTER}{found[0]}", found[1])
+        if self.outer is not None and (found := self.outer.locate(node)):
+            return field_of(column(f"{OUTER}{found[0]}", found[1]), found[2])
         return exp.Placeholder(this="unknown")
 
 

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from airflow_refresh_provider.core.maintain.queries import Reader, _With
 
 
+ALL_AROUND = "a subquery whose rows concern all rows around it"
+"""What is said of a subquery that is compared with nothing around it."""
+
+
 def started(reader: Reader, select: exp.Select, scope: Scope, with_: _With) -> dict[Occurrence, Known]:
     """For each occurrence inside of a subquery the values that the rows around have which it affects."""
     found: dict[Occurrence, Known] = {}
@@ -34,7 +38,7 @@ def started(reader: Reader, select: exp.Select, scope: Scope, with_: _With) -> d
             if compared is not None and (value := _first(result, occurrence, compared, scope)):
                 known.setdefault(canonical(compared), value)
             if not known:
-                occurrence.block(reader.at(query, "a subquery whose rows concern all rows around it"))
+                occurrence.block(reader.at(query, ALL_AROUND))
             found[occurrence] = known
     return found
 

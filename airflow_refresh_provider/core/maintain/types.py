@@ -9,11 +9,17 @@ from __future__ import annotations
 from sqlglot import exp
 
 from airflow_refresh_provider.core.maintain.scopes import Scope
+from airflow_refresh_provider.core.maintain.structs import ASSUMED, as_written, field_type
 
 _INTEGERS = frozenset({"tinyint", "smallint", "int", "bigint"})
-_OF_TEXT = (exp.Upper, exp.Lower, exp.Trim, exp.Concat, exp.DPipe, exp.Substring)
-_OF_DATE = (exp.TsOrDsToDate, exp.Date, exp.DateTrunc)
-_OF_NUMBER = (exp.Year, exp.Month, exp.Day, exp.Quarter)
+_ALWAYS: dict[tuple[type[exp.Expr], ...], str] = {
+    (exp.Upper, exp.Lower, exp.Trim, exp.Concat, exp.DPipe, exp.Substring): "string",
+    (exp.TsOrDsToDate, exp.Date, exp.DateTrunc): "date",
+    (exp.TimestampTrunc,): "timestamp",
+    (exp.Year, exp.Month, exp.Day, exp.Quarter): "int",
+    (exp.Count,): "bigint",
+}
+"""The types of expressions that have only one."""
 
 
 def comparable(one: str | None, other: str | None) -> bool:
@@ -22,7 +28,7 @@ def comparable(one: str | None, other: str | None) -> bool:
         return False
     if "collate" in one or "collate" in other:
         return False
-    return one == other or {one, other} <= _INTEGERS
+    return one == other or ASSUMED in (one, other) or {one, other} <= _INTEGERS
 
 
 def type_of(expression: exp.Expr, scope: Scope) -> str | None:
@@ -32,22 +38,30 @@ def type_of(expression: exp.Expr, scope: Scope) -> str | None:
         case exp.Column():
             relation = scope.sources.get(node.table)
             return relation.types.get(node.name) if relation else _outer(node, scope)
+        case exp.Dot():
+            return field_type(type_of(node.this, scope), [node.expression.name])
         case exp.Cast():
-            return str(node.to.sql("spark")).lower()
+            return as_written(node.to)
         case exp.Literal():
             return "string" if node.is_string else "int" if str(node.this).isdigit() else None
         case exp.Coalesce():
-            kinds = {type_of(part, scope) for part in (node.this, *node.expressions)}
-            return kinds.pop() if len(kinds) == 1 else None
-    if isinstance(node, _OF_TEXT):
-        return "string"
-    if isinstance(node, _OF_DATE):
-        return "date"
-    if isinstance(node, exp.TimestampTrunc):
-        return "timestamp"
-    if isinstance(node, exp.Add | exp.Sub | exp.Mul | exp.Mod):
-        return "int" if {type_of(node.left, scope), type_of(node.right, scope)} <= _INTEGERS else None
-    return "int" if isinstance(node, _OF_NUMBER) else None
+            return _one_of({type_of(part, scope) for part in (node.this, *node.expressions)})
+        case exp.Min() | exp.Max():
+            return type_of(node.this, scope)
+        case exp.Add() | exp.Sub() | exp.Mul() | exp.Mod():
+            return _of_numbers({type_of(node.left, scope), type_of(node.right, scope)})
+    return next((type_ for kinds, type_ in _ALWAYS.items() if isinstance(node, kinds)), None)
+
+
+def _one_of(kinds: set[str | None]) -> str | None:
+    known = kinds - {ASSUMED} or kinds
+    return known.pop() if len(known) == 1 else None
+
+
+def _of_numbers(kinds: set[str | None]) -> str | None:
+    if not kinds <= {*_INTEGERS, ASSUMED}:
+        return None
+    return ASSUMED if ASSUMED in kinds else "int"
 
 
 def _outer(node: exp.Column, scope: Scope) -> str | None:

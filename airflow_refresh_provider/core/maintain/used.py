@@ -60,7 +60,8 @@ def _mark(scope: Scope, aliases: Iterable[str], name: str) -> None:
         relation = scope.sources[alias]
         if relation.leaf is not None and name in relation.types:
             for occurrence in relation.routes:
-                occurrence.use(name)
+                if occurrence.input == relation.leaf:
+                    occurrence.use(name)
 
 
 def _mark_all(scope: Scope, aliases: Iterable[str]) -> None:

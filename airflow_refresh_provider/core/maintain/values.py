@@ -16,6 +16,7 @@ _TRANSPARENT = (
     exp.Is, exp.Year, exp.Month, exp.Day, exp.DateTrunc, exp.TimestampTrunc, exp.TsOrDsToDate, exp.Date, exp.Between,
     exp.In, exp.Substring, exp.Concat, exp.DPipe, exp.Abs, exp.Quarter, exp.DateAdd, exp.DateSub, exp.TsOrDsAdd,
     exp.Literal, exp.Boolean, exp.Null, exp.DataType, exp.DataTypeParam, exp.Var, exp.Interval, exp.IntervalSpan,
+    exp.Dot,
 )  # fmt: skip
 """What a value may be computed with: the parser writes these as Spark reads them."""
 

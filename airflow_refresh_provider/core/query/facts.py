@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from airflow_refresh_provider.core.text.stored import Stored
 
-ANALYSIS = "4 with sqlglot 30.30.0"
+ANALYSIS = "5 with sqlglot 30.30.0"
 """Version of the analysis: a number for its rules, and the parser. Facts of another version are computed again."""
 
 CLOCK_CALLS = frozenset(
@@ -14,6 +14,10 @@ CLOCK_CALLS = frozenset(
 
 CLOCK_WORDS = frozenset({"current_date", "current_timestamp", "current_time"})
 """Clock functions that need no parentheses."""
+
+
+NOT_SUPPORTED = " is not supported in incremental mode"
+"""What is said of an obstacle."""
 
 
 class ClockSpan(Stored):
@@ -40,7 +44,7 @@ class Obstacle(Stored):
     column: int
 
     def __str__(self) -> str:
-        return f"{self.what} (line {self.line}, column {self.column}) is not supported in incremental mode"
+        return f"{self.what} (line {self.line}, column {self.column}){NOT_SUPPORTED}"
 
 
 class FloatSums(Stored):

@@ -26,6 +26,12 @@ def start_of_output(query: str, name: str) -> int | None:
     return None
 
 
+def end_of_outputs(tokens: tuple[Token, ...]) -> int | None:
+    """The character after the last expression that the first SELECT outside of parentheses lists; None without one."""
+    items = list(_items(tokens))
+    return int(items[-1][-1].end) + 1 if items else None
+
+
 def _items(tokens: tuple[Token, ...]) -> Iterator[list[Token]]:
     """What the first SELECT outside of parentheses lists, without empty items."""
     depth, selecting = 0, False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from airflow_refresh_provider.core.run.explanation import Explanation
 from airflow_refresh_provider.core.run.notice import Notice
 from airflow_refresh_provider.core.run.reports import ProgressReport
 from airflow_refresh_provider.core.run.results import ErrorReport, RunResult
@@ -11,12 +12,16 @@ from airflow_refresh_provider.core.text.stored import Stored
 
 
 class Validated(Stored):
-    """A definition that passed all checks that need no server. `notices` are about its query."""
+    """A definition that passed all checks that need no server. `notices` are about its query.
+
+    `explanation`: which inputs it follows, as far as the text of the query says, and what a change would win.
+    """
 
     file: str
     name: str
     target: str
     definition_hash: str
+    explanation: Explanation
     notices: tuple[Notice, ...] = ()
 
 

@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.definition.mode import Mode, obstacle
+from airflow_refresh_provider.core.maintain.advised import Advice
 from airflow_refresh_provider.core.maintain.explained import ExplainedInput, explained
 from airflow_refresh_provider.core.maintain.plan import Maintenance
 from airflow_refresh_provider.core.plan.reasons import ReasonCode
@@ -53,8 +54,9 @@ class Explanation(Stored):
     """A definition: whose changes it follows, and how. `anchors` are the columns of the result by which affected rows
     are found; a row-wise query has none.
 
-    `strict`: every input has to be followed. `next` is null where the definition is not registered; `error` is why the
-    next refresh cannot be foreseen.
+    `advice`: small changes with which it would follow more. `assumed`: the inputs were not read, so columns are those
+    that the query names, and those that it compares are taken to have one type. `strict`: every input has to be
+    followed. `next` is null where the definition is not registered; `error` is why the next refresh cannot be foreseen.
     """
 
     name: str
@@ -63,14 +65,16 @@ class Explanation(Stored):
     row_wise: bool
     anchors: tuple[str, ...] = ()
     inputs: tuple[ExplainedInput, ...]
+    advice: tuple[Advice, ...] = ()
+    assumed: bool = False
     next: NextRefresh | None = None
     error: ErrorReport | None = None
     strict: bool = False
 
     @property
     def broken(self) -> bool:
-        """Whether it has to follow every input, and does not."""
-        return self.strict and self.follows is not Follows.EVERY_INPUT
+        """Whether it has to follow every input, and does not, or that is not known."""
+        return self.strict and (self.assumed or self.follows is not Follows.EVERY_INPUT)
 
 
 def explanation(definition: Definition, facts: QueryFacts, maintenance: Maintenance | None) -> Explanation:
@@ -79,9 +83,15 @@ def explanation(definition: Definition, facts: QueryFacts, maintenance: Maintena
     return found.model_copy(update={"anchors": maintenance.anchors}) if maintenance else found
 
 
-def unexplained(definition: Definition, facts: QueryFacts, reason: str) -> Explanation:
-    """That of a query whose inputs have columns that are not known."""
-    return _explanation(definition, facts, tuple(ExplainedInput(name=n, reason=reason) for n in definition.inputs))
+def explanation_by_text(definition: Definition, facts: QueryFacts) -> Explanation:
+    """The static part, without the inputs: as far as the text of the query says."""
+    if facts.row_wise or obstacle(facts):
+        return explanation(definition, facts, None)
+    # The SQL parser takes a third of a second to import.
+    from airflow_refresh_provider.core.maintain.by_text import analysed
+
+    found, advised = analysed(definition)
+    return explanation(definition, facts, found).model_copy(update={"advice": advised, "assumed": True})
 
 
 def _explanation(definition: Definition, facts: QueryFacts, inputs: tuple[ExplainedInput, ...]) -> Explanation:

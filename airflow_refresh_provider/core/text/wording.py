@@ -35,3 +35,9 @@ def offset_of(text: str, place: tuple[int, int]) -> int:
     for _ in range(line - 1):
         start = text.find("\n", start) + 1 or start
     return start + column - 1
+
+
+def listed(names: Iterable[str], word: str = "and") -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    *others, last = names
+    return f"{', '.join(others)} {word} {last}" if others else last

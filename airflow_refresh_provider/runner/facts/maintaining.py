@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from airflow_refresh_provider.core.changes.pins import VersionVector
 from airflow_refresh_provider.core.definition.definition import Definition
+from airflow_refresh_provider.core.maintain.advised import Advice
 from airflow_refresh_provider.core.maintain.plan import Maintenance
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.runner.facts import hidden_values
@@ -17,6 +18,18 @@ def maintenance_of(ports: Ports, definition: Definition, pins: VersionVector) ->
     from airflow_refresh_provider.core.maintain.analysis import maintenance
 
     return maintenance(definition.query_text, _columns(ports, pins), definition.keys)
+
+
+def advised_maintenance(
+    ports: Ports, definition: Definition, pins: VersionVector
+) -> tuple[Maintenance, tuple[Advice, ...]]:
+    """As `maintenance_of`, and what a change of the query would win."""
+    from airflow_refresh_provider.core.maintain.advice import advice
+    from airflow_refresh_provider.core.maintain.analysis import maintenance
+
+    columns = _columns(ports, pins)
+    found = maintenance(definition.query_text, columns, definition.keys)
+    return found, advice(definition, columns, found)
 
 
 def unfollowed_reason(found: Maintenance, definition: Definition, changed: Iterable[str]) -> str | None:

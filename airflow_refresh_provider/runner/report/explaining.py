@@ -10,7 +10,13 @@ from airflow_refresh_provider.core.definition.mode import Mode, obstacle
 from airflow_refresh_provider.core.maintain.plan import Maintenance
 from airflow_refresh_provider.core.plan.reasons import Reason, ReasonCode
 from airflow_refresh_provider.core.query.facts import QueryFacts
-from airflow_refresh_provider.core.run.explanation import Explanation, NextMode, NextRefresh, explanation, unexplained
+from airflow_refresh_provider.core.run.explanation import (
+    Explanation,
+    NextMode,
+    NextRefresh,
+    explanation,
+    explanation_by_text,
+)
 from airflow_refresh_provider.core.run.record import Record
 from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.core.run.results import ErrorReport, Outcome
@@ -19,7 +25,7 @@ from airflow_refresh_provider.core.strategy.scope import Scope
 from airflow_refresh_provider.errors import RefreshError
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.runner.facts import pinned_inputs, queries, targets
-from airflow_refresh_provider.runner.facts.maintaining import maintenance_of
+from airflow_refresh_provider.runner.facts.maintaining import advised_maintenance
 from airflow_refresh_provider.runner.report import reports
 from airflow_refresh_provider.runner.windows import change_windows
 
@@ -32,12 +38,11 @@ def explain(ports: Ports, record: Record) -> Explanation:
     facts = queries.facts_of(record)
     try:
         pins = pinned_inputs.pin(ports, record.definition)
-        found = explanation(record.definition, facts, _maintenance(ports, record.definition, facts, pins))
+        found, maintenance = _explained(ports, record.definition, facts, pins)
     except RefreshError as error:
-        unknown = unexplained(record.definition, facts, error.message)
-        return unknown.model_copy(update={"error": ErrorReport.of(error)})
+        return _by_text(record.definition, facts, error)
     try:
-        return found.model_copy(update={"next": _next(ports, record, facts, pins)})
+        return found.model_copy(update={"next": _next(ports, record, facts, pins, maintenance)})
     except RefreshError as error:
         return found.model_copy(update={"error": ErrorReport.of(error)})
 
@@ -47,20 +52,31 @@ def explain_definition(ports: Ports, definition: Definition) -> Explanation:
     facts = definition.analyse_query()
     try:
         pins = {} if facts.row_wise else pinned_inputs.pin(ports, definition)
-        return explanation(definition, facts, _maintenance(ports, definition, facts, pins))
+        return _explained(ports, definition, facts, pins)[0]
     except RefreshError as error:
-        unknown = unexplained(definition, facts, f"its columns are not known: {error.message}")
-        return unknown.model_copy(update={"error": ErrorReport.of(error)})
+        return _by_text(definition, facts, error)
 
 
-def _maintenance(ports: Ports, definition: Definition, facts: QueryFacts, pins: VersionVector) -> Maintenance | None:
-    return None if facts.row_wise or obstacle(facts) else maintenance_of(ports, definition, pins)
+def _by_text(definition: Definition, facts: QueryFacts, error: RefreshError) -> Explanation:
+    """What can be said without the inputs, and why they cannot be read."""
+    return explanation_by_text(definition, facts).model_copy(update={"error": ErrorReport.of(error)})
 
 
-def _next(ports: Ports, record: Record, facts: QueryFacts, pins: VersionVector) -> NextRefresh:
+def _explained(
+    ports: Ports, definition: Definition, facts: QueryFacts, pins: VersionVector
+) -> tuple[Explanation, Maintenance | None]:
+    if facts.row_wise or obstacle(facts):
+        return explanation(definition, facts, None), None
+    maintenance, advice = advised_maintenance(ports, definition, pins)
+    return explanation(definition, facts, maintenance).model_copy(update={"advice": advice}), maintenance
+
+
+def _next(
+    ports: Ports, record: Record, facts: QueryFacts, pins: VersionVector, maintenance: Maintenance | None
+) -> NextRefresh:
     location = record.definition.target
     changed = targets.doubt_of(ports, record.published, location, ports.log.facts(location))
-    scope, maintenance = change_windows.scope_of(ports, record, facts, pins, Request(), changed)
+    scope = change_windows.scope_of(ports, record, facts, pins, Request(), changed, maintenance)
     reason = (_verification(record, scope) if maintenance else None) or scope.reason
     sizes = [pin.bytes for pin in pins.values()]
     known = [size for size in sizes if size is not None]

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from airflow_refresh_provider.core.changes.pins import Pin, VersionVector, ignored_files, same_versions
 from airflow_refresh_provider.core.definition.columns import check_padding
+from airflow_refresh_provider.core.definition.mode import Mode
 from airflow_refresh_provider.core.plan.plan import Plan
 from airflow_refresh_provider.core.plan.policy import check_strict
 from airflow_refresh_provider.core.query.query import bind_clock
@@ -24,6 +25,7 @@ from airflow_refresh_provider.errors import StaleSnapshot
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.control import Snapshot
 from airflow_refresh_provider.runner.facts import pinned_inputs, queries, staging_paths, targets
+from airflow_refresh_provider.runner.facts.maintaining import maintenance_of
 from airflow_refresh_provider.runner.facts.records import being_dropped, owner_liveness, registered
 from airflow_refresh_provider.runner.facts.stopwatch import Stopwatch
 from airflow_refresh_provider.runner.hold import ending
@@ -146,7 +148,10 @@ def _new_run(
     now = ports.clock.now()
     run_id = ports.processes.new_id()
     facts = queries.facts_of(record)
-    scope, maintenance = change_windows.scope_of(ports, record, facts, pins, request, doubt)
+    mode = request.mode or record.definition.mode
+    row_by_row = mode is Mode.FULL or facts.row_wise
+    maintenance = None if row_by_row else maintenance_of(ports, record.definition, pins)
+    scope = change_windows.scope_of(ports, record, facts, pins, request, doubt, maintenance)
     check_strict(scope.reason, strict=request.strict and not scope.windows)
     return Run(
         run_id=run_id,
@@ -166,8 +171,8 @@ def _new_run(
             strict=request.strict,
             windows=scope.windows,
             scope=scope.reason,
-            mode=request.mode or record.definition.mode,
-            maintenance=maintenance,
+            mode=mode,
+            maintenance=maintenance if scope.windows else None,
         ),
     )
 

@@ -24,7 +24,7 @@ from airflow_refresh_provider.core.strategy.scope import Scope, ScopeFacts, scop
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.engine import EngineSession, Source
 from airflow_refresh_provider.runner.facts import hidden_values, targets
-from airflow_refresh_provider.runner.facts.maintaining import maintenance_of, unfollowed_reason
+from airflow_refresh_provider.runner.facts.maintaining import unfollowed_reason
 from airflow_refresh_provider.runner.facts.targets import Ready
 from airflow_refresh_provider.runner.hold.tenure import Tenure
 from airflow_refresh_provider.runner.windows import row_windows, touched_windows
@@ -38,17 +38,17 @@ def scope_of(
     pins: VersionVector,
     request: Request,
     target_changed: str | None,
-) -> tuple[Scope, Maintenance | None]:
-    """What a run that starts now reads, and how changes are followed. Raises Invalid when the mode is not possible.
+    maintenance: Maintenance | None,
+) -> Scope:
+    """What a run that starts now reads. Raises Invalid when the mode is not possible.
 
     `facts` are those of its query, `target_changed`: why the target may have other rows than the last refresh wrote.
+    `maintenance`: how changes are followed, None for a row-wise query and for mode full.
     """
     definition, published = record.definition, record.published
     mode = request.mode or definition.mode
     known = histories(ports, published.pins if published else {}, pins)
-    row_by_row = mode is Mode.FULL or facts.row_wise
-    maintenance = None if row_by_row else maintenance_of(ports, definition, pins)
-    found = scope(
+    return scope(
         ScopeFacts(
             mode=mode,
             definition_hash=definition.hash,
@@ -59,12 +59,11 @@ def scope_of(
             if mode is Mode.FULL
             else _obstacle(facts, maintenance, definition, known, mode, first=published is None),
             now=ports.clock.now(),
-            lost_trust=None if row_by_row else lost_trust(record.trust),
+            lost_trust=None if mode is Mode.FULL or facts.row_wise else lost_trust(record.trust),
             insist=request.force or request.mode is Mode.FULL,
             target_changed=target_changed,
         )
     )
-    return found, maintenance if found.windows else None
 
 
 def _obstacle(

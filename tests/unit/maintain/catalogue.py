@@ -6,6 +6,7 @@ INPUTS = {
     "a": {"k": "int", "g": "int", "h": "int", "v": "int", "s": "string"},
     "b": {"k": "int", "g": "int", "h": "int", "w": "int", "s": "string"},
     "c": {"k": "int", "g": "int", "u": "int"},
+    "d": {"k": "int", "p": "struct<x:int,y:string>", "v": "int"},
 }
 
 FOLLOWED = (
@@ -127,11 +128,35 @@ FOLLOWED = (
     "WITH t AS (SELECT k, g, s FROM a) SELECT k, s FROM t UNION ALL SELECT g, s FROM t",
     "SELECT v, k, row_number() OVER (PARTITION BY k ORDER BY v, g, h, s) r FROM a",
     "SELECT a.g + b.g AS x, count(*) n FROM a JOIN b ON a.k = b.k GROUP BY a.g + b.g",
+    "SELECT a.k, max(c.u) m FROM a LEFT JOIN (b JOIN c ON b.g = c.g) ON a.k = b.k GROUP BY a.k",
+    "SELECT a.v, b.g, c.u FROM a LEFT JOIN (b JOIN c ON b.g = c.g) ON a.k = b.k",
+    "SELECT a.k, b.w, c.u FROM a JOIN (b LEFT JOIN c ON b.g = c.g) ON a.k = b.k",
+    "SELECT a.k, b.w, c.u FROM a LEFT JOIN (b LEFT JOIN c ON b.g = c.g) ON a.k = b.k",
+    "SELECT a.k, b.w, c.u FROM a LEFT JOIN b JOIN c ON b.g = c.g ON a.k = b.k",
+    "SELECT b.k, a.v, c.u FROM (b JOIN c ON b.g = c.g) LEFT JOIN a ON a.k = b.k AND a.g = c.k",
+    "SELECT b.k, a.v, c.u FROM a RIGHT JOIN (b JOIN c ON b.g = c.g) ON a.k = b.k",
+    "SELECT a.k, b.w FROM a LEFT JOIN (b LEFT SEMI JOIN c ON b.g = c.g) ON a.k = b.k",
+    "SELECT a.k, b.w FROM a LEFT JOIN (b JOIN c USING (g)) ON a.k = b.k",
+    "SELECT c.u, count(b.k) n FROM c LEFT JOIN (a JOIN b ON a.k <=> b.k) ON a.g = c.g GROUP BY c.u",
+    "SELECT coalesce(a.k, b.k) x, c.u FROM a FULL JOIN (b JOIN c ON b.g = c.g) ON a.k = b.k",
+    "SELECT p.x, count(*) n FROM d GROUP BY p.x",
+    "SELECT d.p.y AS y, d.p.x AS x, sum(v) s FROM d GROUP BY d.p.y, d.p.x",
+    "SELECT d.p.x AS x, d.k, b.w FROM d LEFT JOIN b ON d.p.x = b.k",
+    "SELECT b.k, max(d.v) m FROM b LEFT JOIN d ON d.p.x = b.k AND d.p.y = b.s GROUP BY b.k",
+    "SELECT upper(p.y) u, count(*) n FROM d WHERE p.x > 0 GROUP BY upper(p.y)",
+    "SELECT k, w FROM b WHERE EXISTS (SELECT 1 FROM d WHERE d.p.x = b.k)",
+    "WITH t AS (SELECT p, v FROM d) SELECT t.p.x AS x, count(*) n FROM t GROUP BY t.p.x",
+    "SELECT p.x, v, row_number() OVER (PARTITION BY p.x ORDER BY v, k, p.y) r FROM d",
+    "SELECT a.k, z.w, z.u FROM a LEFT JOIN (b JOIN c USING (g)) z ON a.g = z.g",
 )
 """All inputs are followed."""
 
 UNFOLLOWED = {
-    "SELECT a.k, max(c.u) m FROM a LEFT JOIN (b JOIN c ON b.g = c.g) ON a.k = b.k GROUP BY a.k": ("b", "c"),
+    "SELECT x.k, max(y.n) m FROM a x JOIN (SELECT k, count(*) n FROM b GROUP BY k) y ON x.g = y.n GROUP BY x.k": ("b",),
+    "SELECT a.k, c.u FROM a LEFT JOIN ((SELECT k, g FROM b WHERE w > 0) x JOIN c ON x.g = c.g) ON a.k = x.k": ("c",),
+    "SELECT b.g, count(*) n FROM a LEFT JOIN (b JOIN c ON b.g = c.g) ON a.k = b.k GROUP BY b.g": ("a", "b", "c"),
+    "SELECT c.g, count(*) n FROM a LEFT JOIN (b JOIN c ON b.g = c.g) ON a.k = b.k GROUP BY c.g": ("a", "b", "c"),
+    "SELECT a.k, x.u FROM a LEFT JOIN (b CROSS JOIN c x) ON a.k = b.k AND x.k = b.g": ("c",),
     "SELECT b.k, count(*) n FROM a LEFT JOIN b ON a.k = b.k GROUP BY b.k": ("a", "b"),
     "SELECT k, v FROM a WHERE k NOT IN (SELECT k FROM b)": ("b",),
     "SELECT k, v FROM a WHERE v > 1 OR k IN (SELECT k FROM b)": ("b",),
@@ -151,6 +176,35 @@ UNFOLLOWED = {
 }
 """Query -> the inputs whose changes need everything to be computed again."""
 
+ADVISED = {
+    "SELECT md5(s) AS id, count(*) AS n FROM a GROUP BY s": (
+        "add_column",
+        "add a.s to the SELECT and, where it is never NULL, to the keys",
+    ),
+    "SELECT md5(s) AS id, v, row_number() OVER (PARTITION BY k ORDER BY v, g, h, s) AS r FROM a": (
+        "add_column",
+        "add a.k to the SELECT",
+    ),
+    "SELECT a.k, b.k AS bk, a.v FROM a FULL JOIN b ON a.k = b.k": (
+        "add_column",
+        "add COALESCE(a.k, b.k) to the SELECT",
+    ),
+    "SELECT n, count(*) AS m FROM (SELECT k, count(*) AS n FROM a GROUP BY k) t GROUP BY n": (
+        "split",
+        "split t into a definition of its own, whose keys k must never be NULL",
+    ),
+    "WITH t AS (SELECT k, count(*) AS n FROM a GROUP BY k), u AS (SELECT n, count(*) AS m FROM t GROUP BY n) "
+    "SELECT u.n, u.m, b.w FROM u JOIN b ON u.n = b.k": (
+        "split",
+        "split t into a definition of its own, whose keys k must never be NULL",
+    ),
+    "SELECT 1 AS id, max(t.n) AS m FROM (SELECT DISTINCT k, g + 1 AS n FROM a) AS t": (
+        "split",
+        "split t into a definition of its own, whose keys k and n must never be NULL",
+    ),
+}
+"""Queries for which a small change is advised: its kind, and its beginning."""
+
 CONSTRUCTS = {
     "columns, WHERE": "SELECT k, g, v FROM a",
     "GROUP BY, any aggregate": "SELECT k % 2 AS x, count(DISTINCT v) m FROM a WHERE v > 0 GROUP BY k % 2",
@@ -167,6 +221,7 @@ CONSTRUCTS = {
     "FULL JOIN c ON b.k = c.k",
     "CROSS JOIN": "SELECT a.k, b.w FROM a CROSS JOIN b",
     "JOIN by anything but equality": "SELECT a.k, b.w FROM a JOIN b ON a.v < b.w",
+    "joins in parentheses": "SELECT a.k, max(c.u) m FROM a LEFT JOIN (b JOIN c ON b.g = c.g) ON a.k = b.k GROUP BY a.k",
     "SEMI and ANTI JOIN": "SELECT a.k, a.v FROM a LEFT ANTI JOIN b ON a.k = b.k",
     "[NOT] EXISTS": "SELECT k, v FROM a WHERE NOT EXISTS (SELECT 1 FROM b WHERE b.k = a.k AND b.w > a.v)",
     "IN": "SELECT k, v FROM a WHERE k IN (SELECT k FROM b)",
@@ -184,6 +239,7 @@ CONSTRUCTS = {
     "derived table": "SELECT a.k, x.n FROM a LEFT JOIN (SELECT g, count(*) n FROM b GROUP BY g) x ON a.g = x.g",
     "CASE and expressions as keys": "SELECT CASE WHEN g > 1 THEN 'hi' ELSE s END c, count(*) n FROM a "
     "GROUP BY CASE WHEN g > 1 THEN 'hi' ELSE s END",
+    "fields of structs": "SELECT d.p.x AS x, d.k, b.w FROM d LEFT JOIN b ON d.p.x = b.k",
     "aggregate of all rows": "SELECT count(*) n FROM a",
     "aggregate of an aggregate by its value": "SELECT n, count(*) m FROM (SELECT k, count(*) n FROM a GROUP BY k) t "
     "GROUP BY n",

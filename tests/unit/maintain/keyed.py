@@ -6,6 +6,8 @@ import random
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from datetime import date
+from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
@@ -22,7 +24,8 @@ Rows = Counter[Row]
 Inputs = Mapping[str, Sequence[Row]]
 
 _ANY = "any_type"
-_TYPES = {"int": "INTEGER", "string": "VARCHAR"}
+STRUCT = "struct<x:int,y:string>"
+_TYPES = {"int": "INTEGER", "string": "VARCHAR", "date": "DATE", STRUCT: "STRUCT(x INTEGER, y VARCHAR)"}
 
 
 @lru_cache(maxsize=4096)
@@ -32,6 +35,13 @@ def as_duckdb(sql: str) -> str:
 
 
 _connection = duckdb.connect(config={"threads": 1})
+COLUMNS: dict[str, Mapping[str, str]] = {**INPUTS, **TABLES}
+"""Table -> the names of its columns and their types; a script may add others."""
+
+
+def interrupt() -> None:
+    """End the statement that runs, from another thread."""
+    _connection.interrupt()
 
 
 def _uncast(statement: str) -> str:
@@ -56,7 +66,10 @@ def is_right(plan: Maintenance, query: str, old: Inputs, new: Inputs) -> bool:
 
 def random_rows(chance: random.Random, columns: Mapping[str, str], most: int) -> list[Row]:
     """A few rows with few different values."""
-    values: dict[str, tuple[Any, ...]] = {"int": (None, 0, 1, 2), "string": (None, "x", "y")}
+    numbers, words = (None, 0, 1, 2), (None, "x", "y")
+    structs = (None, *((number, word) for number in numbers for word in words))
+    days = (None, date(2000, 1, 1), date(2000, 1, 2))
+    values: dict[str, tuple[Any, ...]] = {"int": numbers, "string": words, "date": days, STRUCT: structs}
     return [tuple(chance.choice(values[kind]) for kind in columns.values()) for _ in range(chance.randint(0, most))]
 
 
@@ -97,7 +110,7 @@ def _less(one: Inputs, other: Inputs, name: str) -> Rows:
 
 def _used(plan: Maintenance, name: str, rows: Rows) -> Rows:
     """Rows without the columns that the query does not read: they have NULL there."""
-    columns = list((INPUTS | TABLES)[name])
+    columns = list(COLUMNS[name])
     kept = [column in plan.used.get(name, columns) for column in columns]
     found: Rows = Counter()
     for row, count in rows.items():
@@ -117,13 +130,18 @@ def part(plan: Maintenance, inputs: Inputs, query: str, keys: set[Row]) -> Rows:
 
 
 def _load(name: str, input: str, rows: Sequence[Row]) -> None:
-    columns = (INPUTS | TABLES)[input]
+    columns = COLUMNS[input]
     listed = ", ".join(f'"{c}" {_TYPES[kind]}' for c, kind in columns.items())
     _connection.execute(f'CREATE OR REPLACE TEMP TABLE "{name}" ({listed})')
     if rows:
         row = f"({', '.join('?' * len(columns))})"
-        values = [value for row in rows for value in row]
+        values = [_stored(value) for row in rows for value in row]
         _connection.execute(f'INSERT INTO "{name}" VALUES {", ".join([row] * len(rows))}', values)
+
+
+def _stored(value: Any) -> Any:
+    """A value as DuckDB takes it; a struct is a tuple here, which can be counted."""
+    return dict(zip("xy", value, strict=True)) if isinstance(value, tuple) else value
 
 
 def _restricted(use: Use, keys: set[Row]) -> str:
@@ -139,7 +157,9 @@ def _leads(restriction: tuple[str | None, ...], key: Row) -> str:
 
 
 def _literal(value: Any) -> str:
-    return "NULL" if value is None else str(value) if isinstance(value, int) else f"'{value}'"
+    if isinstance(value, date):
+        return f"DATE'{value}'"
+    return "NULL" if value is None else str(value) if isinstance(value, int | float | Decimal) else f"'{value}'"
 
 
 def _names(found: Any) -> list[str]:

@@ -10,14 +10,12 @@ from hypothesis import strategies as st
 
 from airflow_refresh_provider.core.maintain.analysis import maintenance
 from tests.unit.maintain.catalogue import CONSTRUCTS, FOLLOWED, INPUTS, UNFOLLOWED
-from tests.unit.maintain.keyed import Inputs, Row, is_right, whole
+from tests.unit.maintain.keyed import STRUCT, Inputs, Row, is_right, whole
 
 _NUMBERS = st.one_of(st.none(), st.integers(0, 3))
 _WORDS = st.one_of(st.none(), st.sampled_from("xyz"))
-ROWS = {
-    name: st.tuples(*(_WORDS if kind == "string" else _NUMBERS for kind in columns.values()))
-    for name, columns in INPUTS.items()
-}
+_KINDS = {"string": _WORDS, "int": _NUMBERS, STRUCT: st.one_of(st.none(), st.tuples(_NUMBERS, _WORDS))}
+ROWS = {name: st.tuples(*(_KINDS[kind] for kind in columns.values())) for name, columns in INPUTS.items()}
 
 
 @st.composite

@@ -75,6 +75,15 @@ def nullable_sides_are_as_good(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(queries, "add_join", without)
 
 
+def only_one_of_nested_sources_is_nullable(patch: pytest.MonkeyPatch) -> None:
+    real = joins.add_join
+
+    def first(joined: joins.Joined, scope: Any, join: Any, added: set[str], before: set[str]) -> None:
+        real(joined, scope, join, {min(added)}, before)
+
+    patch.setattr(queries, "add_join", first)
+
+
 def null_safe_edges_are_plain(patch: pytest.MonkeyPatch) -> None:
     real = blocks.Block._at
     patch.setattr(
@@ -133,6 +142,9 @@ MUTATIONS: dict[Mutate, tuple[str, ...]] = {
     null_differs_from_null: ("SELECT a.h, count(*) n FROM a JOIN b ON a.k <=> b.k GROUP BY a.h",),
     outer_joins_turned_round: ("SELECT b.k, count(*) n FROM a LEFT JOIN b ON a.k = b.k GROUP BY b.k",),
     nullable_sides_are_as_good: ("SELECT b.k, count(*) n FROM a LEFT JOIN b ON a.k = b.k GROUP BY b.k",),
+    only_one_of_nested_sources_is_nullable: (
+        "SELECT c.g, count(*) n FROM a LEFT JOIN (b JOIN c ON b.g = c.g) ON a.k = b.k GROUP BY c.g",
+    ),
     null_safe_edges_are_plain: ("SELECT a.k, b.w, c.u FROM a LEFT JOIN b ON a.k = b.k JOIN c ON b.g <=> c.g",),
     groups_and_windows_do_not_limit: ("SELECT v, k, row_number() OVER (PARTITION BY k ORDER BY v, g, h, s) r FROM a",),
     only_the_first_window_counts: (

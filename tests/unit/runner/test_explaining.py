@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from airflow_refresh_provider.core.changes.pins import DeltaPin
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.run.explanation import Explanation, Follows, NextMode
+from airflow_refresh_provider.runner.refreshes import Refreshes
+from airflow_refresh_provider.testing.memory_inputs import MemoryTables
+from airflow_refresh_provider.testing.memory_lake import MemoryLake
 from airflow_refresh_provider.views.tables import table_of
-from tests.unit.runner.shop import NAME, TARGET, Shop, order
+from tests.unit.runner.shop import NAME, ONE, TARGET, Shop, order
 
 ROW_WISE = "SELECT id, customer, total FROM orders"
 
@@ -109,7 +114,7 @@ def test_an_input_that_is_gone_is_in_the_result() -> None:
     shop = Shop()
     del shop.lake.tables["/in/orders"]
     found = explain(shop)
-    assert (found.follows, found.next) == (Follows.NO_INPUT, None)
+    assert (found.follows, found.assumed, found.next) == (Follows.EVERY_INPUT, True, None)
     assert found.error is not None and found.error.code == "input_missing"
     assert "[input_missing]" in text(found)
 
@@ -123,7 +128,60 @@ def test_a_definition_that_is_not_registered_has_no_next_refresh() -> None:
     assert (found.follows, found.next, found.error) == (Follows.EVERY_INPUT, None, None)
     grouped = "SELECT customer AS id, count(*) AS n FROM orders GROUP BY customer"
     unknown = shop.refreshes.explain_definition(definition.model_copy(update={"query": grouped}))
-    assert unknown.follows is Follows.NO_INPUT and "its columns are not known" in (unknown.inputs[0].reason or "")
+    assert (unknown.follows, unknown.assumed) == (Follows.EVERY_INPUT, True)
+    assert unknown.error is not None and unknown.model_copy(update={"strict": True}).broken
+
+
+def test_columns_are_to_be_qualified_where_the_inputs_cannot_be_read() -> None:
+    shop = Shop("SELECT c.k, name, o.id FROM customers c LEFT JOIN orders o ON c.k = customer", mode="auto")
+    assert (explain(shop).advice, explain(shop).follows) == ((), Follows.EVERY_INPUT)
+    del shop.lake.tables["/in/orders"]
+    found = explain(shop)
+    assert [(one.name, one.followed) for one in found.inputs] == [("customers", True), ("orders", False)]
+    assert "for a column that is not qualified" in (found.inputs[1].reason or "")
+    assert "advice: qualify your columns: whether name (line 1, column 13) is of c or o is not in the text" in text(
+        found
+    )
+    assert "by the text of the query: its inputs were not read" in text(found)
+
+
+def test_a_small_change_that_would_win_is_advised() -> None:
+    shop = Shop(
+        "SELECT n, count(*) AS customers FROM (SELECT customer, count(*) AS n FROM orders GROUP BY customer) t "
+        "GROUP BY n",
+        inputs={"orders": {"path": "/in/orders"}},
+        keys=["n"],
+        mode="auto",
+    )
+    assert "split t into a definition of its own" in text(explain(shop))
+    (advice,) = explain(shop).advice
+    for definition in advice.definitions:
+        shop.refreshes.register(definition.model_copy(update={"max_delete_ratio": 1.0}))
+    for expected in ("first_refresh", "verification", "changes", "changes"):
+        for name in (f"{NAME}_t", NAME):
+            assert shop.refreshes.run(name, ONE).mode_code in (expected, "definition_changed")
+            assert shop.refreshes.compare_only(name, 3).equal
+        shop.lake.append("/in/orders", [order(90 + len(expected), 1)])
+
+
+class CountedColumns(MemoryTables):
+    """Counts how often the columns of a table are read: once for each analysis of a query over it."""
+
+    def __init__(self, lake: MemoryLake) -> None:
+        super().__init__(lake)
+        self.asked: list[str] = []
+
+    def columns(self, pin: DeltaPin) -> dict[str, str]:
+        self.asked.append(pin.location)
+        return super().columns(pin)
+
+
+def test_a_query_is_analysed_once() -> None:
+    shop = Shop()
+    shop.begin()
+    ports, counted = shop.refreshes.ports, CountedColumns(shop.lake)
+    found = Refreshes(replace(ports, inputs={**ports.inputs, "delta": counted})).explain(NAME)
+    assert found.next is not None and sorted(counted.asked) == ["/in/customers", "/in/orders"]
 
 
 def _order(shop: Shop, number: int) -> Any:

@@ -1,0 +1,28 @@
+"""What a small change of a query would win, as data."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from airflow_refresh_provider.core.definition.definition import Definition
+from airflow_refresh_provider.core.text.stored import Stored
+
+
+class AdviceKind(StrEnum):
+    """What is to be changed."""
+
+    QUALIFY_COLUMNS = "qualify_columns"
+    ADD_COLUMN = "add_column"
+    SPLIT = "split"
+
+
+class Advice(Stored):
+    """A change of a definition that lets it follow more of its inputs.
+
+    `definitions` are those that take its place: one, or two where a query inside of it becomes a definition of its
+    own. Their results have the rows that it has now, with a column more where one is added.
+    """
+
+    kind: AdviceKind
+    text: str
+    definitions: tuple[Definition, ...] = ()

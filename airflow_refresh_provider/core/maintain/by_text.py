@@ -1,0 +1,34 @@
+"""The analysis of a definition by its text alone: without the columns and types of its inputs."""
+
+from __future__ import annotations
+
+from airflow_refresh_provider.core.definition.definition import Definition
+from airflow_refresh_provider.core.maintain.advice import advice
+from airflow_refresh_provider.core.maintain.advised import Advice
+from airflow_refresh_provider.core.maintain.analysis import LEADS_NOWHERE, maintenance
+from airflow_refresh_provider.core.maintain.assumed import Unresolved, assumed_columns
+from airflow_refresh_provider.core.maintain.columns import UNLISTED
+from airflow_refresh_provider.core.maintain.plan import Maintenance
+from airflow_refresh_provider.core.maintain.subqueries import ALL_AROUND
+from airflow_refresh_provider.core.query.facts import Obstacle
+
+_UNKNOWN = "as far as is known, for a column that is not qualified"
+_UNCERTAIN = (LEADS_NOWHERE, ALL_AROUND, UNLISTED)
+"""Obstacles that may be none once columns are qualified."""
+
+
+def analysed(definition: Definition) -> tuple[Maintenance, tuple[Advice, ...]]:
+    """How its inputs are followed, as far as the text says, and what a change would win. Raises Invalid."""
+    named = assumed_columns(definition.query_text, definition.inputs, definition.keys)
+    found = maintenance(definition.query_text, named.columns, definition.keys)
+    advised = advice(definition, named.columns, found, named.unresolved)
+    return _unknown(found, named.unresolved[0]) if named.unresolved else found, advised
+
+
+def _unknown(found: Maintenance, first: Unresolved) -> Maintenance:
+    """That inputs may be followed which do not seem to be."""
+    unknown = Obstacle(what=_UNKNOWN, line=first.line, column=first.column)
+    unfollowed = {
+        name: unknown if obstacle.what.endswith(_UNCERTAIN) else obstacle for name, obstacle in found.unfollowed.items()
+    }
+    return found.model_copy(update={"unfollowed": unfollowed})
