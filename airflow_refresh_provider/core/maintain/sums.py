@@ -80,7 +80,7 @@ class _Groups:
 
     def _aggregate(self, name: str, node: exp.Expr) -> bool:
         argument = node.this if isinstance(node, exp.AggFunc) else None
-        if not isinstance(argument, exp.Expr) or argument.find(exp.Distinct) or node.args.get("expressions"):
+        if not isinstance(argument, exp.Expr) or node.args.get("expressions"):
             return False
         match node:
             case exp.Count() if isinstance(argument, exp.Star | exp.Literal):

@@ -65,13 +65,11 @@ NOT_ADDED_UP = (
 
 
 def sums_of(query: str) -> Sums | None:
-    names = {name for name in TABLES if f" {name}" in query}
-    columns, _ = whole({name: [] for name in names}, query) if query in ADDED_UP else ([], None)
-    found = maintenance(query, {name: TABLES[name] for name in names}, ["customer"])
-    if query not in ADDED_UP:
-        return found.sums
-    keys = [c for c in columns if c in ("customer", "status", "half", "country")]
-    return maintenance(query, {name: TABLES[name] for name in names}, keys).sums
+    """How a query is added up by its columns that are no aggregates."""
+    types = {name: TABLES[name] for name in TABLES if f" {name}" in query}
+    columns, _ = whole({name: [] for name in types}, query) if query not in NOT_ADDED_UP else (["customer"], None)
+    keys = [column for column in columns if column in ("customer", "status", "half", "country")]
+    return maintenance(query, types, keys).sums
 
 
 @pytest.mark.parametrize("query", NOT_ADDED_UP)
@@ -85,11 +83,11 @@ def test_groups_of_changed_rows_say_what_the_groups_become(query: str) -> None:
     assert sums is not None and set(sums.inputs) == ADDED_UP[query]
     decided = 0
     for seed in range(40):
-        decided += _is_right(query, sums, random.Random(seed))
+        decided += is_right(query, sums, random.Random(seed))
     assert decided > 20, "most changes are not in doubt"
 
 
-def _is_right(query: str, sums: Sums, chance: random.Random) -> int:
+def is_right(query: str, sums: Sums, chance: random.Random) -> int:
     """How many groups were decided by their changed rows."""
     names = [name for name in TABLES if f" {name}" in query]
     rows = {name: random_rows(chance, TABLES[name], 6) for name in names}
