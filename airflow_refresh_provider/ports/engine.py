@@ -16,7 +16,7 @@ from airflow_refresh_provider.core.definition.columns import Columns
 from airflow_refresh_provider.core.definition.evolution import Evolution
 from airflow_refresh_provider.core.log.marker import Marker
 from airflow_refresh_provider.core.log.note import Note
-from airflow_refresh_provider.core.maintain.plan import Maintenance
+from airflow_refresh_provider.core.maintain.plan import Maintenance, Sums
 from airflow_refresh_provider.core.maintain.spans import Spans
 from airflow_refresh_provider.core.plan.plan import ChangeCounts, Chunk, Split, StagedTable, Target
 from airflow_refresh_provider.core.query.facts import ClockSpan, DateWord
@@ -186,7 +186,9 @@ class WindowTask(Stored):
     `base` is the version of the target that the changes are for. `deletes` is that of a comparison; `partitioned`: the
     change set is partitioned by vnode. A key that is NULL, or that has more than one row after the changes, is staged
     as DOUBTFUL; then a comparison is needed. With `latest_by` the newest rows are staged that are newer than the
-    target's, and a key of which a row was removed is DOUBTFUL. `bytes`: about how much is read.
+    target's, and a key of which a row was removed is DOUBTFUL. With `sums` the result is added up: inputs without
+    changes are read whole, and groups of which the changed rows do not say enough are DOUBTFUL. `bytes`: about how much
+    is read of the changes.
     """
 
     source: Source
@@ -197,6 +199,7 @@ class WindowTask(Stored):
     stamp: Stamp
     deletes: bool
     partitioned: bool
+    sums: Sums | None = None
     bytes: int = 0
 
 

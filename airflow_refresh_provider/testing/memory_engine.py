@@ -44,6 +44,7 @@ from airflow_refresh_provider.testing.memory_rows import (
     stored,
     with_hashes,
 )
+from airflow_refresh_provider.testing.memory_sums import added_up_changes
 from airflow_refresh_provider.testing.memory_table import SETS_PROPERTIES, Change, Row, Rows, Version
 
 
@@ -185,6 +186,10 @@ class MemorySession:
         keys = task.source.keys
         every_row = task.source.model_copy(update={"latest_by": None})
         before, after = self._queries.sides(every_row, task.changes)
+        if task.sums:
+            found = tuple(map(shown, self._lake.rows(task.target.location, task.base)))
+            changes = added_up_changes(before, after, found, task.sums, task)
+            return self._staged(task.location, changes, task.stamp, task.target.columns)
         old, new = left_over(*(tuple(with_hashes(r, task.target, keys) for r in rows) for rows in (before, after)))
         if task.source.latest_by:
             found = tuple(with_hashes(r, task.target, keys) for r in self._lake.rows(task.target.location, task.base))

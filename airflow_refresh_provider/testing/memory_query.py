@@ -43,7 +43,10 @@ class MemoryQueries:
 
     def sides(self, source: Source, changes: dict[str, ChangedRows]) -> tuple[Rows, Rows]:
         """The query's rows over the input rows that were removed, and over those that were added."""
-        sides = {name: self._sides(changes[name]) for name in source.reads}
+        sides = {
+            name: left_over(*self._sides(changes[name])) if name in changes else (self._read(read), self._read(read))
+            for name, read in source.reads.items()
+        }
         removed, added = (self._result(source, {n: both[side] for n, both in sides.items()}) for side in (0, 1))
         return removed, added
 

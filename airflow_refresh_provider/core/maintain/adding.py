@@ -61,7 +61,7 @@ def _tried(definition: Definition, inputs: InputTypes, select: exp.Select, block
     end = end_of_outputs(parsed.tokens)
     if end is None:
         return
-    names = columns.output_names(select, block.scope)
+    names = [name for name, _ in columns.outputs(select, block.scope)]
     for expression in _candidates(select, block)[:_MOST]:
         written, name = _written(expression), _name(expression, names)
         added = written if written.rpartition(".")[2] == name else f"{written} AS {name}"

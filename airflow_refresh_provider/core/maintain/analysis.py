@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping
 
 from sqlglot import exp
 
+from airflow_refresh_provider.core.maintain import sums
 from airflow_refresh_provider.core.maintain.anchors import chosen, followed_inputs, joined
-from airflow_refresh_provider.core.maintain.plan import Hop, Maintenance, Route, Use
+from airflow_refresh_provider.core.maintain.plan import Hop, Maintenance, Route, Sums, Use
 from airflow_refresh_provider.core.maintain.queries import Reader
 from airflow_refresh_provider.core.maintain.relations import InputColumns, Occurrence, Relation
 from airflow_refresh_provider.core.maintain.used import used_columns
@@ -46,7 +47,15 @@ def maintenance(query: str, inputs: Mapping[str, Mapping[str, str]], keys: Itera
         uses=tuple(_uses(reader.occurrences, result, anchors, spelled)),
         unfollowed=_unfollowed(parsed, reader.occurrences, followed, spelled),
         used=_used(reader.occurrences, followed, spelled),
+        sums=sums.spelled(_sums(parsed, inputs, keys), spelled),
     )
+
+
+def _sums(parsed: Parsed, inputs: Mapping[str, Mapping[str, str]], keys: Iterable[str]) -> Sums | None:
+    try:
+        return sums.sums(parsed, Reader(parsed, lower_names(inputs)), keys)
+    except UNEXPECTED:
+        return None
 
 
 def _unread(parsed: Parsed, occurrences: Iterable[Occurrence], result: Relation) -> set[str]:

@@ -36,13 +36,13 @@ def aliases(select: exp.Select, scope: Scope) -> dict[str, exp.Expr]:
 def result(reader: Reader, select: exp.Select, block: Block) -> Relation:
     """The relation that a SELECT gives."""
     scope = block.scope
-    outputs = dict(_outputs(select, scope))
+    named = dict(outputs(select, scope))
     routes = {}
     for occurrence, known in block.known.items():
         known = limited(select, scope, known)
-        values = {name: value_of(expression, known) for name, expression in outputs.items()}
+        values = {name: value_of(expression, known) for name, expression in named.items()}
         routes[occurrence] = {name: value for name, value in values.items() if value is not None}
-    found = Relation({name: type_of(expression, scope) for name, expression in outputs.items()}, routes)
+    found = Relation({name: type_of(expression, scope) for name, expression in named.items()}, routes)
     if blocked := _blocked(reader, select, scope):
         return found.without_routes(blocked)
     return found
@@ -50,11 +50,11 @@ def result(reader: Reader, select: exp.Select, block: Block) -> Relation:
 
 def group_names(select: exp.Select, scope: Scope) -> tuple[str, ...] | None:
     """The columns that identify a row of a grouped or distinct SELECT; None where they are not among its columns."""
-    outputs = {name: canonical(expression) for name, expression in _outputs(select, scope)}
+    named = {name: canonical(expression) for name, expression in outputs(select, scope)}
     if not select.args.get("group"):
-        return tuple(outputs) if select.args.get("distinct") and "" not in outputs else None
+        return tuple(named) if select.args.get("distinct") and "" not in named else None
     keys = group_keys(select, scope)
-    names = {text: name for name, text in reversed(outputs.items()) if name}
+    names = {text: name for name, text in reversed(named.items()) if name}
     found = [names.get(canonical(key)) for key in keys]
     return tuple(dict.fromkeys(name for name in found if name)) if keys and all(found) else None
 
@@ -75,13 +75,8 @@ def limited(select: exp.Select, scope: Scope, known: Known) -> Known:
     return known
 
 
-def output_names(select: exp.Select, scope: Scope) -> list[str]:
-    """The columns of a SELECT."""
-    return [name for name, _ in _outputs(select, scope)]
-
-
-def _outputs(select: exp.Select, scope: Scope) -> Iterator[tuple[str, exp.Expr]]:
-    """Names and qualified expressions, `*` expanded."""
+def outputs(select: exp.Select, scope: Scope) -> Iterator[tuple[str, exp.Expr]]:
+    """The columns that it gives: names and qualified expressions, `*` expanded."""
     for part in select.expressions:
         if part.is_star:
             yield from _star(part, scope)

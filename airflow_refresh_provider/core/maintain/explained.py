@@ -16,12 +16,14 @@ class ExplainedInput(Stored):
     """One input. `by`: how the rows of the result are found that its changes affect; null where that is not possible.
 
     `reason`: why not. `read_whole`: all of its rows are read also where only a part of the result is computed.
+    `added_up`: where it alone has changed, its changed rows are added to the groups of the result.
     """
 
     name: str
     by: str | None = None
     reason: str | None = None
     read_whole: bool = False
+    added_up: bool = False
 
     @property
     def followed(self) -> bool:
@@ -39,7 +41,12 @@ def _explained(found: Maintenance, name: str, *, read_whole: bool) -> ExplainedI
     if obstacle := found.unfollowed.get(name):
         return ExplainedInput(name=name, reason=str(obstacle), read_whole=read_whole)
     ways = dict.fromkeys(_way(route, found.anchors) for route in found.routes if route.input == name)
-    return ExplainedInput(name=name, by="; or ".join(ways) or "no row of it is read", read_whole=read_whole)
+    return ExplainedInput(
+        name=name,
+        by="; or ".join(ways) or "no row of it is read",
+        read_whole=read_whole,
+        added_up=found.sums is not None and name in found.sums.inputs,
+    )
 
 
 def _way(route: Route, anchors: tuple[str, ...]) -> str:

@@ -45,11 +45,33 @@ class Use(Stored):
     restrictions: tuple[tuple[str | None, ...], ...] | None = None
 
 
+class Sums(Stored):
+    """A result of counts, sums, least and greatest values of groups: changed rows are added to it, or subtracted.
+
+    `inputs`: those that may change, one at a time. `rows` is the column with the number of rows of a group, `counts`
+    are other numbers of rows. `sums` have the column that is 0 where they are NULL; where none is, a sum is in doubt
+    once rows of its group went. `least` and `greatest` are in doubt once the row went that they are of.
+    """
+
+    inputs: tuple[str, ...]
+    rows: str
+    counts: tuple[str, ...] = ()
+    sums: dict[str, str | None] = {}
+    least: tuple[str, ...] = ()
+    greatest: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All that are no keys."""
+        return (self.rows, *self.counts, *self.sums, *self.least, *self.greatest)
+
+
 class Maintenance(Stored):
     """How to follow the inputs: `unfollowed` are those whose changes need everything to be computed, and why.
 
     `columns` are the names of the result as they were read here, in lower case: Spark has to give the same. `used` are
-    the columns of inputs that the query reads; of an input that is not listed all may be.
+    the columns of inputs that the query reads; of an input that is not listed all may be. `sums`: how the result is
+    added up, if it is.
     """
 
     columns: tuple[str, ...] = ()
@@ -58,6 +80,7 @@ class Maintenance(Stored):
     uses: tuple[Use, ...]
     unfollowed: dict[str, Obstacle] = {}
     used: dict[str, tuple[str, ...]] = {}
+    sums: Sums | None = None
 
     def changed_columns(self, input: str) -> frozenset[str] | None:
         """The columns of changed rows of an input that lead to anchors; None where its rows are joined with, too."""

@@ -164,10 +164,11 @@ class Round(Stored):
 class Verification(Stored):
     """An incremental refresh beside a whole comparison: changes that only one of both has found, three of them by key.
 
-    `engine` has computed both.
+    `engine` has computed both. `added_up`: the incremental one by adding up changed rows, not by touched values.
     """
 
     engine: str
+    added_up: bool = False
     differences: int
     examples: tuple[str, ...] = ()
 

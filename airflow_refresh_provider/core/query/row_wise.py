@@ -61,7 +61,7 @@ def obstacle(parsed: Parsed) -> Obstacle | None:
         return stop.obstacle
     if unread := [cte for cte in parsed.tree.find_all(exp.CTE) if not any(s is cte.this for s in selects)]:
         return obstacle_at(parsed, start_of(unread[0]), "a WITH query that is not read")
-    found = [*_expressions(parsed, selects), *_functions(parsed)]
+    found = [*_expressions(parsed, selects), *other_functions(parsed)]
     return min(found, key=lambda one: (one.line, one.column), default=None)
 
 
@@ -136,12 +136,13 @@ def _expressions(parsed: Parsed, selects: tuple[exp.Select, ...]) -> Iterator[Ob
     """What is not row-wise in the expressions of the SELECTs, functions excepted."""
     for select in selects:
         for part in (*select.expressions, *filter(None, [select.args.get("where")])):
-            found = next((node for node in part.walk() if not _is_allowed(node)), None)
+            found = next((node for node in part.walk() if not is_of_one_row(node)), None)
             if found is not None:
                 yield obstacle_at(parsed, start_of(found), _construct(found))
 
 
-def _is_allowed(node: exp.Expr) -> bool:
+def is_of_one_row(node: exp.Expr) -> bool:
+    """Whether a node of an expression looks at one row; of functions this is said by their names."""
     if isinstance(node, _OTHER_ROWS):
         return not isinstance(node, exp.Window) and not isinstance(node.this, exp.Query)
     return isinstance(node, (exp.Condition, *_STRUCTURE)) and not isinstance(node, _SESSION)
@@ -155,7 +156,7 @@ def _construct(node: exp.Expr) -> str:
     return f"the function {node.key}" if isinstance(node, exp.Func) else f"the expression {node.key}"
 
 
-def _functions(parsed: Parsed) -> Iterator[Obstacle]:
+def other_functions(parsed: Parsed) -> Iterator[Obstacle]:
     """Calls of functions that are not known to look at one row, by the names that the query has for them.
 
     Names in the text, because the parser gives several functions of Spark one name of its own.

@@ -17,21 +17,23 @@ class Trust(Stored):
     """The last verification of a definition, and how many incremental refreshes were made since.
 
     `difference`: what it did not find equal; incremental refreshes are off then. `rows_per_value`: how many rows of the
-    target a touched value stood for, when there were some.
+    target a touched value stood for, when there were some. `ways`: whether results were verified that were added up
+    (true), and others (false).
     """
 
     engine: str
     analysis: str
+    ways: tuple[bool, ...] = (False,)
     refreshes: int = 0
     rows_per_value: float = 1.0
     difference: str | None = None
 
 
-def verification_due(trust: Trust | None, engine: str, every: int | None) -> Reason | None:
-    """Why the next incremental refresh is verified; None when it is trusted."""
-    if trust is None:
+def verification_due(trust: Trust | None, engine: str, every: int | None, *, added_up: bool = False) -> Reason | None:
+    """Why the next incremental refresh is verified; None when it is trusted. `added_up`: its result is."""
+    if trust is None or (added_up not in trust.ways and _same(trust, engine)):
         return because(ReasonCode.VERIFICATION, "the first incremental refresh of a definition is verified")
-    if (trust.engine, trust.analysis) != (engine, ANALYSIS):
+    if not _same(trust, engine):
         text = f"{engine} and analysis {ANALYSIS} are others than at the last verification"
         return because(ReasonCode.VERIFICATION, text)
     if every is not None and trust.refreshes + 1 >= every:
@@ -52,11 +54,21 @@ def trust_after(trust: Trust | None, frozen: Frozen) -> Trust | None:
     if frozen.touched and frozen.touched_rows:
         rows = frozen.touched_rows / frozen.touched
     if found := frozen.verification:
-        difference = difference_text(found)
-        return Trust(engine=found.engine, analysis=ANALYSIS, rows_per_value=rows, difference=difference)
+        before = trust.ways if trust and _same(trust, found.engine) else ()
+        return Trust(
+            engine=found.engine,
+            analysis=ANALYSIS,
+            ways=tuple(sorted({*before, found.added_up})),
+            rows_per_value=rows,
+            difference=difference_text(found),
+        )
     if trust and frozen.touched is not None and frozen.fell_back is None:
         return trust.model_copy(update={"refreshes": trust.refreshes + 1, "rows_per_value": rows})
     return trust
+
+
+def _same(trust: Trust, engine: str) -> bool:
+    return (trust.engine, trust.analysis) == (engine, ANALYSIS)
 
 
 def difference_text(found: Verification) -> str | None:

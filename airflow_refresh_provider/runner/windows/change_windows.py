@@ -13,7 +13,8 @@ from airflow_refresh_provider.core.changes.history import InputHistory
 from airflow_refresh_provider.core.changes.pins import VersionVector
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.definition.mode import Mode, check_mode, obstacle
-from airflow_refresh_provider.core.maintain.plan import Maintenance
+from airflow_refresh_provider.core.maintain.exact_sums import exact
+from airflow_refresh_provider.core.maintain.plan import Maintenance, Sums
 from airflow_refresh_provider.core.plan.plan import Frozen, Round
 from airflow_refresh_provider.core.plan.reasons import ReasonCode, because
 from airflow_refresh_provider.core.query.facts import QueryFacts
@@ -28,7 +29,7 @@ from airflow_refresh_provider.runner.facts.maintaining import unfollowed_reason
 from airflow_refresh_provider.runner.facts.targets import Ready
 from airflow_refresh_provider.runner.hold.tenure import Tenure
 from airflow_refresh_provider.runner.windows import row_windows, touched_windows
-from airflow_refresh_provider.runner.windows.window_changes import Loaded, changes_of, known_histories
+from airflow_refresh_provider.runner.windows.window_changes import Changes, Loaded, changes_of, known_histories
 
 
 def scope_of(
@@ -119,6 +120,18 @@ def load(tenure: Tenure, session: EngineSession, source: Source, ready: Ready) -
     if changed is None:
         return Loaded(reason=because(ReasonCode.CHANGES_EXPIRED, "the changes in the window of an input have expired"))
     tenure.ports.watch.stage("changes", rows=sum(c.rows for c in changed.values()))
-    if run.plan.maintenance:
-        return touched_windows.load_touched(tenure, session, source, ready, changed, run.plan.maintenance)
-    return row_windows.load_rows(tenure, session, source, ready, changed)
+    if run.plan.maintenance is None:
+        return row_windows.load_rows(tenure, session, source, ready, changed)
+    loaded = Loaded()
+    if sums := _added_up(run.plan.maintenance, ready, changed):
+        loaded = row_windows.load_sums(tenure, session, source, ready, changed, sums)
+    if loaded.frozen or loaded.unverified:
+        return loaded
+    return touched_windows.load_touched(tenure, session, source, ready, changed, run.plan.maintenance)
+
+
+def _added_up(maintenance: Maintenance, ready: Ready, changed: dict[str, Changes]) -> Sums | None:
+    """How the changes are added up; None where that does not give exactly what the whole query gives."""
+    sums = maintenance.sums
+    one = sums is not None and len(changed) == 1 and changed.keys() <= set(sums.inputs)
+    return sums if one and sums is not None and exact(sums, ready.target.columns) else None

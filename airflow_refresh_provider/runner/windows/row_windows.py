@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from airflow_refresh_provider.core.definition.choices import Deletes
 from airflow_refresh_provider.core.definition.columns import DOUBTFUL
 from airflow_refresh_provider.core.definition.definition import Definition
+from airflow_refresh_provider.core.maintain.plan import Sums
 from airflow_refresh_provider.core.plan.plan import ChangeCounts, StagedTable
 from airflow_refresh_provider.core.plan.policy import ENVIRONMENT_ERRORS
 from airflow_refresh_provider.core.plan.reasons import Reason, ReasonCode, because
 from airflow_refresh_provider.core.run.record import Run
+from airflow_refresh_provider.core.run.trust import verification_due
 from airflow_refresh_provider.errors import Failed, Invalid
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.engine import Comparison, EngineSession, KeyReport, Source, WindowTask
@@ -22,6 +24,7 @@ from airflow_refresh_provider.runner.windows.window_changes import (
     CLEANED_UP,
     Changes,
     Loaded,
+    Unverified,
     frozen_of,
     known_histories,
     read_of,
@@ -34,18 +37,44 @@ def load_rows(
     tenure: Tenure, session: EngineSession, source: Source, ready: Ready, changed: dict[str, Changes]
 ) -> Loaded:
     """The changes of a row-wise query: those of its input, row by row."""
+    task = _task(tenure, tenure.read_run(), source, ready, changed)
+    found = _read(tenure, session, task, ready)
+    return Loaded(reason=found) if isinstance(found, Reason) else Loaded(frozen_of(tenure.read_run(), ready, found))
+
+
+def load_sums(
+    tenure: Tenure,
+    session: EngineSession,
+    source: Source,
+    ready: Ready,
+    changed: dict[str, Changes],
+    sums: Sums,
+) -> Loaded:
+    """The changes of a result that is added up."""
     record, run = tenure.read()
-    task = _task(tenure, run, source, ready, changed)
+    task = _task(tenure, run, source, ready, changed).model_copy(update={"sums": sums})
+    found = _read(tenure, session, task, ready)
+    if isinstance(found, Reason):
+        return Loaded(reason=found)
+    engine = session.engine()
+    if reason := verification_due(record.trust, engine, run.definition.verify_every, added_up=True):
+        return Loaded(reason=reason, unverified=Unverified(found, 0, engine, added_up=True))
+    return Loaded(frozen_of(run, ready, found).model_copy(update={"touched": 0, "touched_rows": 0}))
+
+
+def _read(tenure: Tenure, session: EngineSession, task: WindowTask, ready: Ready) -> Comparison | Reason:
+    """The staged changes, counted; or why everything has to be compared."""
+    record, run = tenure.read()
     staged_table, unread = _staged(tenure.ports, session, run.definition, task)
     if staged_table is None:
-        return Loaded(reason=unread)
+        return unread or CLEANED_UP
     # Spark skips a first commit that is cleaned up while it reads.
     if record.published is None or known_histories(tenure.ports, run, record.published) is None:
-        return Loaded(reason=CLEANED_UP)
+        return CLEANED_UP
     rows = tenure.ports.staging.changes(staged_table)
     if any(op == DOUBTFUL for _, op in rows):
-        return Loaded(reason=_doubt(run.definition))
-    return Loaded(frozen_of(run, ready, as_comparison(staged_table, rows, ready.rows or 0)))
+        return _doubt(run.definition, added_up=task.sums is not None)
+    return as_comparison(staged_table, rows, ready.rows or 0)
 
 
 def _staged(
@@ -62,9 +91,11 @@ def _staged(
         return None, because(ReasonCode.CHANGES_UNREADABLE, text)
 
 
-def _doubt(definition: Definition) -> Reason:
+def _doubt(definition: Definition, *, added_up: bool) -> Reason:
     """Why all rows have to be compared although the changes could be read."""
     text = "a key would be NULL or occur twice after the changes of the inputs"
+    if added_up:
+        text = "the changed rows of a group do not say what it becomes: rows went, and no count says how many stay"
     if definition.latest_by is not None:
         text = (
             "rows were removed from the inputs, or a key would be NULL, and then only all rows of a key say which is "

@@ -114,7 +114,9 @@ def verified(tenure: Tenure, session: EngineSession, unverified: Unverified, fro
         keys = run.definition.keys
         found = session.verify(VerifyTask(one=one, other=other, target=target, keys=keys, inexact=inexact))
     examples = tuple(redacted(e) if run.definition.redact_keys else e for e in found.examples)
-    verification = Verification(engine=unverified.engine, differences=found.keys, examples=examples)
+    verification = Verification(
+        engine=unverified.engine, added_up=unverified.added_up, differences=found.keys, examples=examples
+    )
     seen = {"touched": unverified.touched, "touched_rows": unverified.found.target_rows}
     return frozen.model_copy(update={"verification": verification, **seen})
 

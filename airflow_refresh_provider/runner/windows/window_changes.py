@@ -29,6 +29,7 @@ class Unverified:
     found: Comparison
     touched: int
     engine: str
+    added_up: bool = False
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Windows: the changes of the result of a row-wise query, from the changes of its input.
+"""Windows: the changes of the result of a query, from the changes of an input alone.
 
 A change source has the removed and the added rows of the input; an update is one of each. The query is run over both,
 and rows of its result that were removed and added again cancel each other. What is left of a key is its change, in
@@ -12,10 +12,19 @@ from collections.abc import Mapping
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from airflow_refresh_provider.core.changes.reads import Read
 from airflow_refresh_provider.core.definition.columns import DOUBTFUL, OP, ROW_HASH, VNODE, visible
 from airflow_refresh_provider.core.plan.plan import StagedTable
 from airflow_refresh_provider.ports.engine import WindowTask
-from airflow_refresh_provider.spark.acts import changed_rows, content, few_rows, newest_rows, sql, stamped_writes
+from airflow_refresh_provider.spark.acts import (
+    added_up,
+    changed_rows,
+    content,
+    few_rows,
+    newest_rows,
+    sql,
+    stamped_writes,
+)
 from airflow_refresh_provider.spark.connect import faults
 
 _PARTITIONS = 4
@@ -26,11 +35,16 @@ def read(spark: SparkSession, task: WindowTask) -> StagedTable:
     """Stage the changes."""
     partitions = _PARTITIONS + task.bytes // _BYTES_OF_PARTITION
     # The newest rows are compared with those of the target, which may be large.
-    few = few_rows.settings_for(bytes=task.bytes) if task.source.latest_by is None else {}
+    few = few_rows.settings_for(bytes=task.bytes) if task.source.latest_by is None and task.sums is None else {}
     with stamped_writes.setting(spark, {"spark.sql.shuffle.partitions": str(partitions), **few}):
         signed = _signed(spark, task)
-        changes = _ends(signed, task) if task.source.latest_by is None else newest_rows.changes(spark, signed, task)
-        return stamped_writes.stage(changes, task, by_vnode=task.partitioned)
+        return stamped_writes.stage(_changes(spark, signed, task), task, by_vnode=task.partitioned)
+
+
+def _changes(spark: SparkSession, signed: DataFrame, task: WindowTask) -> DataFrame:
+    if task.sums is not None:
+        return added_up.changes(spark, signed, task.sums, task)
+    return _ends(signed, task) if task.source.latest_by is None else newest_rows.changes(spark, signed, task)
 
 
 def _signed(spark: SparkSession, task: WindowTask) -> DataFrame:
@@ -39,11 +53,19 @@ def _signed(spark: SparkSession, task: WindowTask) -> DataFrame:
     sides: dict[str, changed_rows.Sides] = {}
     for name, read in source.reads.items():
         with faults.reading(name):
-            sides[name] = changed_rows.sides(spark, read, task.changes[name])
+            sides[name] = _sides(spark, task, name, read)
     # The view keeps its plan when the views of the inputs are replaced by those over the added rows.
     _result(spark, task, {name: removed for name, (removed, _) in sides.items()}, -1).createOrReplaceTempView(OP)
     added = _result(spark, task, {name: added for name, (_, added) in sides.items()}, 1)
     return spark.table(OP).unionByName(added)
+
+
+def _sides(spark: SparkSession, task: WindowTask, name: str, read: Read) -> changed_rows.Sides:
+    """The removed and the added rows of an input; all of its rows on both sides where it has not changed."""
+    if name in task.changes:
+        return changed_rows.sides(spark, read, task.changes[name])
+    whole = content.load(spark, read)
+    return whole, whole
 
 
 def _result(spark: SparkSession, task: WindowTask, reads: Mapping[str, DataFrame], sign: int) -> DataFrame:

@@ -1,0 +1,105 @@
+"""Windows of results that are added up: what the groups of changed rows have in the target now, and will have.
+
+The query gives one row for each group of the rows that went, and one for each group of those that came. A group is in
+doubt where these and the target's row do not say what the whole query would give.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from airflow_refresh_provider.core.definition.columns import DOUBTFUL, OP, ROW_HASH, VNODE, Column, visible
+from airflow_refresh_provider.core.maintain.plan import Sums
+from airflow_refresh_provider.ports.engine import WindowTask
+from airflow_refresh_provider.spark.acts import content, sql
+
+_WENT, _CAME, _NOW = "airflow_refresh_went", "airflow_refresh_came", "airflow_refresh_now"
+_DOUBT, _ROWS = OP, VNODE
+"""Reserved names, for columns that are dropped again."""
+
+
+def changes(spark: SparkSession, signed: DataFrame, sums: Sums, task: WindowTask) -> DataFrame:
+    """A row for each group that has changed: visible columns, hash, op, vnode.
+
+    `signed` are the groups of the rows that went (-1) and of those that came (1).
+    """
+    keys, columns = sql.key_columns(task.target.columns, task.source.keys), visible(task.target.columns)
+    joined = _joined(spark, signed, task)
+    new = joined.selectExpr(
+        *_values(columns, sums, {k.name.lower() for k in keys}),
+        f"{sql.row_hash(columns, _NOW)} AS old",
+        f"{_NOW}.{sql.name(sums.rows)} IS NOT NULL AS found",
+        f"{_doubtful(sums)} AS {_DOUBT}",
+    )
+    hashed = new.withColumn(ROW_HASH, F.expr(sql.row_hash(columns)))
+    no_key = " OR ".join(f"{sql.name(k.name)} IS NULL" for k in keys)
+    left = " OR ".join(f"{sql.name(name)} < 0" for name in (sums.rows, *sums.counts))
+    rows = sql.name(sums.rows)
+    op = (
+        f"CASE WHEN {no_key} OR {_DOUBT} OR {left} THEN '{DOUBTFUL}' WHEN {rows} = 0 AND found THEN 'D' "
+        f"WHEN {rows} > 0 AND NOT found THEN 'I' WHEN {rows} > 0 AND old <> {ROW_HASH} THEN 'U' END"
+    )
+    shown = (sql.name(c.name) for c in columns)
+    found = hashed.selectExpr(*shown, ROW_HASH, f"{op} AS {OP}", f"{sql.vnode(keys, task.target.vnodes)} AS {VNODE}")
+    kept = f"{OP} IS NOT NULL" if task.deletes else f"{OP} <> 'D'"
+    return found.where(kept)
+
+
+def _joined(spark: SparkSession, signed: DataFrame, task: WindowTask) -> DataFrame:
+    """Each group of changed rows: as structs what went, what came, and what the target has."""
+    columns = [sql.name(c.name) for c in visible(task.target.columns)]
+    keys = [sql.name(k) for k in task.source.keys]
+    row = f"struct({', '.join(columns)})"
+    sides = (f"any_value(IF({OP} = {sign}, {row}, NULL), true) AS {side}" for sign, side in ((-1, _WENT), (1, _CAME)))
+    groups = signed.groupBy(*keys).agg(*(F.expr(side) for side in sides))
+    now = content.at_version(spark, task.target.location, task.base).selectExpr(f"{row} AS {_NOW}")
+    same = " AND ".join(f"g.{key} = {_NOW}.{key}" for key in keys)
+    return groups.alias("g").join(now, F.expr(same), "left_outer")
+
+
+def _values(columns: tuple[Column, ...], sums: Sums, keys: set[str]) -> Iterator[str]:
+    """The columns as they will be."""
+    for column in columns:
+        name = sql.name(column.name)
+        value = f"g.{name}" if column.name.lower() in keys else _value(column.name.lower(), name, sums)
+        yield f"CAST({value} AS {column.type}) AS {name}"
+
+
+def _value(column: str, name: str, sums: Sums) -> str:
+    now, went, came = (f"{side}.{name}" for side in (_NOW, _WENT, _CAME))
+    if column in sums.least:
+        return f"least({now}, {came})"
+    if column in sums.greatest:
+        return f"greatest({now}, {came})"
+    total = _total(name)
+    if column not in sums.sums:
+        return total
+    counted = sums.sums[column]
+    has_value = f"{_total(sql.name(counted))} > 0" if counted else f"coalesce({now}, {came}, {went}) IS NOT NULL"
+    return f"IF({has_value}, {total}, NULL)"
+
+
+def _total(name: str) -> str:
+    now, went, came = (f"coalesce({side}.{name}, 0)" for side in (_NOW, _WENT, _CAME))
+    return f"{now} + {came} - {went}"
+
+
+def _doubtful(sums: Sums) -> str:
+    """Whether the rows that went may have been what a value was, or the target does not have their group."""
+    went, stays = f"{_WENT}.{sql.name(sums.rows)} IS NOT NULL", f"{_total(sql.name(sums.rows))} > 0"
+    parts = [f"{went} AND {_NOW}.{sql.name(sums.rows)} IS NULL"]
+    parts += [f"{stays} AND {_WENT}.{sql.name(name)} IS NOT NULL" for name, by in sums.sums.items() if by is None]
+    for names, passed in ((sums.least, "<="), (sums.greatest, ">=")):
+        parts += [f"{stays} AND {_lost(sql.name(name), passed)}" for name in names]
+    return f"({' OR '.join(f'({part})' for part in parts)})"
+
+
+def _lost(name: str, passed: str) -> str:
+    """Whether the end of a group may have gone, and nothing came that is as far out."""
+    now, went, came = (f"{side}.{name}" for side in (_NOW, _WENT, _CAME))
+    return (
+        f"{went} IS NOT NULL AND coalesce({went} {passed} {now}, true) AND NOT coalesce({came} {passed} {went}, false)"
+    )

@@ -1,0 +1,53 @@
+"""Counts and sums of groups follow the changed rows of an input alone, on real Spark and Delta."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from airflow_refresh_provider.spark.connect.endpoint import Endpoint
+from tests.engine.test_keyed_refreshes import VIEWS, Shop
+
+TOTALS = (
+    "SELECT c.name, o.customer % 3 AS part, count(*) AS orders, count(o.total) AS known, sum(o.total) AS revenue, "
+    "sum(CAST(coalesce(o.total, 0) AS DECIMAL(12, 2)) * 1.10) AS taxed, max(o.day) AS last, min(o.id) AS first "
+    "FROM orders o JOIN customers c ON o.customer = c.k GROUP BY c.name, o.customer % 3"
+)
+
+
+@pytest.fixture
+def shop(open_session: Callable[[], SparkSession], tmp_path: Path, spark_server: Endpoint) -> Shop:
+    """After a first refresh and a verified one."""
+    made = Shop(open_session(), tmp_path, spark_server, "feed")
+    VIEWS["totals"] = (TOTALS, ("name", "part"))
+    made.do("UPDATE {customers} SET name = concat('c', k % 4)")
+    made.register("totals")
+    made.run("totals")
+    made.do("INSERT INTO {orders} VALUES (200, 1, 5, DATE'2024-01-05'), (201, 2, NULL, DATE'2025-01-05')")
+    assert made.run("totals").mode_code == "verification"
+    return made
+
+
+def test_changed_rows_are_added_up(shop: Shop) -> None:
+    for statement in (
+        "INSERT INTO {orders} SELECT 300 + id, id % 9, id, DATE'2026-02-03' FROM range(30)",
+        "UPDATE {orders} SET total = total + 7 WHERE id % 2 = 0",
+        "UPDATE {orders} SET total = NULL WHERE customer = 8",
+        "DELETE FROM {orders} WHERE id > 320",
+        "INSERT INTO {orders} VALUES (400, NULL, 5, NULL), (401, 999, 5, NULL)",
+    ):
+        shop.do(statement)
+        result = shop.run("totals")
+        assert (result.mode, result.touched) == ("incremental", 0), result.mode_reason
+
+
+def test_a_group_whose_end_went_is_computed_again_and_one_without_rows_is_deleted(shop: Shop) -> None:
+    shop.do("DELETE FROM {orders} WHERE id <= 3")
+    result = shop.run("totals")
+    assert result.mode_code == "verification" and result.touched, "touched values are used for the first time"
+    shop.do("DELETE FROM {orders} WHERE customer % 3 = 1")
+    result = shop.run("totals")
+    assert result.mode == "incremental" and result.rows is not None and result.rows.deleted > 0

@@ -1,0 +1,136 @@
+"""Results that are added up are what the whole query gives, after any change of one input; or in doubt."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from airflow_refresh_provider.core.definition.columns import DOUBTFUL, Column
+from airflow_refresh_provider.core.maintain.analysis import maintenance
+from airflow_refresh_provider.core.maintain.exact_sums import exact
+from airflow_refresh_provider.core.maintain.plan import Sums
+from airflow_refresh_provider.testing.memory_sums import added_up
+from tests.unit.maintain import keyed
+from tests.unit.maintain.keyed import Inputs, random_rows, whole
+
+TABLES = {
+    "sale": {"id": "int", "customer": "int", "amount": "int", "status": "string"},
+    "buyer": {"customer": "int", "country": "string"},
+}
+keyed.COLUMNS.update(TABLES)
+ADDED_UP = {
+    "SELECT customer, count(*) AS n FROM sale GROUP BY customer": {"sale"},
+    "SELECT customer, count(*) AS n, sum(amount) AS s FROM sale GROUP BY customer": {"sale"},
+    "SELECT customer, count(*) AS n, count(amount) AS c, sum(amount) AS s FROM sale GROUP BY 1": {"sale"},
+    "SELECT customer, count(1) AS n, sum(coalesce(amount, 0)) AS s FROM sale GROUP BY ALL": {"sale"},
+    "SELECT customer, status, count(*) AS n, min(amount) AS a, max(amount) AS b FROM sale GROUP BY customer, status": {
+        "sale"
+    },
+    "SELECT customer % 2 AS half, count(*) AS n, sum(CASE WHEN status = 'x' THEN 1 ELSE 0 END) AS x FROM sale "
+    "WHERE amount > 0 GROUP BY half": {"sale"},
+    "SELECT c.country, count(*) AS n, count(o.amount) AS c, sum(o.amount) AS s FROM sale o JOIN buyer c "
+    "ON o.customer = c.customer GROUP BY c.country": {"sale", "buyer"},
+    "SELECT c.country, count(*) AS n, count(o.amount) AS c FROM buyer c LEFT JOIN sale o "
+    "ON o.customer = c.customer GROUP BY c.country": {"buyer"},
+    "SELECT c.country, count(*) AS n, max(o.amount) AS m FROM sale o, buyer c GROUP BY c.country": {
+        "sale",
+        "buyer",
+    },
+}
+NOT_ADDED_UP = (
+    "SELECT customer, sum(amount) AS s FROM sale GROUP BY customer",
+    "SELECT customer, count(*) AS n, count(DISTINCT amount) AS d FROM sale GROUP BY customer",
+    "SELECT customer, count(*) AS n, sum(DISTINCT amount) AS d FROM sale GROUP BY customer",
+    "SELECT customer, count(*) AS n, sum(amount) FILTER (WHERE amount > 0) AS d FROM sale GROUP BY customer",
+    "SELECT customer, count(*) AS n, avg(amount) AS a FROM sale GROUP BY customer",
+    "SELECT customer, count(*) AS n, try_sum(amount) AS a FROM sale GROUP BY customer",
+    "SELECT customer, count(*) AS n, sum(amount) + 1 AS a FROM sale GROUP BY customer",
+    "SELECT customer, count(*) AS n FROM sale GROUP BY customer HAVING count(*) > 1",
+    "SELECT customer, count(*) AS n FROM sale WHERE customer IN (SELECT customer FROM buyer) GROUP BY customer",
+    "SELECT customer, count(*) AS n FROM sale WHERE rand() > 0.5 GROUP BY customer",
+    "SELECT a.customer, count(*) AS n FROM sale a JOIN sale b ON a.id = b.id GROUP BY a.customer",
+    "SELECT customer, count(*) AS n, sum(count(*)) OVER () AS t FROM sale GROUP BY customer",
+    "SELECT customer, count(*) AS n FROM (SELECT * FROM sale LIMIT 3) GROUP BY customer",
+    "SELECT o.customer, count(*) AS n FROM sale o FULL JOIN buyer c ON o.id = c.customer GROUP BY o.customer",
+    "SELECT o.customer, count(*) AS n FROM sale o LEFT SEMI JOIN buyer c ON o.id = c.customer GROUP BY o.customer",
+    "SELECT customer, count(*) AS n FROM sale GROUP BY customer WITH ROLLUP",
+    "SELECT customer, status, count(*) AS n FROM sale GROUP BY customer",
+    "SELECT customer, count(*) AS n FROM sale GROUP BY customer, status",
+    "SELECT customer, count(*) AS n FROM sale GROUP BY customer LIMIT 3",
+    "SELECT count(*) AS n, sum(amount) AS s FROM sale",
+)
+
+
+def sums_of(query: str) -> Sums | None:
+    """How a query is added up by its columns that are no aggregates."""
+    types = {name: TABLES[name] for name in TABLES if f" {name}" in query}
+    columns, _ = whole({name: [] for name in types}, query) if query not in NOT_ADDED_UP else (["customer"], None)
+    keys = [column for column in columns if column in ("customer", "status", "half", "country")]
+    return maintenance(query, types, keys).sums
+
+
+@pytest.mark.parametrize("query", NOT_ADDED_UP)
+def test_what_is_not_linear_is_not_added_up(query: str) -> None:
+    assert sums_of(query) is None
+
+
+@pytest.mark.parametrize("query", ADDED_UP)
+def test_groups_of_changed_rows_say_what_the_groups_become(query: str) -> None:
+    sums = sums_of(query)
+    assert sums is not None and set(sums.inputs) == ADDED_UP[query]
+    decided = 0
+    for seed in range(40):
+        decided += is_right(query, sums, random.Random(seed))
+    assert decided > 20, "most changes are not in doubt"
+
+
+def is_right(query: str, sums: Sums, chance: random.Random) -> int:
+    """How many groups were decided by their changed rows."""
+    names = [name for name in TABLES if f" {name}" in query]
+    rows = {name: random_rows(chance, TABLES[name], 6) for name in names}
+    changed = chance.choice(sorted(sums.inputs))
+    keep = chance.choice((1.0, 0.6))
+    went = [row for row in rows[changed] if chance.random() > keep]
+    came = random_rows(chance, TABLES[changed], 3)
+    after = {**rows, changed: [*(Counter(rows[changed]) - Counter(went)).elements(), *came]}
+    now, new = _groups(rows, query, sums), _groups(after, query, sums)
+    of_went, of_came = (_groups({**rows, changed: side}, query, sums) for side in (went, came))
+    decided = 0
+    for key in {*now, *new}:
+        op, row = added_up(now.get(key, {}), of_went.get(key, {}), of_came.get(key, {}), sums)
+        if key not in of_went and key not in of_came:
+            assert now.get(key) == new.get(key)
+        elif op != DOUBTFUL:
+            decided += 1
+            assert (row if op != "D" else None) == new.get(key), (op, key, now.get(key), rows, went, came)
+    return decided
+
+
+def _groups(inputs: Inputs, query: str, sums: Sums) -> dict[tuple[Any, ...], dict[str, Any]]:
+    names, found = whole(inputs, query)
+    rows = (dict(zip(names, row, strict=True)) for row in found)
+    return {tuple(v for n, v in row.items() if n not in sums.columns): row for row in rows}
+
+
+@pytest.mark.parametrize(
+    ("types", "fits"),
+    [
+        ({"k": "int", "s": "bigint"}, True),
+        ({"k": "string", "s": "decimal(20,2)"}, True),
+        ({"k": "int", "s": "decimal(38,4)"}, True),
+        ({"k": "int", "s": "decimal(38,10)"}, False),
+        ({"k": "int", "s": "double"}, False),
+        ({"k": "double", "s": "bigint"}, False),
+        ({"k": "string collate UNICODE_CI", "s": "bigint"}, False),
+        ({"k": "int", "s": "bigint", "m": "float"}, False),
+        ({"k": "int", "s": "bigint", "m": "array<int>"}, False),
+        ({"k": "int", "s": "bigint", "m": "timestamp"}, True),
+    ],
+)
+def test_only_exact_types_are_added_up(types: dict[str, str], fits: bool) -> None:
+    least = ("m",) if "m" in types else ()
+    columns = tuple(Column(name=n, type=t) for n, t in {**types, "n": "bigint"}.items())
+    assert exact(Sums(inputs=("x",), rows="n", sums={"s": "n"}, least=least), columns) is fits
