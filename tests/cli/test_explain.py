@@ -44,7 +44,7 @@ def test_strict_fails_unless_every_input_is_followed(world: World, here: Program
     assert here("explain", files[0], "--strict").code == 0
     ended = here("explain", *files, "--strict")
     assert ended.code == 4
-    assert "people: a subquery whose rows concern all rows around it (line 1, column 20)" in ended.out
+    assert "people: an aggregate of all rows (line 1, column 20)" in ended.out
 
 
 def test_several_are_explained_by_pattern_and_all(world: World, here: Program) -> None:

@@ -88,10 +88,11 @@ def _split(parsed: Parsed) -> _Text:
 def _with_span(parsed: Parsed, cte: exp.CTE) -> tuple[int, int]:
     """From the name of a WITH query to behind its last parenthesis."""
     start = int(cte.args["alias"].this.meta["start"])
-    tokens = parsed.tokens
-    first = next(i for i, token in enumerate(tokens) if token.start >= start)
-    opening = next(i for i in range(first, len(tokens)) if tokens[i].token_type is TokenType.L_PAREN)
-    return start, int(tokens[_closing(parsed, opening)].end) + 1
+    opening = (i for i, t in enumerate(parsed.tokens) if t.start > start and t.token_type is TokenType.L_PAREN)
+    first = next(opening, None)
+    if first is None:
+        raise ValueError("a WITH query that is not in the text: the parser makes them of the steps after |>")
+    return start, int(parsed.tokens[_closing(parsed, first)].end) + 1
 
 
 def _closing(parsed: Parsed, opening: int) -> int:

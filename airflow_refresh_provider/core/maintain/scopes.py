@@ -94,8 +94,8 @@ def conjuncts(condition: exp.Expr | None) -> list[exp.Expr]:
 
 
 def inside_subquery(node: exp.Expr, top: exp.Expr) -> bool:
-    """Whether a node belongs to a query inside of `top`."""
-    parent = node.parent
+    """Whether a node belongs to a query inside of `top`; `top` itself does not."""
+    parent = None if node is top else node.parent
     while parent is not None and parent is not top:
         if isinstance(parent, exp.Select | exp.SetOperation):
             return True

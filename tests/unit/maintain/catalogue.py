@@ -139,6 +139,10 @@ FOLLOWED = (
     "SELECT a.k, b.w FROM a LEFT JOIN (b JOIN c USING (g)) ON a.k = b.k",
     "SELECT c.u, count(b.k) n FROM c LEFT JOIN (a JOIN b ON a.k <=> b.k) ON a.g = c.g GROUP BY c.u",
     "SELECT coalesce(a.k, b.k) x, c.u FROM a FULL JOIN (b JOIN c ON b.g = c.g) ON a.k = b.k",
+    "WITH t(g, r, k) AS (SELECT g, sum(v) OVER (PARTITION BY g), k FROM a) SELECT k, r, g FROM t",
+    "FROM a |> WHERE v > 0 |> SELECT k, v",
+    "SELECT g, h, count(*) n FROM a GROUP BY g, CUBE(g, h)",
+    "SELECT k, v FROM a WHERE EXISTS (SELECT * FROM b WHERE b.k = a.k)",
     "SELECT p.x, count(*) n FROM d GROUP BY p.x",
     "SELECT d.p.y AS y, d.p.x AS x, sum(v) s FROM d GROUP BY d.p.y, d.p.x",
     "SELECT d.p.x AS x, d.k, b.w FROM d LEFT JOIN b ON d.p.x = b.k",
@@ -152,6 +156,8 @@ FOLLOWED = (
 """All inputs are followed."""
 
 UNFOLLOWED = {
+    "WITH t(k, r) AS (SELECT k, sum(v) OVER (ORDER BY v) FROM a) SELECT k, r FROM t": ("a",),
+    "FROM a |> SELECT upper(s) AS u, count(*) OVER () AS n": ("a",),
     "SELECT x.k, max(y.n) m FROM a x JOIN (SELECT k, count(*) n FROM b GROUP BY k) y ON x.g = y.n GROUP BY x.k": ("b",),
     "SELECT a.k, c.u FROM a LEFT JOIN ((SELECT k, g FROM b WHERE w > 0) x JOIN c ON x.g = c.g) ON a.k = x.k": ("c",),
     "SELECT b.g, count(*) n FROM a LEFT JOIN (b JOIN c ON b.g = c.g) ON a.k = b.k GROUP BY b.g": ("a", "b", "c"),

@@ -165,7 +165,7 @@ def _kinds(tree: exp.Expr) -> dict[str, str]:
 
 
 def _advise(query: str, tables: dict[str, dict[str, str]], found: Maintenance) -> None:
-    names = [name for name in found.columns if name]
+    names = [name for name in found.columns if name.isidentifier()]
     if names and tables:
         definition = Definition.unchecked(
             name="view",

@@ -51,7 +51,7 @@ def test_an_input_that_is_not_followed_says_why() -> None:
     assert found.follows is Follows.SOME_INPUTS
     orders = next(one for one in found.inputs if one.name == "orders")
     assert orders.by is None and "line 1, column 25" in (orders.reason or "")
-    assert "compute everything: a subquery" in text(found)
+    assert "compute everything: an aggregate of all rows" in text(found)
 
 
 @pytest.mark.parametrize(
