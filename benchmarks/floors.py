@@ -45,6 +45,7 @@ FLOORS = (
     Floor("incremental, newest, of an overwrite", ("incremental", "newest", "of_overwrite"), 0.35),
     Floor("incremental, in a table 4 times as large", ("incremental", "larger", "ratio"), 2),
     Floor("aggregate, 0.1 % of orders changed, of an overwrite", ("keyed", "aggregate", "of_overwrite"), 0.65),
+    Floor("sums, 0.1 % of orders changed, of an overwrite", ("keyed", "sums", "of_overwrite"), 1.0),
     Floor("join, 0.1 % of orders changed, of an overwrite", ("keyed", "join", "of_overwrite"), 0.65),
     Floor("latest row, 0.1 % of orders changed, of an overwrite", ("keyed", "latest", "of_overwrite"), 1.0),
     Floor("due, in the process", ("incremental", "due", "looks"), 0.1, "s"),

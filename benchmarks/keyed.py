@@ -1,4 +1,4 @@
-"""Incremental refreshes of an aggregate, a join and a window query beside an overwrite and a stock MERGE.
+"""Incremental refreshes of an aggregate, sums of few groups, a join and a window query beside an overwrite and a stock MERGE.
 
 Orders and their lines change together, scattered over all keys; the inputs keep a change data feed.
 """
@@ -42,6 +42,11 @@ VIEWS = {
         "SELECT l_orderkey, count(*) AS lines, sum(l_extendedprice * (1 - l_discount)) AS revenue, "
         "max(l_shipdate) AS shipped FROM lineitem GROUP BY l_orderkey",
         ("l_orderkey",),
+    ),
+    "sums": View(
+        "SELECT l_shipmode, count(*) AS lines, count(l_extendedprice) AS priced, sum(l_extendedprice) AS revenue "
+        "FROM lineitem GROUP BY l_shipmode",
+        ("l_shipmode",),
     ),
     "join": View(
         "SELECT l.l_orderkey, l.l_linenumber, l.l_quantity, l.l_extendedprice, o.o_orderdate, o.o_orderpriority, "

@@ -106,6 +106,7 @@ def _followed(raw: Figures) -> str:
 
 _VIEWS = {
     "aggregate": "lines of each order, GROUP BY the order",
+    "sums": "lines by ship mode, 7 groups, added up from the changed rows",
     "join": "lines with their order and customer",
     "latest": "newest order of each customer, QUALIFY row_number() = 1",
 }
