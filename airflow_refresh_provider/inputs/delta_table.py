@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from airflow_refresh_provider.core.changes.history import InputHistory
 from airflow_refresh_provider.core.changes.pins import DeltaPin
-from airflow_refresh_provider.core.changes.reads import Read, delta_table
+from airflow_refresh_provider.core.changes.reads import Read, delta_table, quoted
 from airflow_refresh_provider.core.changes.sources import ChangedRows, ChangeSource, SeparateRows
 from airflow_refresh_provider.core.definition.inputs import Input
 from airflow_refresh_provider.core.definition.locations import read_otherwise
@@ -55,6 +55,7 @@ class DeltaTables:
             rows=rows,
             bytes=size,
             hidden=hidden_columns(about.configuration),
+            quoted_partitions=quoted(about.partition_columns),
         )
 
     def unreadable(self, pin: DeltaPin) -> str | None:

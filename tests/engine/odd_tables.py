@@ -68,6 +68,13 @@ ODD_TABLES = {
             "year(d) = 2020",
         ),
     ),
+    "partitions, quoted": OddTable(
+        (
+            "CREATE TABLE {t} (v INT, `p-q` STRING) USING delta PARTITIONED BY (`p-q`)",
+            "INSERT INTO {t} VALUES (1, 'a'), (2, NULL)",
+        ),
+        ("`p-q` = 'a'",),
+    ),
     "widened types": OddTable(
         (
             "CREATE TABLE {t} (a INT, b SMALLINT, c DATE, d FLOAT, e DECIMAL(5, 2)) USING delta TBLPROPERTIES "
@@ -133,7 +140,7 @@ ODD_TABLES = {
     "variant": OddTable(
         (
             "CREATE TABLE {t} (id INT, v VARIANT) USING delta",
-            """INSERT INTO {t} SELECT id, parse_json('{"a":' || id || '}') FROM range(5)""",
+            """INSERT INTO {t} SELECT id, parse_json('{{"a":' || id || '}}') FROM range(5)""",
         ),
         ("variant_get(v, '$.a', 'int') = 3",),
         shown="id, to_json(v)",
@@ -195,4 +202,7 @@ ODD_TABLES = {
         ("s > repeat('é', 40) || '8'", "s = repeat('é', 40) || '5'", "startswith(s, repeat('é', 33))"),
     ),
 }
-EVERYDAY = ("deletion vectors", "columns by name", "partitions", "widened types", "padded text", "added columns")
+EVERYDAY = (
+    "deletion vectors", "columns by name", "partitions", "partitions, quoted", "widened types", "padded text",
+    "added columns",
+)  # fmt: skip

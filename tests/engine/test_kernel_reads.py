@@ -11,7 +11,9 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
 from pyspark.sql import SparkSession
 
-from airflow_refresh_provider.spark.acts import kernel, sql
+from airflow_refresh_provider.core.definition.inputs import Input
+from airflow_refresh_provider.inputs.kinds import kind_of
+from airflow_refresh_provider.spark.acts import content, kernel, sql
 from airflow_refresh_provider.spark.acts.stamped_writes import setting
 from tests.engine.odd_tables import EVERYDAY, ODD_TABLES, OddTable
 
@@ -21,9 +23,9 @@ READ = kernel.settings_for("SELECT 1")
 
 def seen(spark: SparkSession, table: OddTable, location: Path, settings: dict[str, str]) -> tuple[object, ...]:
     """The rows, the types, and how many rows each filter finds."""
-    version = deltalake.DeltaTable(str(location)).version()
+    read = kind_of("delta").pin("odd", Input(path=str(location))).read({})
     with setting(spark, settings):
-        kernel.at_version(spark, str(location), version).createOrReplaceTempView("odd")
+        content.load(spark, read).createOrReplaceTempView("odd")
         rows = spark.sql(f"SELECT {table.shown} FROM odd")
         filters = (f"SELECT {n} AS n, count(*) AS found FROM odd WHERE {f}" for n, f in enumerate(table.filters))
         found = spark.sql(" UNION ALL ".join(("SELECT -1 AS n, count(*) AS found FROM odd", *filters))).collect()

@@ -70,7 +70,8 @@ class PlacedPin(Stored):
 class DeltaPin(PlacedPin):
     """One version of one Delta table. `rows` and `bytes` are from its log, None when that has no statistics.
 
-    `hidden`: the columns that a target in layout vnode has besides those of its query.
+    `hidden`: the columns that a target in layout vnode has besides those of its query. `quoted_partitions`: whether the
+    name of a partition column has to be quoted in SQL.
     """
 
     kind: Literal["delta"] = "delta"
@@ -79,6 +80,7 @@ class DeltaPin(PlacedPin):
     rows: int | None = None
     bytes: int | None = None
     hidden: tuple[str, ...] = ()
+    quoted_partitions: bool = False
 
     @property
     def format(self) -> str:
@@ -113,7 +115,12 @@ class DeltaPin(PlacedPin):
         if table_id is None or not isinstance(digest, int):
             return None
         return DeltaPin(
-            location=self.location, variables=self.variables, table_id=table_id, version=digest, hidden=self.hidden
+            location=self.location,
+            variables=self.variables,
+            table_id=table_id,
+            version=digest,
+            hidden=self.hidden,
+            quoted_partitions=self.quoted_partitions,
         )
 
     def changed_file_times(self, older: Pin) -> tuple[datetime, ...] | None:
@@ -126,7 +133,8 @@ class DeltaPin(PlacedPin):
 
     def read(self, options: Mapping[str, str]) -> Read:
         """How an engine reads it, with the reader options of its input."""
-        return delta_table(self.location, options, self.hidden, versionAsOf=str(self.version))
+        read = delta_table(self.location, options, self.hidden, versionAsOf=str(self.version))
+        return read.model_copy(update={"quoted_partitions": self.quoted_partitions})
 
     def feed_since(self, older: DeltaPin, options: Mapping[str, str]) -> FeedRows:
         """The change data feed of the versions after an older one."""

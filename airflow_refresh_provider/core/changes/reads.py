@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 
 from airflow_refresh_provider.core.text.stored import Stored
 
+_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 BASE_PATH = "basePath"
 """Spark's option that says below which folder subfolders like `day=1` are columns."""
 
@@ -15,7 +17,7 @@ class Read(Stored):
 
     `paths` are files by their exact names; without any, `location` is loaded. `columns_of`: the columns are those of
     another read. Some of its data files are read by themselves as `file_format` with `file_options`. `hidden`: columns
-    that are not its user's.
+    that are not its user's. `quoted_partitions`: whether the name of a partition column has to be quoted in SQL.
     """
 
     location: str
@@ -26,6 +28,7 @@ class Read(Stored):
     file_format: str
     file_options: dict[str, str] = {}
     hidden: tuple[str, ...] = ()
+    quoted_partitions: bool = False
 
     def of_files(self, files: tuple[str, ...]) -> Read:
         """Some of its data files, with the columns of the whole."""
@@ -37,6 +40,11 @@ class Read(Stored):
                 "columns_of": self.columns_of or self,
             }
         )
+
+
+def quoted(columns: Iterable[str]) -> bool:
+    """Whether the name of one of these columns has to be quoted in SQL."""
+    return any(_PLAIN_NAME.fullmatch(name) is None for name in columns)
 
 
 def delta_table(location: str, options: Mapping[str, str], hidden: tuple[str, ...] = (), **more: str) -> Read:

@@ -128,7 +128,7 @@ def _replace_vnodes(spark: SparkSession, task: ApplyTask) -> None:
 
 def _kept_and_changed(spark: SparkSession, task: ApplyTask) -> DataFrame:
     """The desired rows of the chunk's vnodes: unchanged ones from the target, and upserts."""
-    before = content.at_version(spark, task.target.location, task.base)
+    before = content.at_version(spark, task.target, task.base)
     if _by_vnode(task):
         before = before.where(f"{VNODE} IN ({_vnodes(task)})")
     keys = task.source.keys

@@ -103,7 +103,7 @@ def _rows(side: Observation) -> int:
 
 def _check_target(spark: SparkSession, task: CompareTask) -> None:
     """Refuse a target with duplicate or NULL keys: they do not identify the rows to keep or to remove."""
-    report = key_check.check(content.at_version(spark, task.target.location, task.base), task.source.keys)
+    report = key_check.check(content.at_version(spark, task.target, task.base), task.source.keys)
     if report.duplicate_keys:
         raise _bad_target(
             "duplicate_target_key",
@@ -163,7 +163,7 @@ def samples(
     shown = [c.name for c in visible(target.columns)]
     same = sql.same_keys(sql.key_columns(target.columns, keys), "s", "t")
     differing = content.staged(spark, changes).limit(limit).alias("s")
-    pairs = differing.join(content.at_version(spark, target.location, base).alias("t"), F.expr(same), "left")
+    pairs = differing.join(content.at_version(spark, target, base).alias("t"), F.expr(same), "left")
     both = pairs.selectExpr(
         f"s.{OP} AS op", f"struct({sql.names(shown, 's')}) AS desired", f"struct({sql.names(shown, 't')}) AS found"
     )

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from airflow_refresh_provider.core.changes.reads import Read
+from airflow_refresh_provider.core.changes.reads import Read, quoted
 from airflow_refresh_provider.core.definition.columns import OP, ROW_HASH, VNODE, Column, visible
 from airflow_refresh_provider.core.plan.plan import Split, StagedTable, Target
 from airflow_refresh_provider.ports.engine import Source
@@ -96,7 +96,7 @@ def with_hidden(rows: DataFrame, source: Source, target: Target) -> DataFrame:
 
 def staged(spark: SparkSession, table: StagedTable) -> DataFrame:
     """A staged table at the version that was frozen."""
-    return at_version(spark, table.location, table.version)
+    return kernel.at_version(spark, table.location, table.version)
 
 
 def staged_files(spark: SparkSession, files: tuple[str, ...], target: Target) -> DataFrame:
@@ -106,9 +106,11 @@ def staged_files(spark: SparkSession, files: tuple[str, ...], target: Target) ->
     return spark.read.schema(schema).parquet(*map(literally, files))
 
 
-def at_version(spark: SparkSession, location: str, version: int) -> DataFrame:
-    """A Delta table at one version."""
-    return kernel.at_version(spark, location, version)
+def at_version(spark: SparkSession, table: Target, version: int) -> DataFrame:
+    """A target at one version."""
+    if quoted(table.partition_by):
+        return spark.read.format("delta").option(kernel.VERSION, version).load(table.location)
+    return kernel.at_version(spark, table.location, version)
 
 
 def _opened(spark: SparkSession, name: str, read: Read) -> DataFrame:
@@ -118,7 +120,7 @@ def _opened(spark: SparkSession, name: str, read: Read) -> DataFrame:
 
 def load(spark: SparkSession, read: Read) -> DataFrame:
     """What a read of an input gives."""
-    if read.format == "delta" and read.options.keys() == {kernel.VERSION}:
+    if read.format == "delta" and read.options.keys() == {kernel.VERSION} and not read.quoted_partitions:
         return kernel.at_version(spark, read.location, read.options[kernel.VERSION])
     reader = spark.read.format(read.format).options(**read.options)
     if read.columns_of is not None:

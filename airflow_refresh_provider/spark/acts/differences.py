@@ -130,7 +130,7 @@ def _content(spark: SparkSession, task: CompareTask) -> DataFrame:
 
 
 def _found(spark: SparkSession, task: CompareTask, counted: Counted) -> DataFrame:
-    rows = content.at_version(spark, task.target.location, task.base)
+    rows = content.at_version(spark, task.target, task.base)
     rows = touched_rows.among(spark, rows, task.touched) if task.touched else rows
     by_vnode = any(c.name == ROW_HASH for c in task.target.columns)
     if task.vnodes is not None:

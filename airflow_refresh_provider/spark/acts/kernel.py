@@ -1,7 +1,8 @@
 """Delta tables at a version, named so that a statement may read them through Delta Kernel.
 
 Delta's own reader replays the log of a table by jobs of Spark, several for each version and some again for each plan;
-Kernel replays it in the driver, and skips files by partitions and statistics as well (ADR 45).
+Kernel replays it in the driver, and skips files by partitions and statistics as well (ADR 45). It takes the names of
+partition columns for SQL, so that a table with one that has to be quoted is not read by its name.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ def _newest(signed: DataFrame, task: WindowTask, columns: list[str]) -> DataFram
 
 def _found(spark: SparkSession, task: WindowTask) -> DataFrame:
     """Of each row of the target what decides which is newer."""
-    rows = content.at_version(spark, task.target.location, task.base)
+    rows = content.at_version(spark, task.target, task.base)
     decisive = dict.fromkeys((*task.source.keys, _latest(task)))
     return rows.selectExpr(*map(sql.name, decisive), f"{sql.row_hash(task.target.columns)} AS {ROW_HASH}")
 

@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 
 from airflow_refresh_provider.core.definition.columns import VNODE, Columns
 from airflow_refresh_provider.core.plan.plan import StagedTable, Target
+from airflow_refresh_provider.errors import RefreshError
 from airflow_refresh_provider.ports.engine import CompareTask, Stamp, WindowTask
 from airflow_refresh_provider.spark.acts import ddl, sql
 from airflow_refresh_provider.spark.connect import sessions
@@ -79,7 +80,10 @@ def no_clash_with_vectors(spark: SparkSession, columns: Columns) -> Iterator[Non
 
 @contextmanager
 def setting(spark: SparkSession, values: dict[str, str]) -> Iterator[None]:
-    """Settings for one statement, reset when it is known to have ended: it succeeded, conflicted or was refused."""
+    """Settings for one statement, reset when it is known to have ended: it succeeded, conflicted or was refused.
+
+    Errors of ours are raised about what it has given.
+    """
     if not values:
         yield
         return
@@ -91,6 +95,9 @@ def setting(spark: SparkSession, values: dict[str, str]) -> Iterator[None]:
         ended = True
     except SPARK_ERRORS as error:
         ended = kind_of(fault_of(error)) in _ENDED
+        raise
+    except RefreshError:
+        ended = True
         raise
     finally:
         if ended:
