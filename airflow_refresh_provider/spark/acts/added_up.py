@@ -55,7 +55,7 @@ def _joined(spark: SparkSession, signed: DataFrame, task: WindowTask) -> DataFra
     row = f"struct({', '.join(columns)})"
     sides = (f"any_value(IF({OP} = {sign}, {row}, NULL), true) AS {side}" for sign, side in ((-1, _WENT), (1, _CAME)))
     groups = signed.groupBy(*keys).agg(*(F.expr(side) for side in sides))
-    now = content.at_version(spark, task.target.location, task.base).selectExpr(f"{row} AS {_NOW}")
+    now = content.at_version(spark, task.target, task.base).selectExpr(f"{row} AS {_NOW}")
     same = " AND ".join(f"g.{key} = {_NOW}.{key}" for key in keys)
     return groups.alias("g").join(now, F.expr(same), "left_outer")
 
