@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
+from pydantic import Field
 
 from airflow_refresh_provider.core.run.health import Health
 from airflow_refresh_provider.core.run.overview import DefinitionDetail, Filter, Overview
@@ -12,7 +13,7 @@ from airflow_refresh_provider.core.run.reports import DefinitionStatus
 from airflow_refresh_provider.core.run.results import ErrorReport
 from airflow_refresh_provider.core.run.run_detail import RunDetail
 from airflow_refresh_provider.core.text.stored import Stored
-from airflow_refresh_provider.page.guard import changer, reader
+from airflow_refresh_provider.page.guard import api_changer, reader
 from airflow_refresh_provider.page.ports import Views
 
 PREFIX = "/api/v1"
@@ -22,7 +23,7 @@ LIMIT = 1000
 class Why(Stored):
     """The reason of a suspension, shown with the definition."""
 
-    why: Annotated[str, Query(min_length=1, max_length=500)] = "by hand"
+    why: Annotated[str, Field(min_length=1, max_length=500)] = "by hand"
 
 
 class Problem(Stored):
@@ -88,19 +89,19 @@ def run(views: ViewsDep, name: str, run_id: str) -> RunDetail:
     return views.run(name, run_id)
 
 
-@router.post("/definitions/{name}/pause", dependencies=[Depends(changer)])
+@router.post("/definitions/{name}/pause", dependencies=[Depends(api_changer)])
 def pause(views: ViewsDep, name: str) -> DefinitionStatus:
     """Pause a definition before its next chunk."""
     return views.pause(name)
 
 
-@router.post("/definitions/{name}/resume", dependencies=[Depends(changer)])
+@router.post("/definitions/{name}/resume", dependencies=[Depends(api_changer)])
 def resume(views: ViewsDep, name: str) -> DefinitionStatus:
     """End a pause or a suspension."""
     return views.resume(name)
 
 
-@router.post("/definitions/{name}/suspend", dependencies=[Depends(changer)])
+@router.post("/definitions/{name}/suspend", dependencies=[Depends(api_changer)])
 def suspend(views: ViewsDep, name: str, why: Why) -> DefinitionStatus:
     """Start no refresh of a definition until it is resumed."""
     return views.suspend(name, why.why)

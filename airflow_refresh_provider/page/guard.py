@@ -9,8 +9,8 @@ from fastapi import Depends, Form, Header, HTTPException, Request
 
 from airflow_refresh_provider.page.ports import Gate, Visitor
 
-TOKEN_FIELD = "token"
 TOKEN_HEADER = "X-Refresh-Token"
+_SITE = "Sec-Fetch-Site"
 
 
 async def visitor(request: Request) -> Visitor:
@@ -25,20 +25,38 @@ def reader(request: Request, visitor: Annotated[Visitor, Depends(visitor)]) -> V
     return visitor
 
 
-def changer(
+def api_changer(
     request: Request,
     name: str,
     visitor: Annotated[Visitor, Depends(reader)],
-    header: Annotated[str | None, Header(alias=TOKEN_HEADER)] = None,
-    field: Annotated[str | None, Form(alias=TOKEN_FIELD)] = None,
-    site: Annotated[str | None, Header(alias="Sec-Fetch-Site")] = None,
+    token: Annotated[str, Header(alias=TOKEN_HEADER)] = "",
+    site: Annotated[str | None, Header(alias=_SITE)] = None,
 ) -> Visitor:
-    """Who asks, and may change the definition `name` of the path, from this page. Raises HTTPException 401, 403."""
-    if not _gate(request).may_change(visitor, name):
+    """Who asks, and may change the definition `name` of the path. Raises HTTPException 401, 403."""
+    return _changer(request, name, visitor, token, site)
+
+
+def form_changer(
+    request: Request,
+    name: str,
+    visitor: Annotated[Visitor, Depends(reader)],
+    token: Annotated[str, Form()] = "",
+    site: Annotated[str | None, Header(alias=_SITE)] = None,
+) -> Visitor:
+    """As `api_changer`, for a form of this page."""
+    return _changer(request, name, visitor, token, site)
+
+
+def may_change(request: Request, visitor: Visitor, name: str) -> bool:
+    """Whether the page offers a change."""
+    return _gate(request).may_change(visitor, name)
+
+
+def _changer(request: Request, name: str, visitor: Visitor, token: str, site: str | None) -> Visitor:
+    if not may_change(request, visitor, name):
         raise HTTPException(403, f"you may not change {name}: ask for the permission to edit its DAG")
-    given = header or field or ""
     foreign = site is not None and site not in ("same-origin", "none")
-    if visitor.token is not None and (foreign or not hmac.compare_digest(given.encode(), visitor.token.encode())):
+    if visitor.token is not None and (foreign or not hmac.compare_digest(token.encode(), visitor.token.encode())):
         raise HTTPException(403, "the change does not come from this page: reload the page and try again")
     return visitor
 
