@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
 
-def page(call: Call, port: int | None) -> PageReport:
+def page(call: Call, port: int) -> PageReport:
     """Serve the page until a signal comes."""
     from airflow_refresh_provider.page.stand_alone import TokenGate, address, listening, stand_alone
     from airflow_refresh_provider.page.stored_views import StoredViews
 
     views, gate = StoredViews(call.refreshes()), TokenGate()
-    with listening(port or 0) as at:
+    with listening(port) as at:
         url = address(at, gate)
         call.watch.note(f"the page is at {url}\nCtrl-C ends it")
         _serve(stand_alone(views, gate), at)

@@ -123,7 +123,7 @@ COMMANDS = (
         ("page",),
         "serve a web page with all refreshes, for this machine alone, until Ctrl-C",
         f"{_PAGE}:page",
-        (Option("--port", "the port; any free one if it is not given", Kind.COUNT, value="N"),),
+        (Option("--port", "the port of 127.0.0.1 to serve it at", Kind.COUNT, value="N", default=8790),),
     ),
     Command(("spark", "start"), "start the embedded Spark server, unless it runs", f"{_SERVER}:start"),
     Command(("spark", "stop"), "stop the embedded Spark server", f"{_SERVER}:stop"),

@@ -45,8 +45,8 @@ router = APIRouter(prefix=PREFIX, dependencies=[Depends(reader)], responses=_REF
 
 
 def views(request: Request) -> Views:
-    """The views of the application."""
-    found: Views = request.app.state.views
+    """The views of the application. Raises errors.RefreshError where there are none."""
+    found: Views = request.app.state.views()
     return found
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
@@ -10,17 +12,21 @@ from starlette.exceptions import HTTPException
 from airflow_refresh_provider import __version__
 from airflow_refresh_provider.core.run.results import ErrorReport
 from airflow_refresh_provider.errors import RefreshError
-from airflow_refresh_provider.page import api, files, pages
+from airflow_refresh_provider.page import api, files, guard, pages
 from airflow_refresh_provider.page.answers import status_of
 from airflow_refresh_provider.page.ports import Gate, Views
 from airflow_refresh_provider.page.shield import Shield
 from airflow_refresh_provider.page.templating import render
 
 
-def create_app(views: Views, gate: Gate) -> FastAPI:
-    """The page and its API. Its addresses are below the one where it is mounted."""
+def create_app(views: Callable[[], Views], gate: Gate) -> FastAPI:
+    """The page and its API, at addresses below the one where it is mounted.
+
+    `views` is called for each request, and raises errors.RefreshError where there are none.
+    """
     app = FastAPI(title="Refreshes", version=__version__, docs_url=None, redoc_url=None, openapi_url=None)
     app.state.views, app.state.gate = views, gate
+    app.dependency_overrides[guard.visitor] = gate.visitor
     app.add_middleware(Shield)
     app.include_router(api.router)
     app.include_router(files.router)

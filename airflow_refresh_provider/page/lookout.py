@@ -47,17 +47,17 @@ class Lookout:
         self._done = threading.Event()
 
     def seen(self, records: Sequence[Record]) -> Mapping[str, Observation]:
-        """What was seen, by name. Looks that are due are begun; it waits a moment for the first of a definition."""
+        """What was seen, by name. Looks that are due are started; it waits a moment for the first of a definition."""
         published = [record for record in records if record.published]
         with self._lock:
             due = [record for record in published if self._is_due(record, len(published))]
             unseen = [record for record in due if record.name not in self._found]
             self._waiting = deque([*unseen, *(record for record in due if record.name in self._found)])
-            begun = max(0, min(_WORKERS - self._working, len(due)))
-            self._working += begun
-            if begun:
+            starting = max(0, min(_WORKERS - self._working, len(due)))
+            self._working += starting
+            if starting:
                 self._done.clear()
-        for _ in range(begun):
+        for _ in range(starting):
             self._start(self._work)
         if unseen:
             self._done.wait(self._patience)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Protocol
-
-from starlette.requests import Request
 
 from airflow_refresh_provider.core.run.notice import Notice
 from airflow_refresh_provider.core.run.overview import DefinitionDetail, Filter, Overview
@@ -46,8 +44,11 @@ class Visitor:
 class Gate(Protocol):
     """Who may see and change what."""
 
-    async def visitor(self, request: Request) -> Visitor:
-        """Who asks. Raises HTTPException 401 where that is not known, 403 where it is not believed."""
+    @property
+    def visitor(self) -> Callable[..., Visitor | Awaitable[Visitor]]:
+        """A dependency of FastAPI that says who asks. Raises HTTPException 401 where that is not known, 403 where it is
+        not believed.
+        """
         ...
 
     def may_read(self, visitor: Visitor) -> bool: ...

@@ -75,7 +75,7 @@ class _Entrance:
 
 def stand_alone(views: Views, gate: TokenGate) -> ASGIApp:
     """The application for this machine alone: a name of another one is no name of it (DNS rebinding)."""
-    app = create_app(views, gate)
+    app = create_app(lambda: views, gate)
     app.add_middleware(_Entrance, gate=gate)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=[HOST, "localhost"], www_redirect=False)
     return app
@@ -87,12 +87,13 @@ def listening(port: int) -> socket.socket:
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         made.bind((HOST, port))
+        made.listen()  # from now on a browser waits for its answer
     except (OSError, OverflowError) as error:
         made.close()
         raise Invalid(
             "port_taken",
             f"the page cannot be served at port {port}: {getattr(error, 'strerror', None) or error}",
-            next="Give another --port, or leave it out for any free one.",
+            next="Give another --port.",
         ) from None
     return made
 

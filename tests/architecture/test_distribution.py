@@ -93,7 +93,7 @@ def test_a_normal_install_is_found_exactly_once_too(tmp_path: Path) -> None:
     [site] = place.glob("lib/python*/site-packages")
     assert reported == {
         "places": [str(site)],
-        "points": ["apache_airflow_provider", "console_scripts"],
+        "points": ["airflow.plugins", "apache_airflow_provider", "console_scripts"],
         "providers": [NAME],
         "connection": NAME,
         "code": str(site / "airflow_refresh_provider" / "__init__.py"),

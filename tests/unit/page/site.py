@@ -48,4 +48,4 @@ def browser(of: Refreshes | Views, name: str | None = "editor", **options: Any) 
     """A browser of a visitor of this name; None is one that is not signed in."""
     views = views_of(of) if isinstance(of, Refreshes) else of
     headers = {} if name is None else {"x-name": name}
-    return TestClient(create_app(views, NamedGate()), headers=headers, follow_redirects=False, **options)
+    return TestClient(create_app(lambda: views, NamedGate()), headers=headers, follow_redirects=False, **options)

@@ -43,7 +43,7 @@ CHANGES = tuple(
 
 
 def test_the_lists_above_have_every_route() -> None:
-    app = create_app(views_of(Shop().refreshes), NamedGate())
+    app = create_app(lambda: views_of(Shop().refreshes), NamedGate())
     known = {
         (method, route.path)
         for included in app.routes

@@ -112,7 +112,7 @@ def test_a_look_before_a_refresh_says_nothing_after_it() -> None:
     assert client.get("/api/v1/definitions").json()[0]["health"] == "fresh"
 
 
-def test_notices_of_the_surroundings_are_shown() -> None:
+def test_notices_about_airflow_are_shown() -> None:
     shop = Shop()
     views = views_of(shop.refreshes, lambda: (Notice(code="triggerer_down", message="since noon"),))
     assert "<strong>triggerer_down</strong> since noon" in browser(views).get("/").text
