@@ -44,5 +44,12 @@ class RefreshPlugin(AirflowPlugin):
     name = "refreshes"
     fastapi_apps = [{"app": LazyApp(), "url_prefix": PREFIX, "name": "Refreshes"}]
     external_views = [
-        {"name": "Refreshes", "href": _address(), "destination": "nav", "category": "browse", "url_route": "refreshes"}
+        {
+            "name": "Refreshes",
+            "href": _address(),
+            "destination": "nav",
+            "category": "browse",
+            "url_route": "refreshes",
+            "icon": f"{_address()}static/icon.svg",
+        }
     ]

@@ -10,6 +10,7 @@ from fastapi.responses import Response
 from airflow_refresh_provider.page.guard import reader
 
 _TYPES = {
+    "icon.svg": "image/svg+xml",
     "page.css": "text/css",
     "page.js": "text/javascript",
     "theme.js": "text/javascript",

@@ -93,11 +93,13 @@ def suspend(
 def _definition(request: Request, views: Views, visitor: Visitor, name: str) -> Response:
     found = views.definition(name)
     succeeded = [e.result for e in reversed(found.history) if e.outcome is Outcome.SUCCEEDED and e.result]
+    lags = [result.lag_seconds for result in succeeded if result.lag_seconds is not None]
     values = {
         "found": found,
         "one": found.status,
         "bars": bars(found.history),
-        "lags": spark([result.lag_seconds for result in succeeded if result.lag_seconds is not None]),
+        "lags": spark(lags),
+        "most_behind": max(lags, default=0.0),
         "changeable": may_change(request, visitor, name),
     }
     return render(request, "definition.html", values, visitor=visitor)

@@ -59,6 +59,8 @@ def next_run(one: DefinitionStatus) -> str:
         return "-"
     if one.due.due:
         return "now"
+    if one.suspended or one.paused:
+        return "after a resume"
     schedule = one.definition.refresh
     return formats.minute(one.due.next_at) or (
         "manual" if schedule.by_hand else "on change" if schedule.on_change else "-"
