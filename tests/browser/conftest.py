@@ -57,11 +57,14 @@ class Site:
     browser: Browser
     complaints: list[str] = field(default_factory=list)
 
-    def open(self, path: str = "/", **options: Any) -> Page:
-        """A browser of its own at a page; `options` are those of a context, such as its theme."""
+    def open(self, path: str = "/", *, heard: bool = True, **options: Any) -> Page:
+        """A browser of its own at a page; `options` are those of a context, such as its theme. `heard`: complaints
+        count.
+        """
         page = self.browser.new_context(**{"viewport": {"width": 1280, "height": 900}} | options).new_page()
-        page.on("console", lambda said: self._note(said.type, said.text))
-        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        if heard:
+            page.on("console", lambda said: self._note(said.type, said.text))
+            page.on("pageerror", lambda error: self.complaints.append(str(error)))
         page.goto(self.url)
         if path != "/":
             page.goto(self.url.partition("/?")[0] + path)
