@@ -53,7 +53,7 @@ class Lookout:
             due = [record for record in published if self._is_due(record, len(published))]
             unseen = [record for record in due if record.name not in self._found]
             self._waiting = deque([*unseen, *(record for record in due if record.name in self._found)])
-            starting = max(0, min(_WORKERS - self._working, len(due)))
+            starting = max(0, min(_WORKERS, len(due)) - self._working)
             self._working += starting
             if starting:
                 self._done.clear()

@@ -9,6 +9,7 @@ from functools import partial
 
 from airflow_refresh_provider.core.changes.pins import digests, ignored_files
 from airflow_refresh_provider.core.run.health import Health, HealthFacts, health
+from airflow_refresh_provider.core.run.notice import Notice
 from airflow_refresh_provider.core.run.notices import notices_of
 from airflow_refresh_provider.core.run.owner import Liveness
 from airflow_refresh_provider.core.run.query_notices import query_notices
@@ -64,12 +65,16 @@ def unseen_status(ports: Ports, record: Record) -> DefinitionStatus:
 
 
 def with_notices(ports: Ports, record: Record) -> DefinitionStatus:
-    """As `status`, with notices on the query; its target, if there is one, says what types the columns have."""
+    """As `status`, with notices on the query."""
+    return status(ports, record).model_copy(update={"notices": notices_on_query(ports, record)})
+
+
+def notices_on_query(ports: Ports, record: Record) -> tuple[Notice, ...]:
+    """Notices on a query; its target, if there is one, says what types the columns have."""
     table = None
     with suppress(RefreshError):  # the status can be shown where the target's storage does not answer
         table = ports.log.facts(record.definition.target) if record.facts.float_sums else None
-    found = query_notices(record.definition, record.facts, table.floating if table else None)
-    return status(ports, record).model_copy(update={"notices": found})
+    return query_notices(record.definition, record.facts, table.floating if table else None)
 
 
 def _status(record: Record, run: RunStatus | None) -> DefinitionStatus:
