@@ -15,7 +15,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import pandas
+import pyarrow as pa  # type: ignore[import-untyped]
 from deltalake import DeltaTable, write_deltalake
 from starlette.testclient import TestClient
 
@@ -90,7 +90,7 @@ def _fill(store: DeltaControlStore, root: Path) -> None:
 
 
 def _table(place: Path) -> DeltaPin:
-    write_deltalake(str(place), pandas.DataFrame({"id": [1, 2, 3], "name": ["a", "b", "c"]}))
+    write_deltalake(str(place), pa.table({"id": [1, 2, 3], "name": ["a", "b", "c"]}))
     table = DeltaTable(str(place))
     return DeltaPin(location=str(place), table_id=str(table.metadata().id), version=table.version())
 

@@ -56,7 +56,7 @@ def serious(page: Page, axe: str) -> list[Any]:
 
 
 def keep(page: Page, name: str) -> None:
-    """A picture for whoever asks for one."""
+    """A picture, where `PAGE_PICTURES` names a folder for it."""
     if folder := os.environ.get("PAGE_PICTURES"):
         page.screenshot(path=Path(folder) / f"{name}.png", full_page=True)
 

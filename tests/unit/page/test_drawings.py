@@ -50,11 +50,8 @@ def test_a_map_has_a_cell_for_each_chunk_and_a_line_for_each_unit() -> None:
 
 def test_a_map_of_very_many_chunks_is_a_strip_for_each_unit() -> None:
     drawn = chunk_map(chunks(0, *[Part.DONE] * 500, *[Part.RUNNING], *[Part.WAITING] * 999))
-    assert [(box.kind, box.width) for box in drawn.boxes] == [
-        ("done", pytest.approx(240)),
-        ("running", pytest.approx(0.48)),
-        ("waiting", pytest.approx(479.52)),
-    ]
+    assert [box.kind for box in drawn.boxes] == ["done", "running", "waiting"]
+    assert [box.width for box in drawn.boxes] == pytest.approx([240, 0.48, 479.52])
     assert drawn.boxes[2].title == "unit 0: 999 chunks waiting"
 
 
