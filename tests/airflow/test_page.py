@@ -11,11 +11,12 @@ import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
+from airflow_refresh_provider.airflow_plugin.plugin import PREFIX
 from airflow_refresh_provider.page.guard import TOKEN_HEADER
 from tests.airflow.shared import Shared
 from tests.unit.runner.world import NAME
 
-PAGE = "/refreshes/"
+PAGE = f"{PREFIX}/"
 READS = (
     *("", f"definitions/{NAME}", f"definitions/{NAME}/runs/x", "static/page.css"),
     *("api/v1/overview", "api/v1/definitions", f"api/v1/definitions/{NAME}", "api/v1/openapi.json"),
