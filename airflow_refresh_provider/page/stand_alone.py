@@ -19,7 +19,6 @@ from airflow_refresh_provider.page.app import create_app
 from airflow_refresh_provider.page.ports import Views, Visitor
 
 HOST = "127.0.0.1"
-_COOKIE = "refresh_page"
 _QUERY = "token"
 
 
@@ -30,13 +29,18 @@ class TokenGate:
     token: str = field(default_factory=secrets.token_urlsafe)
 
     @property
+    def cookie_name(self) -> str:
+        """One of its own: browsers send the cookies of a machine to all of its ports."""
+        return f"refresh_page_{self._digest('name')[:8]}"
+
+    @property
     def cookie(self) -> str:
         """What stands for the token in the browser; the token itself is not kept there."""
         return self._digest("cookie")
 
     async def visitor(self, request: Request) -> Visitor:
         """Raises HTTPException 401 without the cookie."""
-        if not self.knows(request.cookies.get(_COOKIE, ""), self.cookie):
+        if not self.knows(request.cookies.get(self.cookie_name, ""), self.cookie):
             raise HTTPException(401, "open the whole address that `airflow-refresh page` has printed")
         return Visitor(name="the user of this machine", token=self._digest("change"))
 
@@ -69,7 +73,7 @@ class _Entrance:
             await self._app(scope, receive, send)
             return
         answer = RedirectResponse("/", 303)
-        answer.set_cookie(_COOKIE, self._gate.cookie, httponly=True, samesite="strict")
+        answer.set_cookie(self._gate.cookie_name, self._gate.cookie, httponly=True, samesite="strict")
         await answer(scope, receive, send)
 
 

@@ -24,7 +24,7 @@ def test_nothing_is_shown_without_the_token(path: str) -> None:
     answer = visitor().get(path)
     assert answer.status_code == 401
     assert "airflow-refresh page" in answer.text
-    assert visitor().get(path, cookies={"refresh_page": GATE.token}).status_code == 401
+    assert visitor().get(path, cookies={GATE.cookie_name: GATE.token}).status_code == 401
 
 
 def test_the_address_gives_a_cookie_that_no_script_and_no_other_site_gets() -> None:
@@ -55,6 +55,7 @@ def test_a_name_of_another_machine_is_refused(host: str, status: int) -> None:
 def test_every_start_has_a_token_of_its_own() -> None:
     assert len(TokenGate().token) > 30
     assert TokenGate().token != TokenGate().token
+    assert TokenGate().cookie_name != TokenGate().cookie_name
 
 
 def test_the_page_listens_on_this_machine_alone_and_says_where() -> None:
