@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.runner.refreshes import Refreshes
@@ -106,6 +106,26 @@ def test_a_page_that_is_not_seen_does_not_ask(serve: Callable[[Refreshes], Site]
     page.evaluate("Object.defineProperty(document, 'hidden', {get: () => true})")
     page.wait_for_timeout(POLLED_MS)
     assert len(asked) == 1
+
+
+@pytest.mark.parametrize("status", [None, 500, 502])
+def test_a_server_that_does_not_answer_is_said_and_what_was_shown_stays(
+    serve: Callable[[Refreshes], Site], status: int | None
+) -> None:
+    page = serve(shop().refreshes).open(heard=False)
+    lost = page.get_by_text("The server does not answer")
+    expect(lost).not_to_be_visible()
+
+    def fail(route: Route) -> None:
+        route.abort() if status is None else route.fulfill(status=status, body="out of order")
+
+    page.route("**/*", fail)
+    poll(page)
+    expect(lost).to_be_visible()
+    expect(page.locator("tbody tr")).to_have_count(3)
+    page.unroute_all()
+    poll(page)
+    expect(lost).not_to_be_visible()
 
 
 def test_a_definition_is_paused_and_resumed_by_its_buttons(serve: Callable[[Refreshes], Site]) -> None:

@@ -12,12 +12,8 @@
   }
   window.setInterval(poll, seconds * 1000);
   document.addEventListener("visibilitychange", poll);
-  document.body.addEventListener("htmx:sendError", function () {
-    document.body.classList.add("offline");
-  });
   document.body.addEventListener("htmx:afterRequest", function (event) {
-    if (event.detail.xhr && event.detail.xhr.status) {
-      document.body.classList.remove("offline");
-    }
+    var status = event.detail.xhr ? event.detail.xhr.status : 0;
+    document.body.classList.toggle("offline", [0, 500, 502, 504].includes(status));
   });
 })();
