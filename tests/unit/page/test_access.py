@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
-from pathlib import Path
 
 import pytest
 
-from airflow_refresh_provider import compose
 from airflow_refresh_provider.core.run.lifecycle import Event
 from airflow_refresh_provider.core.run.record import Record
 from airflow_refresh_provider.core.run.reports import DefinitionStatus
@@ -17,7 +14,6 @@ from airflow_refresh_provider.errors import Refused, StaleSnapshot
 from airflow_refresh_provider.page.app import create_app
 from airflow_refresh_provider.page.shield import MAX_BODY_BYTES
 from airflow_refresh_provider.page.stored_views import StoredViews
-from airflow_refresh_provider.places import Places
 from airflow_refresh_provider.ports.control import Snapshot
 from airflow_refresh_provider.ports.store_as_written import StoreAsWritten
 from airflow_refresh_provider.runner.refreshes import Refreshes
@@ -182,33 +178,3 @@ def test_a_body_that_is_too_large_is_413() -> None:
     assert editor.post(path, content=large, headers=WITH_TOKEN).status_code == 413
     assert editor.post(path, content=(large for _ in range(1)), headers=WITH_TOKEN).status_code == 413
     assert editor.get("/", params={"search": "x"}).status_code == 200
-
-
-@pytest.mark.parametrize(
-    ("damage", "code", "status"),
-    [
-        (lambda _root: None, None, 200),
-        (lambda root: _write(root, '{"format": 99, "control_id": "x"}'), "newer_control_format", 503),
-        (lambda root: _write(root, "no JSON"), "control_damaged", 503),
-        (lambda root: root.write_text("a file"), "control_not_empty", 503),
-    ],
-    ids=["missing", "newer", "damaged", "a file"],
-)
-def test_a_page_opens_whatever_the_control_root_is(
-    damage: Callable[[Path], None], code: str | None, status: int, tmp_path: Path
-) -> None:
-    root = tmp_path / "control"
-    damage(root)
-    client = browser(compose.refreshes(Places(str(root), "local", str(tmp_path / "spark"))))
-    page = client.get("/")
-    assert page.status_code == status
-    assert (code or "there are no control tables in") in page.text
-    answer = client.get("/api/v1/definitions")
-    assert answer.status_code == status
-    assert answer.json() == [] if code is None else answer.json()["error"]["code"] == code
-    assert root.exists() is (code is not None)
-
-
-def _write(root: Path, text: str) -> None:
-    root.mkdir()
-    (root / "control.json").write_text(text)

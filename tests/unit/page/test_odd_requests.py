@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from urllib.parse import quote
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from airflow_refresh_provider import compose
-from airflow_refresh_provider.places import Places
-from airflow_refresh_provider.runner.refreshes import Refreshes
-from tests.contract.samples import REGISTER, moment, record
 from tests.unit.page.site import TOKEN, WITH_TOKEN, browser
 from tests.unit.runner.shop import NAME, Shop
 
@@ -44,27 +38,6 @@ def test_any_body_is_a_reason_or_refused(body: object) -> None:
     assert answer.status_code in (200, 422)
     form = CLIENT.post(f"/definitions/{NAME}/suspend", data={"token": TOKEN, "why": str(body)})
     assert form.status_code in (303, 422)
-
-
-@pytest.fixture
-def stored(tmp_path: Path) -> Refreshes:
-    """Refreshes of one definition in real control tables."""
-    found = compose.refreshes(Places(str(tmp_path / "control"), "local", str(tmp_path / "spark")))
-    store = found.ports.store
-    store.commit(store.read("orders"), record("orders"), REGISTER, moment(0))
-    return found
-
-
-@pytest.mark.parametrize("odd", ["\x00'", "'; DROP TABLE state --", "%", "é\u202e", "a" * 3000, "\\", "\n", '"'])
-def test_real_control_tables_are_asked_for_any_name(odd: str, stored: Refreshes) -> None:
-    client = browser(stored)
-    odd = quote(odd, safe="")
-    for api in ("", "/api/v1"):
-        assert client.get(f"{api}/definitions/{odd}").status_code == 404
-        assert client.get(f"{api}/definitions/orders/runs/{odd}").status_code == 404
-        changed = client.post(f"{api}/definitions/{odd}/pause", data={"token": TOKEN}, headers=WITH_TOKEN)
-        assert changed.status_code == 404
-    assert [record.name for record in stored.ports.store.records()] == ["orders"]
 
 
 def _finite(value: object) -> object:
