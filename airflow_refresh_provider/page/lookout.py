@@ -18,7 +18,7 @@ from airflow_refresh_provider.runner.report.observation import Observation
 _WORKERS = 2
 _KEPT_AT_LEAST = timedelta(seconds=20)
 _KEPT_FOR_EACH = timedelta(seconds=0.1)
-"""Ten looks in a second are as many as a web server has time for beside its requests."""
+"""Ten looks in a second are as many as a web server has time for beside its requests; the first are made at once."""
 
 
 def in_background(work: Callable[[], None]) -> None:
