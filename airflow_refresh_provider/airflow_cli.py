@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_refresh_provider.cli.command import Command
 from airflow_refresh_provider.cli.table import COMMANDS, GLOBAL_OPTIONS, GROUPS
-from airflow_refresh_provider.errors import Failed, RefreshError
+from airflow_refresh_provider.errors import RefreshError
 from airflow_refresh_provider.places import CONTROL_VARIABLE, SPARK_VARIABLE
 
 if TYPE_CHECKING:
@@ -66,33 +66,7 @@ def _placed(given: dict[str, Any]) -> dict[str, Any]:
     missing = [key for key, variable in _PLACES.items() if not given[key] and not os.environ.get(variable)]
     if not missing:
         return given
-    fields = _fields()
+    from airflow_refresh_provider.hooks.stored_hook import StoredRefreshHook
+
+    fields = StoredRefreshHook().fields()
     return given | {key: fields.get(key) for key in missing}
-
-
-def _fields() -> dict[str, str]:
-    """The fields of the connection, which may be stored in Airflow's database. Raises Invalid, Failed."""
-    from airflow.configuration import ensure_secrets_loaded
-    from sqlalchemy.exc import SQLAlchemyError
-
-    from airflow_refresh_provider.hooks.refresh_hook import RefreshHook
-
-    hook = RefreshHook()
-    found = (backend.get_connection(conn_id=hook.refresh_conn_id) for backend in ensure_secrets_loaded())
-    try:
-        connection = next((c for c in found if c is not None), None)
-    except SQLAlchemyError as error:
-        raise _no_database(hook.refresh_conn_id, error) from None
-    return hook.fields_of(connection) if connection is not None else {}
-
-
-def _no_database(conn_id: str, error: Exception) -> Failed:
-    from airflow.configuration import AIRFLOW_HOME
-
-    return Failed(
-        "airflow_database",
-        f"the connection {conn_id} cannot be read from Airflow's database: {str(error).splitlines()[0]}",
-        left="Nothing was changed.",
-        next=f"Run `airflow db migrate`, or set AIRFLOW_HOME (it is {AIRFLOW_HOME}) to the Airflow that has the "
-        "connection, or give --control and --spark.",
-    )

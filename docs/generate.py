@@ -23,7 +23,9 @@ from airflow_refresh_provider.core.maintain.explained import ExplainedInput, exp
 from airflow_refresh_provider.core.plan.reasons import MEANINGS
 from airflow_refresh_provider.core.run.lifecycle import TRANSITIONS, State
 from airflow_refresh_provider.core.run.options import Scope, user_options
+from airflow_refresh_provider.core.run.overview import DefinitionDetail, Overview
 from airflow_refresh_provider.core.run.request import RunRequest
+from airflow_refresh_provider.core.run.run_detail import RunDetail
 
 FOLDER = Path(__file__).parent
 
@@ -62,6 +64,18 @@ def models() -> str:
         _collect(result, found)
     sections = [_model(model) for model in found.values()]
     return "\n".join(["| command | prints |", "|---|---|", *rows, "", "\n\n".join(sections)])
+
+
+def page_models() -> str:
+    """The fields of the models of the page's API that no command prints."""
+    printed: dict[str, type[BaseModel]] = {}
+    for command in COMMANDS:
+        _collect(_result(command), printed)
+    found: dict[str, type[BaseModel]] = {}
+    for model in (Overview, DefinitionDetail, RunDetail):
+        _collect(model, found)
+    text = "\n\n".join(_model(model) for name, model in found.items() if name not in printed)
+    return re.sub(rf"\(#({'|'.join(name.lower() for name in printed)})\)", r"(json_models.md#\1)", text)
 
 
 def constructs() -> str:
@@ -206,6 +220,7 @@ _PARTS: dict[str, Callable[[], str]] = {
     "global_options": global_options,
     "lifecycle": lifecycle,
     "models": models,
+    "page_models": page_models,
     "reasons": reasons,
     "tpch": tpch,
     "trigger_form": trigger_form,

@@ -28,6 +28,12 @@ PROGRAMS = {
 }
 """What tests of a folder start as a process or read as a file: no import of theirs shows it."""
 
+DATA = {
+    f"{PACKAGE}/page/static/": f"{PACKAGE}.page.files",
+    f"{PACKAGE}/page/templates/": f"{PACKAGE}.page.templating",
+}
+"""Which module of the package reads the files of a folder."""
+
 ALWAYS = "tests/architecture"
 """It looks at every file of the checkout."""
 
@@ -58,6 +64,7 @@ def _changed_things(paths: Iterable[str]) -> set[str]:
     things = set()
     for path in paths:
         things |= {_module(path), path, path.partition("/")[0]} - {"tests", PACKAGE}
+        things |= {module for folder, module in DATA.items() if path.startswith(folder)}
         if path.startswith("tests/") and not PurePosixPath(path).name.startswith("test_"):
             things.add(str(PurePosixPath(path).parent))
     return things

@@ -41,6 +41,7 @@ _LIMIT_SECONDS = {
     "engine": 240,
     "cases": 240,
     "cli": 240,
+    "browser": 120,
     "contract": 60,
     "architecture": 90,
     "unit": 30,

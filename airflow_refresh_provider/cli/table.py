@@ -29,6 +29,7 @@ _FILES = Option("FILE", "YAML files of definitions, or folders of them", many=Tr
 
 _DEFINITIONS = "airflow_refresh_provider.cli.definition_commands"
 _RUNS = "airflow_refresh_provider.cli.run_commands"
+_PAGE = "airflow_refresh_provider.cli.page_commands"
 _SERVER = "airflow_refresh_provider.cli.server_commands"
 
 COMMANDS = (
@@ -117,6 +118,12 @@ COMMANDS = (
             Option("--delete-target", "delete the target's data too", Kind.FLAG),
             Option("--stop", "stop a running refresh; required while one is running", Kind.FLAG),
         ),
+    ),
+    Command(
+        ("page",),
+        "serve a web page with all refreshes, for this machine alone, until Ctrl-C",
+        f"{_PAGE}:page",
+        (Option("--port", "the port of 127.0.0.1 to serve it at", Kind.COUNT, value="N", default=8790),),
     ),
     Command(("spark", "start"), "start the embedded Spark server, unless it runs", f"{_SERVER}:start"),
     Command(("spark", "stop"), "stop the embedded Spark server", f"{_SERVER}:stop"),

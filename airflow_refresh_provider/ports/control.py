@@ -7,7 +7,7 @@ beats are indexes and signs of life: losing them loses no refresh.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime
 from typing import Protocol
 
@@ -98,6 +98,10 @@ class ControlStore(Protocol):
 
     def progress(self, name: str, run_id: str) -> list[ProgressRow]:
         """All rows of a run, oldest first; of those of one moment, the one of the highest chunk is the last."""
+        ...
+
+    def progress_of(self, run_ids: Collection[str]) -> dict[str, list[ProgressRow]]:
+        """As `progress`, of several runs in one read, by run; a run without rows is left out."""
         ...
 
     def add_event(self, row: EventRow) -> None: ...

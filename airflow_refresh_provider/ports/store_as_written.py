@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -75,6 +75,10 @@ class StoreAsWritten:
     def progress(self, name: str, run_id: str) -> list[ProgressRow]:
         """As stored."""
         return self._store.progress(name, run_id)
+
+    def progress_of(self, run_ids: Collection[str]) -> dict[str, list[ProgressRow]]:
+        """As stored."""
+        return self._store.progress_of(run_ids)
 
     def add_event(self, row: EventRow) -> None:
         """As stored."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -95,6 +95,12 @@ class MemoryControlStore:
         with self._lock:
             found = [row for row in self._progress if (row.name, row.run_id) == (name, run_id)]
         return sorted(found, key=lambda r: (r.at, r.generation, r.chunk))
+
+    def progress_of(self, run_ids: Collection[str]) -> dict[str, list[ProgressRow]]:
+        """As `progress`, of several runs, by run."""
+        with self._lock:
+            found = {row.run_id: row.name for row in self._progress if row.run_id in run_ids}
+        return {run_id: self.progress(name, run_id) for run_id, name in found.items()}
 
     def add_event(self, row: EventRow) -> None:
         """Append one event."""

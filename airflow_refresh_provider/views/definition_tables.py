@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from airflow_refresh_provider.core.run.admin_results import Dropped, Recovery, Registration, ServerReport, Validated
+from airflow_refresh_provider.core.run.admin_results import (
+    Dropped,
+    PageReport,
+    Recovery,
+    Registration,
+    ServerReport,
+    Validated,
+)
 from airflow_refresh_provider.core.run.health import Health
 from airflow_refresh_provider.core.run.last_run import LastRun
 from airflow_refresh_provider.core.run.reports import DefinitionStatus, DueReport, Freshness, InputLag, RunStatus
@@ -43,6 +50,11 @@ def _(value: Dropped) -> dict[str, Cell]:
 
 
 @row.register
+def _(value: PageReport) -> dict[str, Cell]:
+    return {"ended": value.url}
+
+
+@row.register
 def _(value: ServerReport) -> dict[str, Cell]:
     return {
         "running": "yes" if value.running else "no",
@@ -74,7 +86,7 @@ def _(value: DefinitionStatus) -> ResultTable:
         [
             ("name", value.name),
             ("status", health_text(value)),
-            ("why", _why(value)),
+            ("why", why(value)),
             ("data as of", formats.time(fresh.confirmed_at) if fresh else None),
             ("behind", _behind(fresh) if fresh else None),
             ("next due", _due_text(value)),
@@ -140,7 +152,7 @@ def health_text(value: DefinitionStatus) -> str:
             return words
 
 
-def _why(value: DefinitionStatus) -> str | None:
+def why(value: DefinitionStatus) -> str | None:
     """The reason where a table is not as it should be."""
     fresh, last = value.freshness, value.last_run
     match value.health:

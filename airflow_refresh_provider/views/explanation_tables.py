@@ -20,8 +20,8 @@ def _(value: Explanation) -> dict[str, Cell]:
     return {
         "name": value.name,
         "mode": value.mode.value,
-        "follows": _follows(value),
-        "next refresh": _next(value.next),
+        "follows": follows_text(value),
+        "next refresh": next_text(value.next),
         "not followed": "; ".join(f"{one.name}: {short_reason(one)}" for one in value.inputs if not one.followed)
         or None,
     }
@@ -30,21 +30,23 @@ def _(value: Explanation) -> dict[str, Cell]:
 @details.register
 def _(value: Explanation) -> ResultTable:
     """The definition, a line for each of its inputs, and the next refresh."""
-    cells: dict[str, Cell] = {"name": value.name, "mode": f"{value.mode}: {_follows(value)}"}
+    cells: dict[str, Cell] = {"name": value.name, "mode": f"{value.mode}: {follows_text(value)}"}
     cells |= {f"changes of {one.name}": how_followed(one, row_wise=value.row_wise) for one in value.inputs}
     if value.next:
-        cells |= {"next refresh": _next(value.next), "reads": _reads(value.next), "duration": _duration(value.next)}
+        cells |= {"next refresh": next_text(value.next), "reads": _reads(value.next), "duration": _duration(value.next)}
     error = value.error
     notes = (f"{error.message} [{error.code}] {error.next}",) if error else ()
     return name_value_table(cells.items(), (*notes, *advice_lines(value)))
 
 
-def _follows(value: Explanation) -> str:
+def follows_text(value: Explanation) -> str:
+    """Whose changes the result follows."""
     text = _FOLLOWS[value.follows] + (" (by the text of the query: its inputs were not read)" if value.assumed else "")
     return f"compares everything each time; with mode auto, {text}" if value.mode is Mode.FULL else text
 
 
-def _next(found: NextRefresh | None) -> str | None:
+def next_text(found: NextRefresh | None) -> str | None:
+    """What the next refresh does, and why."""
     return f"{found.mode}: {found.reason} [{found.code}]" if found else None
 
 

@@ -16,6 +16,7 @@ import pytest
 
 import airflow_refresh_provider
 from airflow_refresh_provider.provider_info import get_provider_info
+from tests.architecture.source import PACKAGE
 from tests.architecture.wheel import build
 
 NAME = "airflow-refresh-provider"
@@ -93,13 +94,19 @@ def test_a_normal_install_is_found_exactly_once_too(tmp_path: Path) -> None:
     [site] = place.glob("lib/python*/site-packages")
     assert reported == {
         "places": [str(site)],
-        "points": ["apache_airflow_provider", "console_scripts"],
+        "points": ["airflow.plugins", "apache_airflow_provider", "console_scripts"],
         "providers": [NAME],
         "connection": NAME,
         "code": str(site / "airflow_refresh_provider" / "__init__.py"),
     }
+    assert _files_of_the_page(site / PACKAGE.name) == _files_of_the_page(PACKAGE) >= {"base.html", "htmx.min.js"}
     control = ("--control", tmp_path / "control", "--output", "json")
     assert json.loads(_run(place / "bin" / "airflow-refresh", "list", *control, folder=tmp_path)) == []
+
+
+def _files_of_the_page(package: Path) -> set[str]:
+    folders = (package / "page" / "static", package / "page" / "templates")
+    return {file.name for folder in folders for file in folder.iterdir()}
 
 
 def _environment(place: Path) -> Path:

@@ -45,6 +45,7 @@ PLANTED = {
     "Only delta talks to delta-rs and to object stores": ("spark/planted.py", "import deltalake"),
     "The engine and its command line know nothing of Airflow": ("cli/planted.py", "def late():\n    import airflow"),
     "Only the command line draws on a terminal": ("runner/planted.py", "import rich"),
+    "Only the page answers browsers": ("hooks/planted.py", "import jinja2"),
     "No two modules need each other": (
         "host.py",
         "from airflow_refresh_provider import compose",

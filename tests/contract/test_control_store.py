@@ -26,6 +26,7 @@ def test_an_unknown_name_has_no_record(store: ControlStore) -> None:
     assert store.read("orders").record is None
     assert store.records() == []
     assert store.progress("orders", "run") == []
+    assert store.progress_of(["run"]) == {}
     assert store.events("orders") == []
     assert store.beats("orders", "run") == ()
 
@@ -124,6 +125,14 @@ def test_progress_rows_of_a_run_come_back_oldest_first(doors: Doors) -> None:
     assert sorted(found[:-1], key=lambda row: row.vnode) == [
         progress_row("orders", "r1", v, 1, 0, inserted=5, main_position=-(1 << 63)) for v in (1, 3)
     ]
+
+
+def test_progress_rows_of_several_runs_come_by_run(doors: Doors) -> None:
+    rows = [progress_row("orders", "r1", 3, 2, 1), progress_row("orders", "r1", 3, 1, 0)]
+    doors().add_progress([*rows, progress_row("it's", "r'2", 1, 1), progress_row("other", "r3", 1, 1)])
+    found = doors().progress_of(["r1", "r'2", "r4"])
+    assert found == {"r1": [rows[1], rows[0]], "r'2": [progress_row("it's", "r'2", 1, 1)]}
+    assert doors().progress_of([]) == {}
 
 
 def test_of_progress_rows_of_one_moment_the_higher_chunk_comes_last(store: ControlStore) -> None:

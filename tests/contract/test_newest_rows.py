@@ -106,6 +106,47 @@ def test_a_list_of_all_definitions_saves_opening_the_table_for_each(
     assert _free(opened, lambda: [_generation(store, name) for name in names]) == [2] * 5
 
 
+def test_a_second_list_of_all_definitions_opens_the_table_only_for_what_is_new(
+    store: DeltaControlStore, other: DeltaControlStore, opened: list[str]
+) -> None:
+    for n in range(3):
+        _write(other, f"table_{n}", 1)
+    assert [r.generation for r in store.records()] == [1, 1, 1]
+    assert _free(opened, lambda: [r.generation for r in store.records()]) == [1, 1, 1]
+    _write(other, "table_1", 2)
+    _write(other, "table_3", 1)
+    assert [(r.name, r.generation) for r in store.records()] == [
+        ("table_0", 1),
+        ("table_1", 2),
+        ("table_2", 1),
+        ("table_3", 1),
+    ]
+    assert opened == ["state", "state"]
+
+
+def test_a_list_after_many_changes_reads_the_table_once(
+    store: DeltaControlStore, other: DeltaControlStore, opened: list[str]
+) -> None:
+    names = [f"table_{n:02}" for n in range(12)]
+    for name in names:
+        _write(other, name, 1)
+    assert len(store.records()) == 12
+    for name in names:
+        _write(other, name, 2)
+    opened.clear()
+    assert [r.generation for r in store.records()] == [2] * 12
+    assert opened == ["state"]
+
+
+def test_a_list_that_knows_one_definition_does_not_miss_the_others(
+    store: DeltaControlStore, other: DeltaControlStore
+) -> None:
+    for name in ("orders", "customers"):
+        _write(other, name, 1)
+    assert _generation(store, "orders") == 1
+    assert [r.name for r in store.records()] == ["customers", "orders"]
+
+
 def test_a_table_that_was_put_back_is_read_as_it_is(
     root: Path, store: DeltaControlStore, other: DeltaControlStore
 ) -> None:
@@ -113,8 +154,10 @@ def test_a_table_that_was_put_back_is_read_as_it_is(
     shutil.copytree(root, root.with_name("backup"))
     _write(other, "orders", 2)
     assert _generation(store, "orders") == 2
+    assert [r.generation for r in store.records()] == [2]
     shutil.rmtree(root)
     shutil.copytree(root.with_name("backup"), root)
+    assert [r.generation for r in store.records()] == [1]
     assert _generation(store, "orders") == 1
     _write(DeltaControlStore(str(root)), "orders", 7)
     assert _generation(store, "orders") == 7

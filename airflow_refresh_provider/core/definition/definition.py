@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Annotated, Literal, Self
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -230,7 +232,13 @@ class Definition(Stored):
             "cluster_by": self.cluster_by,
         }
 
-    @property
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """As that of any model; what was computed from the fields is not that of the copy."""
+        copied = super().model_copy(update=update, deep=deep)
+        vars(copied).pop("hash", None)
+        return copied
+
+    @cached_property
     def hash(self) -> str:
         """A hash over exactly what decides the result or its layout; a run is only resumed under the same one."""
         facts = {

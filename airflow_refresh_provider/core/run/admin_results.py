@@ -101,3 +101,9 @@ class ServerReport(Stored):
     pid: int | None
     home: str
     log: str
+
+
+class PageReport(Stored):
+    """The page that was served at `url`, until it was ended."""
+
+    url: str

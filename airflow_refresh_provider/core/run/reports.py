@@ -152,7 +152,7 @@ class DefinitionStatus(Stored):
     the newest run that has ended, or has failed and is kept. `health` is the whole in one word; it, `freshness` and
     `due` are null where inputs and target were not read. `ignored_files` lay in the folders of inputs at the last
     refresh and were not read. `notices` are about its query. `reading`: how other programs read what is
-    published; only `show` has both.
+    published; only `show` has both. `looked_at`: when inputs and target were read, null where they were not.
     """
 
     name: str
@@ -168,6 +168,7 @@ class DefinitionStatus(Stored):
     last_run: LastRun | None = None
     freshness: Freshness | None = None
     due: DueReport | None = None
+    looked_at: datetime | None = None
     published_version: int | None = None
     published_at: datetime | None = None
     input_versions: Digests = {}

@@ -53,6 +53,7 @@ class NewestRows:
         self._last: _Seen | None = None
         self._newest: dict[str, int] = {}
         self._rows: dict[str, StoredRow] = {}
+        self._all = False
 
     def of(self, app_id: str) -> StoredRow | None:
         """The newest row under an appId; None where the table has to be read for it."""
@@ -61,8 +62,19 @@ class NewestRows:
             row = self._rows.get(app_id)
             return row if row is not None and self._newest.get(app_id) == row.seq else None
 
-    def seen(self, version: int, rows: Mapping[str, StoredRow]) -> None:
-        """These were the newest rows, by appId, in a version of the table that was opened."""
+    def every(self) -> dict[str, StoredRow | None] | None:
+        """The newest row under each appId, None for one that has to be read; None where the whole table has to be."""
+        with self._lock:
+            self._follow()
+            if not self._all:
+                return None
+            return {
+                app_id: row if (row := self._rows.get(app_id)) is not None and row.seq == seq else None
+                for app_id, seq in self._newest.items()
+            }
+
+    def seen(self, version: int, rows: Mapping[str, StoredRow], *, every: bool = False) -> None:
+        """These were the newest rows, by appId, in a version of the table that was opened; `every`: all of them."""
         with self._lock:
             self._follow()
             if self._last is None:
@@ -72,6 +84,7 @@ class NewestRows:
             for app_id, row in rows.items():
                 if self._newest.setdefault(app_id, row.seq) == row.seq:
                     self._rows[app_id] = row
+            self._all = self._all or every
 
     def written(self, app_id: str, row: StoredRow) -> None:
         """This process has written a row. It counts once the log is seen to have it."""
@@ -105,5 +118,6 @@ class NewestRows:
 
     def _forget(self) -> None:
         self._last = None
+        self._all = False
         self._newest.clear()
         self._rows.clear()

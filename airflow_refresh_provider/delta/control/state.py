@@ -28,6 +28,9 @@ from airflow_refresh_provider.errors import Defect, Failed, Invalid, StaleSnapsh
 
 KEEP_SUPERSEDED = timedelta(hours=1)
 
+_READ_ONE_BY_ONE = 8
+"""Of more definitions than this, one read of the whole table is faster."""
+
 _DOING = "writing the control table state"
 
 
@@ -81,19 +84,30 @@ class StateTable:
         return StateView(read.name, record, seq)
 
     def records(self) -> list[Record]:
-        """The newest record of every definition, by name."""
+        """The newest record of every definition, by name. Of those that were read before, only newer ones are."""
+        known = self._rows.every()
+        missing = [app_id for app_id, row in known.items() if row is None] if known else []
+        if known is None or len(missing) > _READ_ONE_BY_ONE:
+            found = self._read_all()
+        else:
+            again = {app_id: self._read(_name_of(app_id)) for app_id in missing}
+            found = {app_id: row for app_id, row in (known | again).items() if row}
+        return [self._record(found[app_id]) for app_id in sorted(found)]
+
+    def _read_all(self) -> dict[str, StoredRow]:
+        """The newest row of every definition, by appId, through a fresh view."""
         view = self.table.open()
         if view is None:
-            return []
+            return {}
         rows = self.table.select(
             view,
             "SELECT s.name, s.seq, s.record FROM state s "
             "JOIN (SELECT name, max(seq) AS seq FROM state GROUP BY name) newest "
             "ON s.name = newest.name AND s.seq = newest.seq ORDER BY s.name",
         )
-        found = {str(row["name"]): _stored(row) for row in rows}
-        self._rows.seen(view.version(), {_app_id(name): row for name, row in found.items()})
-        return [self._record(row) for row in found.values()]
+        found = {_app_id(str(row["name"])): _stored(row) for row in rows}
+        self._rows.seen(view.version(), found, every=True)
+        return found
 
     def compact(self) -> None:
         """Drop superseded rows, merge small files. Yields to other writers."""
@@ -178,8 +192,15 @@ def _stored(row: dict[str, object]) -> StoredRow:
     return StoredRow(int(str(row["seq"])), str(row["record"]))
 
 
+_OF_A_DEFINITION = "definition/"
+
+
 def _app_id(name: str) -> str:
-    return f"definition/{name}"
+    return f"{_OF_A_DEFINITION}{name}"
+
+
+def _name_of(app_id: str) -> str:
+    return app_id.removeprefix(_OF_A_DEFINITION)
 
 
 def _newest(view: DeltaTable | None, name: str) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from datetime import datetime, timedelta
 
 from airflow_refresh_provider.core.definition.names import is_definition_name
@@ -83,8 +83,16 @@ class DeltaControlStore:
 
     def progress(self, name: str, run_id: str) -> list[ProgressRow]:
         """All rows of a run, oldest first."""
-        rows = self._select(self._progress, f"name = {quoted(name)} AND run_id = {quoted(run_id)}")
-        return sorted(map(ProgressRow.model_validate, rows), key=lambda r: (r.at, r.generation, r.chunk))
+        return _oldest_first(self._select(self._progress, f"name = {quoted(name)} AND run_id = {quoted(run_id)}"))
+
+    def progress_of(self, run_ids: Collection[str]) -> dict[str, list[ProgressRow]]:
+        """As `progress`, of several runs in one read, by run."""
+        if not run_ids:
+            return {}
+        found: dict[str, list[Row]] = {}
+        for row in self._select(self._progress, f"run_id IN ({', '.join(map(quoted, sorted(run_ids)))})"):
+            found.setdefault(str(row["run_id"]), []).append(row)
+        return {run_id: _oldest_first(rows) for run_id, rows in found.items()}
 
     def add_event(self, row: EventRow) -> None:
         """Append one event."""
@@ -135,3 +143,7 @@ class DeltaControlStore:
     def _made(self) -> Mark:
         self._mark = self._mark or read_mark(self._root) or make_mark(self._root)
         return self._mark
+
+
+def _oldest_first(rows: Iterable[Row]) -> list[ProgressRow]:
+    return sorted(map(ProgressRow.model_validate, rows), key=lambda r: (r.at, r.generation, r.chunk))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from collections.abc import Mapping
+from datetime import timedelta
 
+from airflow_refresh_provider.core.changes.pins import Pin
 from airflow_refresh_provider.core.run.record import Record
 from airflow_refresh_provider.core.run.reports import DueReport
 from airflow_refresh_provider.core.run.results import ErrorReport
-from airflow_refresh_provider.core.timing.due import Behind, Cause, DueDecision, DueFacts, describe, due, lag
+from airflow_refresh_provider.core.timing.due import Behind, Cause, DueFacts, describe, due, lag
 from airflow_refresh_provider.errors import Failed, Invalid, RefreshError, Refused
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.runner.facts.records import owner_liveness
@@ -18,8 +20,20 @@ _CHECK_AGAIN = timedelta(seconds=15)
 """When to check an input again that is being refreshed."""
 
 
-def report_due(ports: Ports, seen: Observation) -> DueReport:
-    """Whether a refresh of a definition is due now. Raises Invalid when an input is missing."""
+def report_due(ports: Ports, seen: Observation, makers: Mapping[str, Record] | None = None) -> DueReport:
+    """Whether a refresh of a definition is due now. Raises Invalid when an input is missing.
+
+    `makers`: target -> definition, where the logs of inputs are not to be asked which definition has made them.
+    """
+    found = _due(seen)
+    if found.cause == Cause.NOTHING_NEW and (running := _being_refreshed(ports, seen, makers)):
+        reason = f"its input {running} is being refreshed"
+        at = seen.now + _CHECK_AGAIN
+        return found.model_copy(update={"cause": Cause.INPUT_RUNNING.value, "reason": reason, "next_at": at})
+    return found
+
+
+def _due(seen: Observation) -> DueReport:
     record, now, published = seen.record, seen.now, seen.record.published
     blocked, ready = _blocked(seen), _ready(seen)
     if seen.error and not (blocked and isinstance(seen.error, Invalid | Refused | Failed)):
@@ -35,15 +49,11 @@ def report_due(ports: Ports, seen: Observation) -> DueReport:
             ready=ready,
         )
     )
-    reason = describe(decision.cause, behind, record.suspended, ready)
-    if decision.cause is Cause.NOTHING_NEW and (running := _being_refreshed(ports, record, now)):
-        decision = DueDecision(Cause.INPUT_RUNNING, now + _CHECK_AGAIN)
-        reason = f"its input {running} is being refreshed"
     return DueReport(
         name=record.name,
         due=decision.cause.due,
         cause=decision.cause.value,
-        reason=reason,
+        reason=describe(decision.cause, behind, record.suspended, ready),
         next_at=decision.next_at,
         lag_seconds=lag(now, behind).total_seconds() if published else None,
     )
@@ -88,20 +98,26 @@ def _ready(seen: Observation) -> Cause | None:
     return Cause.OVERWRITTEN if seen.replaced or seen.overwritten else None
 
 
-def _being_refreshed(ports: Ports, record: Record, now: datetime) -> str | None:
+def _being_refreshed(ports: Ports, seen: Observation, makers: Mapping[str, Record] | None) -> str | None:
     """An input that is the target of a definition with a run in progress, whose commits are not published yet.
 
     It is waited for only where changes start refreshes; any other schedule comes again by itself.
     """
+    record = seen.record
     if not record.definition.refresh.on_change:
         return None
     pins = record.published.pins if record.published else {}
     for name, read in record.definition.inputs.items():
         if read.ignore_changes or not read.trigger or name not in pins:
             continue
-        maker = upstream(ports, pins[name])
-        made_by = ports.store.read(maker).record if maker else None
+        made_by = _maker(ports, pins[name]) if makers is None else makers.get(pins[name].location)
         run = made_by.run if made_by else None
-        if made_by and run and (run.kept_until(now) or owner_liveness(ports, made_by).is_running):
+        if made_by and run and (run.kept_until(seen.now) or owner_liveness(ports, made_by).is_running):
             return name
     return None
+
+
+def _maker(ports: Ports, pin: Pin) -> Record | None:
+    """The definition of this control root whose target an input is."""
+    name = upstream(ports, pin)
+    return ports.store.read(name).record if name else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeVar
 
@@ -43,6 +43,19 @@ class Observation:
     def lag_seconds(self) -> float | None:
         """How far the target is behind its inputs; None when that is not known."""
         return lag(self.now, self.inputs.behind).total_seconds() if self.inputs else None
+
+    def still_of(self, record: Record) -> bool:
+        """Whether it is one of what a record says now: the same definition with the same refresh published.
+
+        One that was made during a run does not say what others have written; after the run that counts.
+        """
+        before, now = self.record, record
+        same = before.definition == now.definition and before.published == now.published
+        return same and (before.run is None or now.run is not None)
+
+    def at(self, record: Record, now: datetime, liveness: Liveness) -> Observation:
+        """The same facts of inputs and target at a later moment, by which a target can have become late."""
+        return replace(self, record=record, now=now, liveness=liveness)
 
     def must_be_readable(self) -> None:
         """Raises the error that was met, with the name of the definition."""

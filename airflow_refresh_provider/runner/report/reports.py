@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from pydantic import ValidationError
 
 from airflow_refresh_provider.core.plan.plan import ChangeCounts
@@ -32,6 +34,7 @@ def history(ports: Ports, name: str) -> list[HistoryEntry]:
     return list(reversed(entries.values()))
 
 
+@lru_cache(maxsize=1024)  # a page reads the same entries again and again
 def _entry(detail: str) -> HistoryEntry:
     try:
         return StoredHistory.model_validate_json(detail).entry

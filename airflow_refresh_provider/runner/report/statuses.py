@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
+from functools import partial
 
 from airflow_refresh_provider.core.changes.pins import digests, ignored_files
-from airflow_refresh_provider.core.run.health import HealthFacts, health
+from airflow_refresh_provider.core.run.health import Health, HealthFacts, health
+from airflow_refresh_provider.core.run.notice import Notice
 from airflow_refresh_provider.core.run.notices import notices_of
 from airflow_refresh_provider.core.run.owner import Liveness
 from airflow_refresh_provider.core.run.query_notices import query_notices
@@ -31,7 +34,12 @@ def stored_status(ports: Ports, record: Record) -> DefinitionStatus:
 
 def status(ports: Ports, record: Record) -> DefinitionStatus:
     """The whole status. What cannot be read of inputs or target is in it as an error."""
-    seen = observe(ports, record)
+    return seen_status(ports, observe(ports, record), partial(due_report.report_due, ports))
+
+
+def seen_status(ports: Ports, seen: Observation, due: Callable[[Observation], DueReport]) -> DefinitionStatus:
+    """The status that follows from what was seen."""
+    record = seen.record
     run = _run_status(ports, record, seen.liveness)
     fresh = freshness.freshness(ports, seen)
     found = HealthFacts(
@@ -43,19 +51,30 @@ def status(ports: Ports, record: Record) -> DefinitionStatus:
         lag_seconds=fresh.lag_seconds,
         late=fresh.late,
     )
-    stored = _status(record, run)
-    return stored.model_copy(
-        update={"health": health(record, found), "freshness": fresh, "due": _due(ports, seen, fresh)}
-    )
+    known = {"health": health(record, found), "freshness": fresh, "due": _due(seen, fresh, due), "looked_at": seen.now}
+    return _status(record, run).model_copy(update=known)
+
+
+def unseen_status(ports: Ports, record: Record) -> DefinitionStatus:
+    """As `stored_status`, with a health where inputs and target do not count for it."""
+    liveness = owner_liveness(ports, record)
+    run = _run_status(ports, record, liveness)
+    kept = run is not None and run.kept_until is not None
+    found = health(record, HealthFacts(live=liveness.is_running, kept=kept, unreadable=True))
+    return _status(record, run).model_copy(update={"health": None if found is Health.UNKNOWN else found})
 
 
 def with_notices(ports: Ports, record: Record) -> DefinitionStatus:
-    """As `status`, with notices on the query; its target, if there is one, says what types the columns have."""
+    """As `status`, with notices on the query."""
+    return status(ports, record).model_copy(update={"notices": notices_on_query(ports, record)})
+
+
+def notices_on_query(ports: Ports, record: Record) -> tuple[Notice, ...]:
+    """Notices on a query; its target, if there is one, says what types the columns have."""
     table = None
     with suppress(RefreshError):  # the status can be shown where the target's storage does not answer
         table = ports.log.facts(record.definition.target) if record.facts.float_sums else None
-    found = query_notices(record.definition, record.facts, table.floating if table else None)
-    return status(ports, record).model_copy(update={"notices": found})
+    return query_notices(record.definition, record.facts, table.floating if table else None)
 
 
 def _status(record: Record, run: RunStatus | None) -> DefinitionStatus:
@@ -80,12 +99,12 @@ def _status(record: Record, run: RunStatus | None) -> DefinitionStatus:
     )
 
 
-def _due(ports: Ports, seen: Observation, fresh: Freshness) -> DueReport | None:
+def _due(seen: Observation, fresh: Freshness, due: Callable[[Observation], DueReport]) -> DueReport | None:
     """None where the inputs cannot be read; the error is in `fresh`."""
     if fresh.error:
         return None
     try:
-        return due_report.report_due(ports, seen)
+        return due(seen)
     except RefreshError:
         return None  # an input was refreshed or removed meanwhile
 

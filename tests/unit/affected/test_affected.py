@@ -39,6 +39,13 @@ def test_a_module_that_only_a_started_program_imports_reaches_the_tests_that_sta
     assert of(f"{PACKAGE}/hooks/__init__.py") == ["tests/airflow/test_dags.py"]
 
 
+def test_a_file_that_a_module_reads_reaches_what_the_module_does() -> None:
+    tests = {"tests/unit/page/test_pages.py": {f"{PACKAGE}.page.app"}, "tests/unit/core/test_text.py": set[str]()}
+    downstream = {f"{PACKAGE}.page.templating": {f"{PACKAGE}.page.app"}}
+    found = affected([f"{PACKAGE}/page/templates/base.html"], downstream, tests)
+    assert found == [ALWAYS, "tests/unit/page/test_pages.py"]
+
+
 def test_a_test_file_reaches_itself() -> None:
     assert of("tests/unit/core/test_text.py") == ["tests/unit/core/test_text.py"]
 

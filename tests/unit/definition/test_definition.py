@@ -321,3 +321,12 @@ def test_what_is_wrong_with_the_query_is_reported_when_the_fields_are_right() ->
 def test_a_definition_cannot_be_changed() -> None:
     with pytest.raises(ValueError, match="frozen"):
         build().name = "other"
+
+
+def test_a_changed_copy_has_a_hash_of_its_own() -> None:
+    definition = build()
+    before = definition.hash
+    changed = definition.model_copy(update={"target": "/data/gold/other"})
+    assert changed.hash == build(target="/data/gold/other").hash != before
+    assert definition.hash == before
+    assert definition == build() and definition.model_dump() == build().model_dump()

@@ -1,0 +1,1 @@
+"""The page inside Airflow: in its navigation, behind its authentication and permissions."""

@@ -1,0 +1,162 @@
+"""One run in detail: what it reads, how far it is, and what it leaves if it does not come to its end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from enum import StrEnum
+
+from airflow_refresh_provider.core.changes.pins import digests
+from airflow_refresh_provider.core.plan.plan import ChangeCounts
+from airflow_refresh_provider.core.plan.reasons import ReasonCode
+from airflow_refresh_provider.core.run.notice import Notice
+from airflow_refresh_provider.core.run.record import Record, Run
+from airflow_refresh_provider.core.run.results import ErrorReport, Outcome, RunResult
+from airflow_refresh_provider.core.text.stored import Stored
+
+
+class Part(StrEnum):
+    """How far a phase or a chunk is."""
+
+    DONE = "done"
+    EARLIER = "earlier"  # done by an earlier attempt
+    RUNNING = "running"
+    WAITING = "waiting"
+
+
+class ChunkDetail(Stored):
+    """A chunk of a run: `rows` are those that it changes, null where that is not known before its commit."""
+
+    unit: int
+    number: int
+    state: Part
+    way: str | None = None
+    rows: int | None = None
+
+
+class Phase(Stored):
+    """A phase of a run; `seconds` are known of one that has ended."""
+
+    name: str
+    state: Part
+    seconds: float | None = None
+
+
+class PinnedInput(Stored):
+    """An input as the run reads it: its version or the digest of its files, and the window of its changes, if any."""
+
+    name: str
+    version: int | str
+    after: int | str | None = None
+
+
+class RunDetail(Stored):
+    """A run in progress, or one that has ended, which has an `outcome`.
+
+    `planned` are the rows that it changes, null before they are known, and `unchanged` those that stay as they are.
+    `chunks` are all of a run in progress once they are planned, of an ended one those whose progress is still kept.
+    `error`: why it was not published, how the data was left, and the command to run.
+    """
+
+    name: str
+    run_id: str
+    outcome: Outcome | None = None
+    stage: str | None = None
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    origin: str | None = None
+    owner: str | None = None
+    live: bool = False
+    kept_until: datetime | None = None
+    attempts: int = 0
+    generations: tuple[int, ...] = ()
+    mode: str | None = None
+    mode_code: ReasonCode | None = None
+    mode_reason: str | None = None
+    inputs: tuple[PinnedInput, ...] = ()
+    planned: ChangeCounts | None = None
+    unchanged: int | None = None
+    chunks_done: int = 0
+    chunks_total: int | None = None
+    rows_done: int = 0
+    rows_total: int | None = None
+    percent: float | None = None
+    rows_per_second: float | None = None
+    seconds_left: float | None = None
+    phases: tuple[Phase, ...] = ()
+    chunks: tuple[ChunkDetail, ...] = ()
+    notices: tuple[Notice, ...] = ()
+    error: ErrorReport | None = None
+    result: RunResult | None = None
+
+
+_PHASES = ("load", "merge", "cleanup")
+
+
+def phases_of(run: Run) -> tuple[Phase, ...]:
+    """The phases of a run in progress."""
+    at = 2 if run.published else 1 if run.frozen else 0
+    states = [Part.DONE] * at + [Part.RUNNING] + [Part.WAITING] * (2 - at)
+    return tuple(Phase(name=name, state=state) for name, state in zip(_PHASES, states, strict=True))
+
+
+def inputs_of(run: Run) -> tuple[PinnedInput, ...]:
+    """What a run in progress reads."""
+    found = digests(run.plan.pins)
+    windows = run.windows
+    return tuple(
+        PinnedInput(name=name, version=version, after=windows[name].after if name in windows else None)
+        for name, version in found.items()
+    )
+
+
+def chunks_of(run: Run, done: Mapping[tuple[int, int], int], *, live: bool) -> tuple[ChunkDetail, ...]:
+    """Every planned chunk of a run in progress, in the order in which its units apply them.
+
+    `done`: (unit, chunk) -> generation that has applied it, as far as that is recorded. Chunks of a unit follow each
+    other, so that one below a recorded one is done too.
+    """
+    planned = (
+        [(unit.slot, chunk) for one in run.frozen.rounds for unit in one.units for chunk in unit.chunks]
+        if (run.frozen)
+        else []
+    )
+    reached = {unit: max(number for of, number in done if of == unit) for unit, _ in done}
+    present = {run.generation, *(claim.generation for claim in run.claims.values())}
+    busy = (set(run.claims) or {unit for unit, _ in planned}) if live and not run.published else set()
+
+    def state_of(unit: int, number: int) -> Part:
+        if number <= reached.get(unit, 0):
+            return Part.DONE if done.get((unit, number), run.generation) in present else Part.EARLIER
+        if unit in busy:
+            busy.remove(unit)  # its first chunk that is not done
+            return Part.RUNNING
+        return Part.WAITING
+
+    return tuple(
+        ChunkDetail(
+            unit=unit,
+            number=chunk.number,
+            state=state_of(unit, chunk.number),
+            way=chunk.way.value,
+            rows=chunk.counts.total if chunk.by_vnode else None,
+        )
+        for unit, chunk in planned
+    )
+
+
+def aftermath(record: Record, code: str | None, reason: str, done: int) -> ErrorReport:
+    """What a run leaves that failed and is kept, or that has ended without being published."""
+    run, name, version = record.run, record.name, record.published.version if record.published else None
+    readers = (
+        "Nothing is published yet." if version is None else f"Readers of the published version see version {version}."
+    )
+    chunks = f"{done} chunk{'s' if done != 1 else ''} of it are in the target, and stay there. " if done else ""
+    first = f"`airflow-refresh resume {name}`, then " if record.suspended or record.paused else ""
+    after = f"{first}`airflow-refresh run {name}`"
+    if run is not None and not run.unresumable_reason:
+        after += f" continues it after its last chunk; `airflow-refresh abandon {name}` ends it for good"
+    else:
+        after += " starts a new run"
+    left = f"{chunks or 'The target was not changed. '}{readers}"
+    return ErrorReport(code=code or "not_published", message=reason, left=left, next=f"Fix the cause. {after}.")

@@ -1,0 +1,114 @@
+"""The JSON API, version 1. Its models are those that the command line prints with `--output json`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query, Request
+from pydantic import Field
+
+from airflow_refresh_provider.core.run.health import Health
+from airflow_refresh_provider.core.run.overview import DefinitionDetail, Filter, Overview
+from airflow_refresh_provider.core.run.reports import DefinitionStatus
+from airflow_refresh_provider.core.run.results import ErrorReport
+from airflow_refresh_provider.core.run.run_detail import RunDetail
+from airflow_refresh_provider.core.text.stored import Stored
+from airflow_refresh_provider.page.guard import api_changer, reader
+from airflow_refresh_provider.page.ports import Views
+
+PREFIX = "/api/v1"
+LIMIT = 1000
+
+
+class Why(Stored):
+    """The reason of a suspension, shown with the definition."""
+
+    why: Annotated[str, Field(min_length=1, max_length=500)] = "by hand"
+
+
+class Problem(Stored):
+    """What failed, how the data was left, what to do next."""
+
+    error: ErrorReport
+
+
+_REFUSED: dict[int | str, dict[str, Any]] = {
+    401: {"description": "Not signed in"},
+    403: {"description": "Not permitted"},
+    404: {"model": Problem},
+    409: {"model": Problem},
+    503: {"model": Problem},
+}
+"""What every route may answer instead."""
+
+router = APIRouter(prefix=PREFIX, dependencies=[Depends(reader)], responses=_REFUSED)
+
+
+def views(request: Request) -> Views:
+    """The views of the application. Raises errors.RefreshError where there are none."""
+    found: Views = request.app.state.views()
+    return found
+
+
+ViewsDep = Annotated[Views, Depends(views)]
+
+
+def wanted(
+    tag: str | None = None, owner: str | None = None, health: Health | None = None, search: str | None = None
+) -> Filter:
+    """The definitions that are asked for."""
+    return Filter(tag=tag or None, owner=owner or None, health=health, search=search or None)
+
+
+WantedDep = Annotated[Filter, Depends(wanted)]
+Skip = Annotated[int, Query(ge=0)]
+Limit = Annotated[int, Query(ge=1, le=LIMIT)]
+
+
+@router.get("/overview")
+def overview(views: ViewsDep, wanted: WantedDep, skip: Skip = 0, limit: Limit = LIMIT) -> Overview:
+    """All definitions at once, those that need a person first."""
+    return views.overview(wanted, skip, limit)
+
+
+@router.get("/definitions")
+def definitions(views: ViewsDep, wanted: WantedDep, skip: Skip = 0, limit: Limit = LIMIT) -> list[DefinitionStatus]:
+    """As `airflow-refresh list`, from what was last seen of inputs and targets."""
+    return list(views.overview(wanted, skip, limit).definitions)
+
+
+@router.get("/definitions/{name}")
+def definition(views: ViewsDep, name: str) -> DefinitionDetail:
+    """One definition: status as `show`, `freshness --why`, `explain`, `history`, and the definitions around it."""
+    return views.definition(name)
+
+
+@router.get("/definitions/{name}/runs/{run_id}")
+def run(views: ViewsDep, name: str, run_id: str) -> RunDetail:
+    """One run, in progress or ended."""
+    return views.run(name, run_id)
+
+
+@router.post("/definitions/{name}/pause", dependencies=[Depends(api_changer)])
+def pause(views: ViewsDep, name: str) -> DefinitionStatus:
+    """Pause a definition before its next chunk."""
+    return views.pause(name)
+
+
+@router.post("/definitions/{name}/resume", dependencies=[Depends(api_changer)])
+def resume(views: ViewsDep, name: str) -> DefinitionStatus:
+    """End a pause or a suspension."""
+    return views.resume(name)
+
+
+@router.post("/definitions/{name}/suspend", dependencies=[Depends(api_changer)])
+def suspend(views: ViewsDep, name: str, why: Why) -> DefinitionStatus:
+    """Start no refresh of a definition until it is resumed."""
+    return views.suspend(name, why.why)
+
+
+@router.get("/openapi.json", include_in_schema=False)
+def openapi(request: Request) -> dict[str, Any]:
+    """What this API is, as OpenAPI."""
+    described: dict[str, Any] = request.app.openapi()
+    return described

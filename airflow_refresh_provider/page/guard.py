@@ -1,0 +1,66 @@
+"""Who may see and change what, as dependencies of routes."""
+
+from __future__ import annotations
+
+import hmac
+from typing import Annotated
+
+from fastapi import Depends, Form, Header, HTTPException, Request
+
+from airflow_refresh_provider.page.ports import Gate, Visitor
+
+TOKEN_HEADER = "X-Refresh-Token"
+_SITE = "Sec-Fetch-Site"
+
+
+def visitor() -> Visitor:
+    """Who asks; an application has that of its gate in this place."""
+    raise HTTPException(401, "no one is known here")
+
+
+def reader(request: Request, visitor: Annotated[Visitor, Depends(visitor)]) -> Visitor:
+    """Who asks, and may see refreshes. Raises HTTPException 401, 403."""
+    if not _gate(request).may_read(visitor):
+        raise HTTPException(403, "you may not see refreshes: ask for the permission to see plugins")
+    return visitor
+
+
+def api_changer(
+    request: Request,
+    name: str,
+    visitor: Annotated[Visitor, Depends(reader)],
+    token: Annotated[str, Header(alias=TOKEN_HEADER)] = "",
+    site: Annotated[str | None, Header(alias=_SITE)] = None,
+) -> Visitor:
+    """Who asks, and may change the definition `name` of the path. Raises HTTPException 401, 403."""
+    return _changer(request, name, visitor, token, site)
+
+
+def form_changer(
+    request: Request,
+    name: str,
+    visitor: Annotated[Visitor, Depends(reader)],
+    token: Annotated[str, Form()] = "",
+    site: Annotated[str | None, Header(alias=_SITE)] = None,
+) -> Visitor:
+    """As `api_changer`, for a form of this page."""
+    return _changer(request, name, visitor, token, site)
+
+
+def may_change(request: Request, visitor: Visitor, name: str) -> bool:
+    """Whether the page offers a change."""
+    return _gate(request).may_change(visitor, name)
+
+
+def _changer(request: Request, name: str, visitor: Visitor, token: str, site: str | None) -> Visitor:
+    if not may_change(request, visitor, name):
+        raise HTTPException(403, f"you may not change {name}: ask for the permission to edit its DAG")
+    foreign = site is not None and site not in ("same-origin", "none")
+    if visitor.token is not None and (foreign or not hmac.compare_digest(token.encode(), visitor.token.encode())):
+        raise HTTPException(403, "the change does not come from this page: reload the page and try again")
+    return visitor
+
+
+def _gate(request: Request) -> Gate:
+    gate: Gate = request.app.state.gate
+    return gate

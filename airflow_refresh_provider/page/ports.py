@@ -1,0 +1,67 @@
+"""What the page needs: views of refreshes, and to know who may see and change them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from airflow_refresh_provider.core.run.notice import Notice
+from airflow_refresh_provider.core.run.overview import DefinitionDetail, Filter, Overview
+from airflow_refresh_provider.core.run.reports import DefinitionStatus
+from airflow_refresh_provider.core.run.run_detail import RunDetail
+
+
+class Views(Protocol):
+    """What is shown, and the changes that a page can make. Every method raises errors.RefreshError."""
+
+    def overview(self, wanted: Filter, skip: int, limit: int) -> Overview:
+        """All definitions, and up to `limit` of those that are wanted, after `skip` of them."""
+        ...
+
+    def definition(self, name: str) -> DefinitionDetail: ...
+
+    def run(self, name: str, run_id: str) -> RunDetail: ...
+
+    def pause(self, name: str) -> DefinitionStatus: ...
+
+    def resume(self, name: str) -> DefinitionStatus: ...
+
+    def suspend(self, name: str, why: str) -> DefinitionStatus: ...
+
+
+@dataclass(frozen=True)
+class Visitor:
+    """Who asks. `token`: what a change has to bring along to prove that it comes from this page; None for a caller that
+    proves itself with each request, as no other site can make a browser do.
+    """
+
+    name: str
+    token: str | None
+    user: object = None
+
+
+class Gate(Protocol):
+    """Who may see and change what."""
+
+    @property
+    def visitor(self) -> Callable[..., Visitor | Awaitable[Visitor]]:
+        """A dependency of FastAPI that says who asks. Raises HTTPException 401 where that is not known, 403 where it is
+        not believed.
+        """
+        ...
+
+    def may_read(self, visitor: Visitor) -> bool: ...
+
+    def may_change(self, visitor: Visitor, name: str) -> bool:
+        """Whether a definition may be changed; it need not exist."""
+        ...
+
+
+Notices = Callable[[], tuple[Notice, ...]]
+"""What is wrong around the refreshes, such as a trigger process that is down."""
+
+
+def no_notices() -> tuple[Notice, ...]:
+    """Nothing is known of what surrounds the refreshes."""
+    return ()

@@ -1,0 +1,149 @@
+"""The words that templates show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Protocol
+
+from airflow_refresh_provider.core.run.health import Health
+from airflow_refresh_provider.core.run.reports import DefinitionStatus, InputLag
+from airflow_refresh_provider.core.run.results import Outcome
+from airflow_refresh_provider.core.run.run_detail import PinnedInput
+from airflow_refresh_provider.views import formats
+from airflow_refresh_provider.views.definition_tables import health_text, why
+from airflow_refresh_provider.views.explanation_lines import how_followed
+from airflow_refresh_provider.views.explanation_tables import follows_text, next_text
+
+_URGENT = frozenset(
+    {Health.LATE, Health.FAILED, Health.SUSPENDED, Health.REPLACED, Health.OVERWRITTEN, Health.INTERRUPTED}
+)
+_CALM = frozenset({Health.FRESH})
+_BUSY = frozenset({Health.RUNNING, Health.WAITING})
+
+
+class Named(Protocol):
+    """What has a name."""
+
+    @property
+    def name(self) -> str: ...
+
+
+def tone(health: Health | None) -> str:
+    """The class of the colour of a health; the word stands beside it."""
+    if health in _URGENT:
+        return "urgent"
+    return "calm" if health in _CALM else "busy" if health in _BUSY else "plain"
+
+
+def word(health: Health | None) -> str:
+    """A health as one or two words."""
+    return "not looked at yet" if health is None else health.value.replace("_", " ")
+
+
+def status(one: DefinitionStatus) -> str:
+    """How a table is."""
+    return "not looked at yet" if one.health is None else health_text(one)
+
+
+def data_as_of(one: DefinitionStatus) -> str:
+    """How old the data are, and how old they may become."""
+    fresh = one.freshness
+    if fresh is None or fresh.confirmed_at is None:
+        return "never" if one.published_version is None else "-"
+    limit = f" / {short(fresh.target_lag_seconds)}" if fresh.target_lag_seconds is not None else ""
+    return f"{formats.minute(fresh.confirmed_at)} ({short(fresh.lag_seconds)}{limit})"
+
+
+def next_run(one: DefinitionStatus) -> str:
+    """When it is refreshed next."""
+    if one.due is None:
+        return "-"
+    if one.due.due:
+        return "now"
+    if one.suspended or one.paused:
+        return "after a resume"
+    schedule = one.definition.refresh
+    return formats.minute(one.due.next_at) or (
+        "manual" if schedule.by_hand else "on change" if schedule.on_change else "-"
+    )
+
+
+def last_run(one: DefinitionStatus) -> str:
+    """How the last run came out, or how far the present one is."""
+    run, last = one.run, one.last_run
+    if run and one.health in _BUSY:
+        left = f", {short(run.seconds_left)} left" if run.seconds_left is not None else ""
+        return f"{formats.done_of(run.chunks_done, run.chunks_total)} chunks{left}"
+    if last is None:
+        return "-"
+    took = f" in {short(last.elapsed_seconds)}" if last.elapsed_seconds is not None else ""
+    outcome = "ok" if last.outcome is Outcome.SUCCEEDED else last.outcome.value
+    return f"{formats.minute(last.at)} {outcome}{took}"
+
+
+def changed(one: DefinitionStatus) -> str:
+    """The rows that the last run has changed."""
+    last = one.last_run
+    return formats.signed(last.rows) if last and last.outcome is Outcome.SUCCEEDED else "-"
+
+
+def mode(one: DefinitionStatus) -> str:
+    """How the last run was done, or why it was not."""
+    last = one.last_run
+    return (last.mode or last.code or "-") if last else "-"
+
+
+def short(seconds: float | None) -> str:
+    """A duration in its largest units."""
+    if seconds is None:
+        return "-"
+    whole = round(seconds)
+    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
+        if whole >= 2 * size:
+            return f"{whole // size} {unit}"
+    return f"{whole} s"
+
+
+def kept(one: InputLag) -> str:
+    """How long the changes of an input can be read."""
+    if one.expired:
+        return "deleted: the next refresh compares everything"
+    return formats.time(one.kept_until) or "all are applied"
+
+
+def reads(one: PinnedInput) -> str:
+    """What a run reads of an input."""
+    version = formats.version(one.version)
+    return f"changes of ({formats.version(one.after)}, {version}]" if one.after is not None else f"all of {version}"
+
+
+def zipped(values: Iterable[str], things: Iterable[Named]) -> list[tuple[str, str]]:
+    """Each value beside the name of its thing."""
+    return [(thing.name, value) for value, thing in zip(values, things, strict=True)]
+
+
+FILTERS: dict[str, Callable[..., object]] = {
+    "tone": tone,
+    "word": word,
+    "status": status,
+    "data_as_of": data_as_of,
+    "next_run": next_run,
+    "last_run": last_run,
+    "changed": changed,
+    "mode": mode,
+    "short": short,
+    "kept": kept,
+    "reads": reads,
+    "zipped": zipped,
+    "why": why,
+    "moment": formats.time,
+    "duration": formats.duration,
+    "version": formats.version,
+    "signed": formats.signed,
+    "counts": formats.change_counts,
+    "done_of": formats.done_of,
+    "follows": follows_text,
+    "followed_by": how_followed,
+    "next_refresh": next_text,
+}
+"""By the names that templates use."""

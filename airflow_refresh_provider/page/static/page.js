@@ -1,0 +1,19 @@
+// Parts of the page ask for themselves again when they get the event `poll`. A page that is not seen does not poll.
+(function () {
+  var seconds = Number(document.body.dataset.poll) || 5;
+  function isWriting() {
+    var active = document.activeElement;
+    return active !== null && active.closest("#live") !== null && active.matches("input, select, textarea");
+  }
+  function poll() {
+    if (!document.hidden && !isWriting()) {
+      document.body.dispatchEvent(new Event("poll"));
+    }
+  }
+  window.setInterval(poll, seconds * 1000);
+  document.addEventListener("visibilitychange", poll);
+  document.body.addEventListener("htmx:afterRequest", function (event) {
+    var status = event.detail.xhr ? event.detail.xhr.status : 0;
+    document.body.classList.toggle("offline", [0, 500, 502, 504].includes(status));
+  });
+})();

@@ -1,0 +1,66 @@
+"""One definition in detail, with the definitions around it; each table is looked at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+from airflow_refresh_provider.core.definition.definition import Definition
+from airflow_refresh_provider.core.run.overview import DefinitionDetail, Neighbour
+from airflow_refresh_provider.core.run.record import Record
+from airflow_refresh_provider.core.text.variables import variables
+from airflow_refresh_provider.core.timing.cascade import located
+from airflow_refresh_provider.core.timing.lineage import Steps, lineage
+from airflow_refresh_provider.ports.bundle import Ports
+from airflow_refresh_provider.ports.read_once import reading_once
+from airflow_refresh_provider.runner.facts.records import registered
+from airflow_refresh_provider.runner.report import explaining, freshness, reading, reports
+from airflow_refresh_provider.runner.report.due_report import report_due
+from airflow_refresh_provider.runner.report.observation import Observation, observe
+from airflow_refresh_provider.runner.report.overview import overview
+from airflow_refresh_provider.runner.report.statuses import notices_on_query, seen_status
+
+SHOWN_RUNS = 100
+
+
+def definition_detail(ports: Ports, name: str, looks: Mapping[str, Observation]) -> DefinitionDetail:
+    """A definition. `looks`: what was seen of the inputs and targets of others, by name. Raises Invalid."""
+    once = reading_once(ports)
+    record = registered(once, name, once.store.read(name).record)
+    records = {one.name: one for one in once.store.records()}
+    seen = observe(once, record)
+    status = seen_status(once, seen, partial(report_due, once))
+    shown = {"notices": notices_on_query(once, record), "reading": reading.lines(once, record)}
+    above, below = lineage([_placed(one.definition, once) for one in records.values()], name)
+    around = _around(once, [records[other] for other in (*above, *below)], looks)
+    return DefinitionDetail(
+        status=status.model_copy(update=shown),
+        freshness=freshness.with_expected_seconds(once, freshness.freshness(once, seen, why=True)),
+        explanation=explaining.explain(once, record),
+        history=tuple(reports.history(once, name)[:SHOWN_RUNS]),
+        upstream=_neighbours(above, around),
+        downstream=_neighbours(below, around),
+    )
+
+
+def _placed(definition: Definition, ports: Ports) -> Definition:
+    """A definition whose inputs are at the places that the environment gives them."""
+    written = any(variables(read.path) for read in definition.inputs.values())
+    return located([definition], ports.environment)[0] if written else definition
+
+
+def _around(ports: Ports, records: list[Record], looks: Mapping[str, Observation]) -> dict[str, Neighbour]:
+    found = overview(ports, records, looks)
+    return {
+        one.name: Neighbour(
+            name=one.name,
+            steps=0,
+            health=one.health,
+            lag_seconds=one.freshness.lag_seconds if one.freshness else None,
+        )
+        for one in found
+    }
+
+
+def _neighbours(steps: Steps, around: Mapping[str, Neighbour]) -> tuple[Neighbour, ...]:
+    return tuple(around[name].model_copy(update={"steps": count}) for name, count in steps.items())

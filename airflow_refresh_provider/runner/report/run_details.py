@@ -1,0 +1,129 @@
+"""One run in detail: from the record while it is in progress, from the history after its end; and its progress rows."""
+
+from __future__ import annotations
+
+from airflow_refresh_provider.core.run.notices import notices_of
+from airflow_refresh_provider.core.run.record import Record, Run
+from airflow_refresh_provider.core.run.results import HistoryEntry, Outcome, RunResult
+from airflow_refresh_provider.core.run.run_detail import (
+    ChunkDetail,
+    Part,
+    Phase,
+    PinnedInput,
+    RunDetail,
+    aftermath,
+    chunks_of,
+    inputs_of,
+    phases_of,
+)
+from airflow_refresh_provider.errors import Invalid
+from airflow_refresh_provider.ports.bundle import Ports
+from airflow_refresh_provider.ports.control import ProgressRow
+from airflow_refresh_provider.runner.facts.records import owner_liveness, registered
+from airflow_refresh_provider.runner.report import reports
+from airflow_refresh_provider.runner.report.rates import changed_rows
+
+
+def run_detail(ports: Ports, name: str, run_id: str) -> RunDetail:
+    """A run of a definition. Raises Invalid where there is none of that id, or no such definition."""
+    record = registered(ports, name, ports.store.read(name).record)
+    rows = ports.store.progress(name, run_id)
+    if record.run and record.run.run_id == run_id:
+        return _in_progress(ports, record, record.run, rows)
+    entry = next((entry for entry in reports.history(ports, name) if entry.run_id == run_id), None)
+    if entry is None:
+        raise Invalid(
+            "unknown_run",
+            f"{name} has no run {run_id!r} in its history, which goes back three months",
+            next=f"See the runs with `airflow-refresh history {name}`.",
+        )
+    return _ended(record, entry, run_id, rows)
+
+
+def _in_progress(ports: Ports, record: Record, run: Run, rows: list[ProgressRow]) -> RunDetail:
+    liveness = owner_liveness(ports, record)
+    how_far = reports.report(record, run.run_id, rows)
+    last = record.last_run
+    failed = last is not None and last.failed and last.run_id == run.run_id and run.failed_in == run.generation
+    done = {(row.unit, row.chunk): row.generation for row in rows}
+    scope = run.frozen.fell_back if run.frozen and run.frozen.fell_back else run.plan.scope
+    return RunDetail(
+        name=record.name,
+        run_id=run.run_id,
+        stage=reports.stage_of(run),
+        started_at=run.started_at,
+        origin=run.origin,
+        owner=run.lease.owner.label if run.lease.owner else None,
+        live=liveness.is_running,
+        kept_until=run.kept_until(ports.clock.now()),
+        attempts=run.attempts,
+        generations=run.generations,
+        mode="incremental" if run.windows else "full",
+        mode_code=scope.code if scope else None,
+        mode_reason=scope.text if scope else None,
+        inputs=inputs_of(run),
+        planned=run.frozen.counts() if run.frozen else None,
+        unchanged=run.frozen.unchanged if run.frozen else None,
+        phases=phases_of(run),
+        chunks=chunks_of(run, done, live=liveness.is_running),
+        notices=notices_of(run),
+        error=aftermath(record, last.code, last.reason or "", how_far.chunks_done) if last and failed else None,
+        **{
+            field: getattr(how_far, field)
+            for field in (
+                *("chunks_done", "chunks_total", "rows_done", "rows_total"),
+                *("percent", "rows_per_second", "seconds_left"),
+            )
+        },
+    )
+
+
+def _ended(record: Record, entry: HistoryEntry, run_id: str, rows: list[ProgressRow]) -> RunDetail:
+    result = entry.result
+    chunks = _recorded(rows)
+    published = entry.outcome is Outcome.SUCCEEDED
+    code = record.last_run.code if record.last_run and record.last_run.run_id == run_id else None
+    return RunDetail(
+        name=record.name,
+        run_id=run_id,
+        outcome=entry.outcome,
+        ended_at=entry.at,
+        attempts=entry.attempts,
+        generations=(entry.generation,),
+        mode=result.mode if result else None,
+        mode_code=result.mode_code if result else None,
+        mode_reason=result.mode_reason if result else None,
+        inputs=_inputs(result) if result else (),
+        chunks_done=result.chunks.done if result else len(chunks),
+        chunks_total=result.chunks.done if result else None,
+        rows_done=sum(map(changed_rows, rows)),
+        percent=100.0 if published else None,
+        phases=tuple(Phase(name=n, state=Part.DONE, seconds=s) for n, s in result.stages.items()) if result else (),
+        chunks=chunks,
+        notices=result.notices if result else (),
+        error=None if published else aftermath(record, code, entry.reason or entry.outcome.value, len(chunks)),
+        result=result,
+    )
+
+
+def _inputs(result: RunResult) -> tuple[PinnedInput, ...]:
+    windows = result.windows
+    return tuple(
+        PinnedInput(name=name, version=version, after=windows[name][0] if name in windows else None)
+        for name, version in result.input_versions.items()
+    )
+
+
+def _recorded(rows: list[ProgressRow]) -> tuple[ChunkDetail, ...]:
+    """The chunks of a run that has ended, by its progress rows."""
+    changed: dict[tuple[int, int], int] = {}
+    by: dict[tuple[int, int], int] = {}
+    for row in {(row.vnode, row.unit, row.chunk): row for row in rows}.values():
+        at = row.unit, row.chunk
+        changed[at] = changed.get(at, 0) + changed_rows(row)
+        by[at] = row.generation
+    last = max(by.values(), default=0)
+    return tuple(
+        ChunkDetail(unit=unit, number=number, state=Part.EARLIER if by[unit, number] < last else Part.DONE, rows=rows)
+        for (unit, number), rows in sorted(changed.items())
+    )

@@ -1,0 +1,161 @@
+"""The page as a plugin of Airflow: its authentication, its permissions, its navigation."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from fastapi import FastAPI
+from starlette.testclient import TestClient
+
+from airflow_refresh_provider.airflow_plugin.plugin import PREFIX
+from airflow_refresh_provider.page.guard import TOKEN_HEADER
+from tests.airflow.shared import Shared
+from tests.unit.runner.world import NAME
+
+PAGE = f"{PREFIX}/"
+READS = (
+    *("", f"definitions/{NAME}", f"definitions/{NAME}/runs/x", "static/page.css"),
+    *("api/v1/overview", "api/v1/definitions", f"api/v1/definitions/{NAME}", "api/v1/openapi.json"),
+)
+CHANGES = tuple(f"{api}definitions/{NAME}/{verb}" for api in ("", "api/v1/") for verb in ("pause", "resume", "suspend"))
+
+
+@pytest.fixture(scope="module")
+def server(_metadata: None) -> Iterator[FastAPI]:
+    """Airflow's API server, with the plugins that it finds."""
+    from airflow.api_fastapi import app
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AIRFLOW__API_AUTH__JWT_SECRET", "of this test" * 8)
+        app.purge_cached_app()
+        yield app.create_app(apps="core")
+        app.purge_cached_app()
+
+
+@pytest.fixture
+def shared(share: Callable[..., Shared], connection: Callable[..., None], tmp_path: Path) -> Shared:
+    """Refreshes in memory, in the place of a control root that no other test has."""
+    shared = share()
+    connection(control=str(tmp_path))
+    return shared
+
+
+@pytest.fixture
+def site(server: FastAPI) -> TestClient:
+    """A browser in which no one has signed in."""
+    return TestClient(server, follow_redirects=False)
+
+
+def token(role: str) -> str:
+    """What a user of this role gets when it signs in."""
+    from airflow.api_fastapi.app import get_auth_manager
+    from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser
+
+    return str(get_auth_manager().generate_jwt(SimpleAuthManagerUser(username=role.lower(), role=role)))
+
+
+def session(site: TestClient, role: str) -> TestClient:
+    """A browser in which a user has signed in."""
+    site.cookies.set("_token", token(role))
+    return site
+
+
+@pytest.fixture
+def unconnected(connection: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither the environment nor a connection in it says where the control tables are."""
+    connection()
+    monkeypatch.delenv("AIRFLOW_CONN_REFRESH_DEFAULT", raising=False)
+
+
+def test_airflow_shows_the_page_in_its_navigation(site: TestClient) -> None:
+    plugins = site.get("/api/v2/plugins", headers={"Authorization": f"Bearer {token('ADMIN')}"}).json()["plugins"]
+    [ours] = [plugin for plugin in plugins if plugin["name"] == "refreshes"]
+    [view] = ours["external_views"]
+    assert (view["href"], view["destination"], view["url_route"]) == (PAGE, "nav", "refreshes")
+    assert [(one["name"], one["url_prefix"]) for one in ours["fastapi_apps"]] == [("Refreshes", "/refreshes")]
+
+
+@pytest.mark.usefixtures("shared")
+def test_anonymous_requests_are_401_and_false_tokens_403(site: TestClient) -> None:
+    for path in READS:
+        assert site.get(PAGE + path).status_code == 401, path
+        assert site.get(PAGE + path, headers={"Authorization": "Bearer x"}).status_code == 403, path
+    for path in CHANGES:
+        assert site.post(PAGE + path).status_code == 401, path
+
+
+def test_a_viewer_reads_and_changes_nothing(site: TestClient, shared: Shared) -> None:
+    viewer = session(site, "VIEWER")
+    for path in READS:
+        assert viewer.get(PAGE + path).status_code == (404 if path.endswith("/x") else 200), path
+    for path in CHANGES:
+        assert viewer.post(PAGE + path).status_code == 403, path
+    assert "You may not change this definition" in viewer.get(f"{PAGE}definitions/{NAME}").text
+    assert not shared.world.record.paused and not shared.world.record.suspended
+
+
+def test_an_editor_changes_with_the_token_of_the_page_only(site: TestClient, shared: Shared) -> None:
+    editor = session(site, "USER")
+    page = editor.get(f"{PAGE}definitions/{NAME}").text
+    change = f"{PAGE}api/v1/definitions/{NAME}/pause"
+    assert 'action="/refreshes/definitions/orders/pause"' in page and 'href="/refreshes/static/page.css' in page
+    assert editor.post(change).status_code == 403
+    assert not shared.world.record.paused
+    given = page.partition('name="token" value="')[2].partition('"')[0]
+    assert editor.post(change, headers={TOKEN_HEADER: given}).status_code == 200
+    assert shared.world.record.paused
+    resumed = editor.post(f"{PAGE}definitions/{NAME}/resume", data={"token": given})
+    assert (resumed.status_code, resumed.headers["location"]) == (303, f"{PAGE}definitions/{NAME}")
+    assert not shared.world.record.paused
+    session(site, "OP")
+    assert site.post(change, headers={TOKEN_HEADER: given}).status_code == 403
+
+
+def test_a_program_with_a_bearer_token_needs_no_other(site: TestClient, shared: Shared) -> None:
+    bearer = {"Authorization": f"Bearer {token('USER')}"}
+    assert site.post(f"{PAGE}api/v1/definitions/{NAME}/pause", headers=bearer).status_code == 200
+    assert shared.world.record.paused
+
+
+@pytest.mark.usefixtures("unconnected")
+def test_a_connection_that_says_nothing_is_said_on_the_page(site: TestClient) -> None:
+    answer = session(site, "VIEWER").get(PAGE)
+    assert (answer.status_code, "no_control" in answer.text) == (503, True)
+    assert "refresh_default" in answer.text
+
+
+@pytest.mark.usefixtures("unconnected")
+def test_the_control_root_is_that_of_the_connection_in_the_database(site: TestClient, tmp_path: Path) -> None:
+    from airflow.models import Connection
+    from airflow.utils.session import create_session
+
+    root = str(tmp_path / "control")
+    extra = json.dumps({"control": root})
+    with create_session() as session_:
+        session_.add(Connection(conn_id="refresh_default", conn_type="airflow_refresh", extra=extra))
+    try:
+        assert f"there are no control tables in {root}" in session(site, "VIEWER").get(PAGE).text
+    finally:
+        with create_session() as session_:
+            session_.query(Connection).filter(Connection.conn_id == "refresh_default").delete()
+
+
+@pytest.mark.usefixtures("shared")
+def test_a_triggerer_that_has_died_is_on_the_page(site: TestClient) -> None:
+    from airflow.jobs.job import Job
+    from airflow.utils.session import create_session
+
+    last = datetime(2024, 1, 1, 4, 23, tzinfo=UTC)
+    with create_session() as session_:
+        session_.add(Job(job_type="TriggererJob", state="running", latest_heartbeat=last))
+    try:
+        text = session(site, "VIEWER").get(PAGE).text
+    finally:
+        with create_session() as session_:
+            session_.query(Job).delete()
+    assert "the triggerer has given no sign of life since 2024-01-01 04:23:00 UTC" in text
+    assert "dag_processor_down" not in text

@@ -1,0 +1,204 @@
+"""The page in a real browser: what is seen, that it lives, dark and light, on a phone, and for all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, Route, expect
+
+from airflow_refresh_provider.core.definition.definition import Definition
+from airflow_refresh_provider.runner.refreshes import Refreshes
+from tests.browser.conftest import Site
+from tests.unit.page.test_pages import HOSTILE, interrupted
+from tests.unit.runner.shop import NAME, ONE, TARGET, Shop, order
+from tests.unit.runner.world import NAME as ORDERS
+
+pytestmark = pytest.mark.slow
+
+PHONE = {"width": 390, "height": 844}
+POLLED_MS = 6_000
+
+
+def shop() -> Shop:
+    """Tables of many kinds: fresh, late, running, never refreshed, suspended, and one with a hostile owner."""
+    made = Shop(refresh={"on_change": True, "target_lag": "10 seconds"}, tags=["sales"], owner="ada")
+    made.begin()
+    for name, read in (("best_customers", TARGET), ("report", "/gold/best_customers")):
+        made.refreshes.register(
+            Definition.build(
+                name=name,
+                target=f"/gold/{name}",
+                query="SELECT k FROM x",
+                inputs={"x": {"path": read}},
+                keys=["k"],
+                owner=HOSTILE,
+                description=HOSTILE,
+            )
+        )
+    made.refreshes.run("best_customers", ONE)
+    made.refreshes.suspend("report", "its source is wrong")
+    return made
+
+
+def serious(page: Page, axe: str) -> list[Any]:
+    """What axe finds that keeps people from using a page."""
+    page.evaluate(axe)
+    found = page.evaluate("axe.run()")
+    return [
+        (one["id"], [node["html"] for node in one["nodes"]][:3])
+        for one in found["violations"]
+        if one["impact"] in ("serious", "critical")
+    ]
+
+
+def keep(page: Page, name: str) -> None:
+    """A picture, where `PAGE_PICTURES` names a folder for it."""
+    if folder := os.environ.get("PAGE_PICTURES"):
+        page.screenshot(path=Path(folder) / f"{name}.png", full_page=True)
+
+
+def poll(page: Page) -> None:
+    """What the page does when it is seen again, instead of waiting for some seconds."""
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+
+
+def test_from_all_definitions_to_one_to_a_run(serve: Callable[[Refreshes], Site]) -> None:
+    site = serve(shop().refreshes)
+    page = site.open()
+    expect(page.locator("tbody tr")).to_have_count(3)
+    assert "token" not in page.url
+    page.get_by_role("link", name=NAME).click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(NAME)
+    expect(page.locator("rect.full")).to_have_count(2)
+    page.get_by_role("link", name="UTC").first.click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(f"Run of {NAME}")
+    expect(page.get_by_text("verified")).to_be_visible()
+
+
+def test_the_page_lives_without_being_loaded_again(serve: Callable[[Refreshes], Site]) -> None:
+    made = shop()
+    page = serve(made.refreshes).open()
+    page.evaluate("window.loadedOnce = true")
+    row = page.locator("tr", has=page.get_by_role("link", name=NAME, exact=True))
+    expect(row).to_contain_text("fresh")
+    made.lake.append("/in/orders", [order(100, 1)])
+    made.refreshes.ports.clock.sleep(60)
+    poll(page)
+    expect(row).to_contain_text("late")
+    page.get_by_label("Search").fill("best")
+    expect(page.locator("tbody tr")).to_have_count(1)
+    assert "search=best" in page.url
+    poll(page)
+    expect(page.locator("tbody tr")).to_have_count(1)
+    assert page.evaluate("window.loadedOnce") is True
+
+
+def test_a_page_that_is_not_seen_does_not_ask(serve: Callable[[Refreshes], Site]) -> None:
+    page = serve(shop().refreshes).open()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.extend([request.url] * ("/static/" not in request.url)))
+    page.wait_for_timeout(POLLED_MS)
+    assert len(asked) == 1
+    page.evaluate("Object.defineProperty(document, 'hidden', {get: () => true})")
+    page.wait_for_timeout(POLLED_MS)
+    assert len(asked) == 1
+
+
+@pytest.mark.parametrize("status", [None, 500, 502])
+def test_a_server_that_does_not_answer_is_said_and_what_was_shown_stays(
+    serve: Callable[[Refreshes], Site], status: int | None
+) -> None:
+    page = serve(shop().refreshes).open(heard=False)
+    lost = page.get_by_text("The server does not answer")
+    expect(lost).not_to_be_visible()
+
+    def fail(route: Route) -> None:
+        route.abort() if status is None else route.fulfill(status=status, body="out of order")
+
+    page.route("**/*", fail)
+    poll(page)
+    expect(lost).to_be_visible()
+    expect(page.locator("tbody tr")).to_have_count(3)
+    page.unroute_all()
+    poll(page)
+    expect(lost).not_to_be_visible()
+
+
+def test_a_definition_is_paused_and_resumed_by_its_buttons(serve: Callable[[Refreshes], Site]) -> None:
+    made = shop()
+    page = serve(made.refreshes).open(f"/definitions/{NAME}")
+    page.get_by_role("button", name="Pause").press("Enter")
+    expect(page.get_by_role("button", name="Resume")).to_be_visible()
+    assert made.refreshes.stored(NAME).paused
+    page.get_by_role("button", name="Resume").click()
+    expect(page.get_by_role("button", name="Pause")).to_be_visible()
+    page.get_by_label("because").fill('it\'s "wrong" <b>')
+    poll(page)
+    page.get_by_role("button", name="Suspend").click()
+    expect(page.get_by_text('it\'s "wrong" <b>').first).to_be_visible()
+    assert made.refreshes.stored(NAME).suspended == 'it\'s "wrong" <b>'
+
+
+def test_a_map_of_chunks_fills(serve: Callable[[Refreshes], Site]) -> None:
+    world = interrupted()
+    run_id = world.interrupted.run_id
+    page = serve(world.refreshes).open(f"/definitions/{ORDERS}/runs/{run_id}")
+    keep(page, "run")
+    expect(page.locator("rect.done")).to_have_count(4)
+    expect(page.locator("rect.running")).to_have_count(1)
+    world.die(world.ports)
+    world.another()
+    poll(page)
+    expect(page.locator("rect.earlier")).to_have_count(4)
+    expect(page.locator("rect.done")).to_have_count(4)
+    expect(page.locator("rect.waiting")).to_have_count(0)
+
+
+def test_airflows_theme_is_followed_and_else_that_of_the_browser(serve: Callable[[Refreshes], Site]) -> None:
+    page = serve(shop().refreshes).open(color_scheme="dark")
+
+    def ground() -> str:
+        return str(page.evaluate("getComputedStyle(document.body).backgroundColor"))
+
+    assert ground() == "rgb(20, 23, 27)"
+    page.evaluate("window.localStorage.setItem('theme', 'light')")
+    page.reload()
+    assert ground() == "rgb(255, 255, 255)"
+    page.evaluate("window.localStorage.setItem('theme', 'system')")
+    page.reload()
+    assert ground() == "rgb(20, 23, 27)"
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, PHONE["width"]])
+def test_every_page_fits_and_axe_finds_nothing_serious(
+    serve: Callable[[Refreshes], Site], axe: str, theme: str, width: int
+) -> None:
+    made = shop()
+    made.lake.append("/in/orders", [order(100, 1)])
+    run_id = made.refreshes.history(NAME)[0].run_id
+    site = serve(made.refreshes)
+    running = serve(interrupted().refreshes)
+    # Axe tries styles of its own, which the browser refuses.
+    options: dict[str, Any] = {"heard": False, "color_scheme": theme, "viewport": PHONE | {"width": width}}
+    pages = {
+        "overview": site.open(**options),
+        "definition": site.open(f"/definitions/{NAME}", **options),
+        "hostile": site.open("/definitions/report", **options),
+        "ended": site.open(f"/definitions/{NAME}/runs/{run_id}", **options),
+        "running": running.open(f"/definitions/{ORDERS}", **options),
+    }
+    for name, page in pages.items():
+        keep(page, f"{name}-{theme}-{width}")
+        assert serious(page, axe) == [], name
+        assert page.evaluate("document.scrollingElement.scrollWidth") <= width, name
+
+
+def test_texts_of_users_do_nothing(serve: Callable[[Refreshes], Site]) -> None:
+    page = serve(shop().refreshes).open("/definitions/report")
+    assert page.evaluate("document.scripts.length") == 3
+    expect(page.get_by_text(HOSTILE).first).to_be_visible()

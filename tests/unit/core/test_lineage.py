@@ -1,0 +1,30 @@
+"""Definitions upstream and downstream of one."""
+
+from __future__ import annotations
+
+from airflow_refresh_provider.core.definition.definition import Definition
+from airflow_refresh_provider.core.timing.lineage import lineage
+
+
+def reading(name: str, *places: str) -> Definition:
+    query = "SELECT a.k FROM " + " CROSS JOIN ".join(f"`i{n}` `{'abc'[n]}`" for n in range(len(places)))
+    inputs = {f"i{n}": {"path": place} for n, place in enumerate(places)}
+    return Definition.build(name=name, target=f"/gold/{name}", query=query, inputs=inputs, keys=["k"])
+
+
+def test_every_definition_has_its_fewest_steps() -> None:
+    found = [
+        reading("orders", "/raw/orders"),
+        reading("daily", "/gold/orders"),
+        reading("monthly", "/gold/daily", "/gold/orders"),
+        reading("report", "/gold/monthly"),
+        reading("other", "/raw/orders"),
+    ]
+    assert lineage(found, "monthly") == ({"daily": 1, "orders": 1}, {"report": 1})
+    assert lineage(found, "orders") == ({}, {"daily": 1, "monthly": 1, "report": 2})
+    assert lineage(found, "other") == ({}, {})
+
+
+def test_a_circle_ends() -> None:
+    found = [reading("a", "/gold/b"), reading("b", "/gold/a")]
+    assert lineage(found, "a") == ({"b": 1}, {"b": 1})
