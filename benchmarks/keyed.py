@@ -1,4 +1,4 @@
-"""Incremental refreshes of an aggregate, sums of few groups, a join and a window query beside an overwrite and a stock MERGE.
+"""Incremental refreshes of aggregates, a join and a window query beside an overwrite and a stock MERGE.
 
 Orders and their lines change together, scattered over all keys; the inputs keep a change data feed.
 """

@@ -41,7 +41,7 @@ def test_changed_rows_are_added_up(shop: Shop) -> None:
     ):
         shop.do(statement)
         result = shop.run("totals")
-        assert (result.mode, result.touched) == ("incremental", 0), result.mode_reason
+        assert (result.mode, result.touched) == ("incremental", 0), f"{statement}: {result.mode_reason}"
 
 
 def test_a_group_whose_end_went_is_computed_again_and_one_without_rows_is_deleted(shop: Shop) -> None:

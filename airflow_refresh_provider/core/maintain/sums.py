@@ -157,6 +157,10 @@ def _has_value(node: exp.Expr) -> bool:
     match node:
         case exp.Literal():
             return True
+        case exp.TryCast():
+            return False
+        case exp.Cast():
+            return _has_value(node.this.unnest())
         case exp.Coalesce():
             return any(_has_value(part.unnest()) for part in (node.this, *node.expressions))
         case exp.Add() | exp.Sub() | exp.Mul():
