@@ -104,7 +104,7 @@ def test_an_input_that_cannot_be_followed_is_refused_or_has_everything_compared(
     shop.lake.append("/in/orders", [order(30, 1, 99)])
     result = shop.run()
     assert (result.mode, result.mode_code) == ("full", "not_followed")
-    assert "a subquery" in (result.mode_reason or "")
+    assert "an aggregate of all rows" in (result.mode_reason or "")
 
 
 def test_where_inputs_are_not_made_yet_the_first_refresh_refuses() -> None:
@@ -116,7 +116,7 @@ def test_where_inputs_are_not_made_yet_the_first_refresh_refuses() -> None:
         inputs={"customers": {"path": "/in/customers"}, "revenue": {"path": TARGET}},
     )
     shop.run()
-    with pytest.raises(Invalid, match="a subquery") as raised:
+    with pytest.raises(Invalid, match="an aggregate of all rows") as raised:
         shop.refreshes.run("most", Request(workers=1))
     assert raised.value.code == "not_incremental"
     shop.register(
