@@ -157,10 +157,8 @@ def _has_value(node: exp.Expr) -> bool:
     match node:
         case exp.Literal():
             return True
-        case exp.TryCast():
-            return False
-        case exp.Cast():
-            return _has_value(node.this.unnest())
+        case exp.Cast():  # the parser has TRY_CAST as a safe one
+            return not node.args.get("safe") and _has_value(node.this.unnest())
         case exp.Coalesce():
             return any(_has_value(part.unnest()) for part in (node.this, *node.expressions))
         case exp.Add() | exp.Sub() | exp.Mul():

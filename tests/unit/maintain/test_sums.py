@@ -116,6 +116,31 @@ def _groups(inputs: Inputs, query: str, sums: Sums) -> dict[tuple[Any, ...], dic
 
 
 @pytest.mark.parametrize(
+    ("value", "counted"),
+    [
+        ("amount", None),
+        ("1", "n"),
+        ("coalesce(amount, 0)", "n"),
+        ("coalesce(amount, id)", None),
+        ("CAST(coalesce(amount, 0) AS BIGINT) * 2 - 1", "n"),
+        ("TRY_CAST(coalesce(amount, 0) AS INT)", None),
+        ("coalesce(amount, 0) / 2", None),
+        ("CASE WHEN status = 'x' THEN 1 ELSE 0 END", "n"),
+        ("CASE WHEN status = 'x' THEN 1 END", None),
+        ("CASE WHEN status = 'x' THEN 1 ELSE amount END", None),
+        ("if(status = 'x', 1, 0)", "n"),
+        ("if(status = 'x', 1, NULL)", None),
+        ("id", "c"),
+        ("`id`", "c"),
+    ],
+)
+def test_a_sum_of_what_is_never_null_needs_no_count_of_its_own(value: str, counted: str | None) -> None:
+    query = f"SELECT customer, count(*) AS n, count(sale.id) AS c, sum({value}) AS s FROM sale GROUP BY customer"
+    found = maintenance(query, {"sale": TABLES["sale"]}, ["customer"]).sums
+    assert found is not None and found.sums == {"s": counted}
+
+
+@pytest.mark.parametrize(
     ("types", "fits"),
     [
         ({"k": "int", "s": "bigint"}, True),
