@@ -12,7 +12,7 @@ from airflow_refresh_provider.spark.connect.endpoint import Endpoint
 from tests.engine.test_keyed_refreshes import VIEWS, Shop
 
 TOTALS = (
-    "SELECT c.name, o.customer % 3 AS part, count(*) AS orders, count(o.total) AS known, sum(o.total) AS revenue, "
+    "SELECT c.name, o.customer % 3 AS part, count(*) AS orders, count(o.total) AS found, sum(o.total) AS old, "
     "sum(CAST(coalesce(o.total, 0) AS DECIMAL(12, 2)) * 1.10) AS taxed, max(o.day) AS last, min(o.id) AS first "
     "FROM orders o JOIN customers c ON o.customer = c.k GROUP BY c.name, o.customer % 3"
 )

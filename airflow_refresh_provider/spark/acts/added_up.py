@@ -17,8 +17,8 @@ from airflow_refresh_provider.ports.engine import WindowTask
 from airflow_refresh_provider.spark.acts import content, sql
 
 _WENT, _CAME, _NOW = "airflow_refresh_went", "airflow_refresh_came", "airflow_refresh_now"
-_DOUBT, _ROWS = OP, VNODE
-"""Reserved names, for columns that are dropped again."""
+_OLD_HASH, _FOUND, _DOUBT = "airflow_refresh_old_hash", "airflow_refresh_found", OP
+"""Names that no column of a query has, for columns that are dropped again."""
 
 
 def changes(spark: SparkSession, signed: DataFrame, sums: Sums, task: WindowTask) -> DataFrame:
@@ -30,8 +30,8 @@ def changes(spark: SparkSession, signed: DataFrame, sums: Sums, task: WindowTask
     joined = _joined(spark, signed, task)
     new = joined.selectExpr(
         *_values(columns, sums, {k.name.lower() for k in keys}),
-        f"{sql.row_hash(columns, _NOW)} AS old",
-        f"{_NOW}.{sql.name(sums.rows)} IS NOT NULL AS found",
+        f"{sql.row_hash(columns, _NOW)} AS {_OLD_HASH}",
+        f"{_NOW}.{sql.name(sums.rows)} IS NOT NULL AS {_FOUND}",
         f"{_doubtful(sums)} AS {_DOUBT}",
     )
     hashed = new.withColumn(ROW_HASH, F.expr(sql.row_hash(columns)))
@@ -39,8 +39,8 @@ def changes(spark: SparkSession, signed: DataFrame, sums: Sums, task: WindowTask
     left = " OR ".join(f"{sql.name(name)} < 0" for name in (sums.rows, *sums.counts))
     rows = sql.name(sums.rows)
     op = (
-        f"CASE WHEN {no_key} OR {_DOUBT} OR {left} THEN '{DOUBTFUL}' WHEN {rows} = 0 AND found THEN 'D' "
-        f"WHEN {rows} > 0 AND NOT found THEN 'I' WHEN {rows} > 0 AND old <> {ROW_HASH} THEN 'U' END"
+        f"CASE WHEN {no_key} OR {_DOUBT} OR {left} THEN '{DOUBTFUL}' WHEN {rows} = 0 AND {_FOUND} THEN 'D' "
+        f"WHEN {rows} > 0 AND NOT {_FOUND} THEN 'I' WHEN {rows} > 0 AND {_OLD_HASH} <> {ROW_HASH} THEN 'U' END"
     )
     shown = (sql.name(c.name) for c in columns)
     found = hashed.selectExpr(*shown, ROW_HASH, f"{op} AS {OP}", f"{sql.vnode(keys, task.target.vnodes)} AS {VNODE}")
