@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from airflow_refresh_provider.core.maintain.analysis import maintenance
+from tests.unit.maintain import keyed
 from tests.unit.maintain.public_queries import queries_in, refreshed, report_of
 
 FILE = """
@@ -14,6 +17,12 @@ CREATE TABLE t (k INT);
 SELECT max(x) AS m FROM {{ source('raw', 'orders') }};
 SELECT k FROM t TABLESAMPLE (5 ROWS)
 """
+
+
+@pytest.fixture(autouse=True)
+def tables_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The script adds tables, some with names that other tests have."""
+    monkeypatch.setattr(keyed, "COLUMNS", dict(keyed.COLUMNS))
 
 
 def test_the_queries_of_a_folder_are_refreshed(tmp_path: Path) -> None:

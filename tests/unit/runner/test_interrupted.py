@@ -228,8 +228,8 @@ def test_parallel_units_end_when_the_process_is_interrupted() -> None:
     def step(what: str) -> None:
         if what.startswith("begin /gold"):
             time.sleep(0.2)  # until all have been started, and are waited for
-            both.wait(timeout=5)
-            waited.append(released.wait(timeout=5))
+            both.wait(timeout=60)
+            waited.append(released.wait(timeout=60))
         elif what == "release session":
             released.set()
 
