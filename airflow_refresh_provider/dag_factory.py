@@ -279,7 +279,7 @@ def _follows(definition: Definition) -> str:
     if os.environ.get(PARSED_FOR):
         return ""
     try:
-        found = explanation_by_text(definition, definition.analyse_query())
+        found = explanation_by_text(definition, definition.analyse_query(), advises=False)
     except Invalid:  # its first refresh says why
         return ""
     return f"\n#### What happens when an input has changed\n\nMode: {definition.mode.value}.\n\n{markdown(found)}"

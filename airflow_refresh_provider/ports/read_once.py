@@ -6,21 +6,18 @@ is used for a moment and thrown away; writes go through it as they are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping
 from dataclasses import replace
-from datetime import datetime
 from functools import cache
 from typing import Any, TypeVar
 
 from airflow_refresh_provider.core.changes.history import InputHistory
 from airflow_refresh_provider.core.changes.sources import ChangedRows, ChangeSource
 from airflow_refresh_provider.core.definition.inputs import Input
-from airflow_refresh_provider.core.run.lifecycle import Event
-from airflow_refresh_provider.core.run.owner import Beat
-from airflow_refresh_provider.core.run.record import Record
 from airflow_refresh_provider.ports.bundle import Ports
-from airflow_refresh_provider.ports.control import ControlStore, EventRow, ProgressRow, Snapshot
+from airflow_refresh_provider.ports.control import ControlStore, ProgressRow
 from airflow_refresh_provider.ports.input_kind import InputKind
+from airflow_refresh_provider.ports.store_over import StoreOver
 from airflow_refresh_provider.ports.table_log import TableLog
 
 T = TypeVar("T")
@@ -81,52 +78,22 @@ class _Kind:
         return found
 
 
-class _Store:
+class _Store(StoreOver):
     def __init__(self, store: ControlStore) -> None:
-        self._store = store
-        self.read = cache(store.read)
-        self.records = cache(store.records)
-        self.beats = cache(store.beats)
+        super().__init__(store)
+        self.read = cache(store.read)  # type: ignore[method-assign]
+        self.records = cache(store.records)  # type: ignore[method-assign]
+        self.beats = cache(store.beats)  # type: ignore[method-assign]
+        self.events = cache(store.events)  # type: ignore[method-assign]
         self._progress: dict[str, list[ProgressRow]] = {}
-        self.events = cache(store.events)
-
-    @property
-    def control_id(self) -> str:
-        return self._store.control_id
-
-    @property
-    def root(self) -> str:
-        return self._store.root
-
-    @property
-    def exists(self) -> bool:
-        return self._store.exists
-
-    def commit(self, snapshot: Snapshot, record: Record, event: Event, at: datetime) -> Snapshot:
-        return self._store.commit(snapshot, record, event, at)
-
-    def beat(self, name: str, run_id: str, unit: int | None, beat: Beat) -> None:
-        self._store.beat(name, run_id, unit, beat)
-
-    def clear_beats(self, name: str, run_id: str) -> None:
-        self._store.clear_beats(name, run_id)
-
-    def add_progress(self, rows: Iterable[ProgressRow]) -> None:
-        self._store.add_progress(rows)
 
     def progress(self, name: str, run_id: str) -> list[ProgressRow]:
         if run_id not in self._progress:
-            self._progress[run_id] = self._store.progress(name, run_id)
+            self._progress[run_id] = super().progress(name, run_id)
         return self._progress[run_id]
 
     def progress_of(self, run_ids: Collection[str]) -> dict[str, list[ProgressRow]]:
         missing = [run_id for run_id in run_ids if run_id not in self._progress]
-        found = self._store.progress_of(missing) if missing else {}
+        found = super().progress_of(missing) if missing else {}
         self._progress |= {run_id: found.get(run_id, []) for run_id in missing}
         return {run_id: rows for run_id in run_ids if (rows := self._progress[run_id])}
-
-    def add_event(self, row: EventRow) -> None:
-        self._store.add_event(row)
-
-    def compact(self) -> None:
-        self._store.compact()

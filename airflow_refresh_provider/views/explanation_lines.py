@@ -63,14 +63,10 @@ def advice_lines(value: Explanation) -> Iterator[str]:
 
 
 def markdown(value: Explanation) -> str:
-    """How each input is followed, and the advice, as a part of a page."""
+    """How each input is followed, as a part of a page."""
     lines = [f"- changes of `{one.name}`: {how_followed(one, row_wise=value.row_wise)}" for one in value.inputs]
     if value.assumed:
         lines += ["", _NOT_READ]
-    for one in value.advice:
-        lines += ["", f"Advice: {one.text}."]
-        if one.definitions:
-            lines += ["", "```yaml", f"{_documents(one)}```"]
     return "\n".join([*lines, ""])
 
 

@@ -51,3 +51,16 @@ def test_a_group_whose_end_went_is_computed_again_and_one_without_rows_is_delete
     shop.do("DELETE FROM {orders} WHERE customer % 3 = 1")
     result = shop.run("totals")
     assert result.mode == "incremental" and result.rows is not None and result.rows.deleted > 0
+
+
+def test_a_column_that_spark_names_has_everything_compared(
+    open_session: Callable[[], SparkSession], tmp_path: Path, spark_server: Endpoint
+) -> None:
+    """The parser calls it by its argument, which may be the name of another column."""
+    made = Shop(open_session(), tmp_path, spark_server, "feed")
+    VIEWS["unnamed"] = ("SELECT customer, count(*) AS n, sum(total) FROM orders GROUP BY customer", ("customer",))
+    made.do("DELETE FROM {orders} WHERE customer IS NULL")
+    made.register("unnamed", mode="auto")
+    made.run("unnamed")
+    made.do("INSERT INTO {orders} VALUES (200, 1, 5, DATE'2024-01-05')")
+    assert made.run("unnamed").mode_code == "other_columns"

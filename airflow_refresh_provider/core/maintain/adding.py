@@ -43,7 +43,9 @@ class _Added:
 def advised(definition: Definition, inputs: InputTypes, found: Maintenance) -> Advice | None:
     """The column with which the most inputs are followed; None where none helps. Raises Invalid for no query."""
     parsed = parse(definition.query_text)
-    block, select = Reader(parsed, lower_names(inputs)).top(), parsed.tree
+    reader, select = Reader(parsed, lower_names(inputs)), parsed.tree
+    reader.relation(select, {})
+    block = reader.top
     if block is None or not isinstance(select, exp.Select) or not _may_get_a_column(select):
         return None
     tried = [one for one in _tried(definition, inputs, select, block) if one.unfollowed < found.unfollowed.keys()]

@@ -47,13 +47,13 @@ def maintenance(query: str, inputs: Mapping[str, Mapping[str, str]], keys: Itera
         uses=tuple(_uses(reader.occurrences, result, anchors, spelled)),
         unfollowed=_unfollowed(parsed, reader.occurrences, followed, spelled),
         used=_used(reader.occurrences, followed, spelled),
-        sums=sums.spelled(_sums(parsed, inputs, keys), spelled),
+        sums=sums.spelled(_sums(reader, keys), spelled),
     )
 
 
-def _sums(parsed: Parsed, inputs: Mapping[str, Mapping[str, str]], keys: Iterable[str]) -> Sums | None:
+def _sums(reader: Reader, keys: Iterable[str]) -> Sums | None:
     try:
-        return sums.sums(parsed, Reader(parsed, lower_names(inputs)), keys)
+        return sums.sums(reader, keys)
     except UNEXPECTED:
         return None
 

@@ -17,11 +17,11 @@ _UNCERTAIN = (LEADS_NOWHERE, ALL_AROUND, UNLISTED)
 """Obstacles that may be none once columns are qualified."""
 
 
-def analysed(definition: Definition) -> tuple[Maintenance, tuple[Advice, ...]]:
-    """How its inputs are followed, as far as the text says, and what a change would win. Raises Invalid."""
+def analysed(definition: Definition, *, advises: bool = True) -> tuple[Maintenance, tuple[Advice, ...]]:
+    """How its inputs are followed, as far as the text says, and, if asked, what a change would win. Raises Invalid."""
     named = assumed_columns(definition.query_text, definition.inputs, definition.keys)
     found = maintenance(definition.query_text, named.columns, definition.keys)
-    advised = advice(definition, named.columns, found, named.unresolved)
+    advised = advice(definition, named.columns, found, named.unresolved) if advises else ()
     return _unknown(found, named.unresolved[0]) if named.unresolved else found, advised
 
 

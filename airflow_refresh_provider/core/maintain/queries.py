@@ -33,6 +33,8 @@ class Reader:
     parsed: Parsed
     inputs: InputColumns
     occurrences: list[Occurrence] = field(default_factory=list)
+    top: Block | None = None
+    """The rows of FROM and WHERE of the query itself, once it is read; None where it is not one SELECT."""
 
     def relation(self, query: exp.Expr, with_: _With, outer: Scope | None = None) -> Relation:
         """What a query gives."""
@@ -46,14 +48,10 @@ class Reader:
             return self.select(query, with_, outer)[1]
         return Relation({}, {})
 
-    def top(self) -> Block | None:
-        """The rows of FROM and WHERE of the query itself; None where it is not one SELECT."""
-        tree = self.parsed.tree
-        return self.select(tree, self._with(tree, {}), None)[0] if isinstance(tree, exp.Select) else None
-
     def select(self, select: exp.Select, with_: _With, outer: Scope | None) -> tuple[Block, Relation]:
         """The rows of FROM and WHERE of a SELECT, and its result."""
         block = self._rows(select, with_, outer)
+        self.top = block if select is self.parsed.tree else self.top
         block.scope.aliases |= columns.aliases(select, block.scope)
         used.record(select, block.scope)
         block.follow(subqueries.started(self, select, block.scope, with_))

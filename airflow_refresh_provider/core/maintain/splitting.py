@@ -53,11 +53,13 @@ def _split(piece: Piece, definition: Definition, inputs: InputTypes) -> _Split |
         return None
     read = _read(piece.inner, inputs)
     reader = Reader(parse(piece.inner), lower_names(read))
-    block, tree = reader.top(), reader.parsed.tree
-    keys = columns.group_names(tree, block.scope) if block and isinstance(tree, exp.Select) else None
+    tree = reader.parsed.tree
+    result = reader.relation(tree, {})
+    top = reader.top
+    keys = columns.group_names(tree, top.scope) if top and isinstance(tree, exp.Select) else None
     if not keys or maintenance(piece.inner, read, keys).unfollowed:
         return None
-    outer: InputTypes = {**_read(piece.outer, inputs), piece.name: _types(reader.relation(tree, {}), inputs)}
+    outer: InputTypes = {**_read(piece.outer, inputs), piece.name: _types(result, inputs)}
     return _Split(piece, keys, frozenset(maintenance(piece.outer, outer, definition.keys).unfollowed))
 
 

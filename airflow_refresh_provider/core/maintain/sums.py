@@ -27,10 +27,10 @@ _KINDS = frozenset({"", "INNER", "CROSS", "OUTER"})
 _FUNCTIONS = frozenset(f"the aggregate function {name}" for name in ("count", "count_if", "sum", "min", "max"))
 
 
-def sums(parsed: Parsed, reader: Reader, keys: Iterable[str]) -> Sums | None:
-    """How the result is added up; None where it is not. `reader` is that of the inputs of the query."""
-    tree, block = parsed.tree, reader.top()
-    if not isinstance(tree, exp.Select) or block is None or not _is_plain(parsed, tree, block):
+def sums(reader: Reader, keys: Iterable[str]) -> Sums | None:
+    """How the result of a query is added up that was read; None where it is not."""
+    tree, block = reader.parsed.tree, reader.top
+    if not isinstance(tree, exp.Select) or block is None or not _is_plain(reader.parsed, tree, block):
         return None
     found = _Groups.of(tree, block)
     if found is None or not found.rows or set(found.keys) != {key.lower() for key in keys}:

@@ -179,7 +179,8 @@ class Frozen(Stored):
     `within_tolerance` of these differ in the last digits of floating point. `fell_back`: why an incremental run has
     compared everything instead. `touched`: how many values of the anchors the changes touch, where rows were found by
     these, and `touched_rows`: how many rows of the target have them. `verification`: how that agreed with a whole
-    comparison, where one was made.
+    comparison, where one was made. `not_added_up`: why rows were found by touched values although the result can be
+    added up from its changes.
     """
 
     rounds: tuple[Round, ...]
@@ -190,6 +191,7 @@ class Frozen(Stored):
     touched: int | None = None
     touched_rows: int | None = None
     verification: Verification | None = None
+    not_added_up: Reason | None = None
 
     @property
     def first_base(self) -> int:

@@ -83,14 +83,14 @@ def explanation(definition: Definition, facts: QueryFacts, maintenance: Maintena
     return found.model_copy(update={"anchors": maintenance.anchors}) if maintenance else found
 
 
-def explanation_by_text(definition: Definition, facts: QueryFacts) -> Explanation:
-    """The static part, without the inputs: as far as the text of the query says."""
+def explanation_by_text(definition: Definition, facts: QueryFacts, *, advises: bool = True) -> Explanation:
+    """The static part, without the inputs: as far as the text of the query says. Advice takes most of the time."""
     if facts.row_wise or obstacle(facts):
         return explanation(definition, facts, None)
     # The SQL parser takes a third of a second to import.
     from airflow_refresh_provider.core.maintain.by_text import analysed
 
-    found, advised = analysed(definition)
+    found, advised = analysed(definition, advises=advises)
     return explanation(definition, facts, found).model_copy(update={"advice": advised, "assumed": True})
 
 

@@ -13,7 +13,7 @@ def notices_of(run: Run) -> tuple[Notice, ...]:
     """The notices of a run; none before its chunks are planned."""
     if run.frozen is None:
         return ()
-    return (*_kept_columns(run), *_raised_rows(run, run.frozen), *_difference(run.frozen))
+    return (*_kept_columns(run), *_raised_rows(run, run.frozen), *_difference(run.frozen), *_computed_again(run.frozen))
 
 
 def _kept_columns(run: Run) -> tuple[Notice, ...]:
@@ -25,6 +25,13 @@ def _kept_columns(run: Run) -> tuple[Notice, ...]:
         "are, and changes are merged row by row"
     )
     return (Notice(code="columns_kept", message=message),)
+
+
+def _computed_again(frozen: Frozen) -> tuple[Notice, ...]:
+    if frozen.not_added_up is None:
+        return ()
+    message = f"counts and sums were computed again for the groups of changed rows: {frozen.not_added_up.text}"
+    return (Notice(code="not_added_up", message=message),)
 
 
 def _difference(frozen: Frozen) -> tuple[Notice, ...]:

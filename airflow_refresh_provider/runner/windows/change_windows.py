@@ -8,9 +8,12 @@ says why.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from airflow_refresh_provider.core.changes.history import InputHistory
 from airflow_refresh_provider.core.changes.pins import VersionVector
+from airflow_refresh_provider.core.definition.choices import Deletes
+from airflow_refresh_provider.core.definition.columns import visible
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.definition.mode import Mode, check_mode, obstacle
 from airflow_refresh_provider.core.maintain.exact_sums import exact
@@ -122,16 +125,38 @@ def load(tenure: Tenure, session: EngineSession, source: Source, ready: Ready) -
     tenure.ports.watch.stage("changes", rows=sum(c.rows for c in changed.values()))
     if run.plan.maintenance is None:
         return row_windows.load_rows(tenure, session, source, ready, changed)
-    loaded = Loaded()
-    if sums := _added_up(run.plan.maintenance, ready, changed):
-        loaded = row_windows.load_sums(tenure, session, source, ready, changed, sums)
+    return _load_maintained(tenure, session, source, ready, changed)
+
+
+def _load_maintained(
+    tenure: Tenure, session: EngineSession, source: Source, ready: Ready, changed: dict[str, Changes]
+) -> Loaded:
+    """The changes of a query that is not row-wise: added up, or else by touched values."""
+    run = tenure.read_run()
+    maintenance = run.plan.maintenance
+    assert maintenance is not None
+    if {c.name.lower() for c in visible(ready.target.columns)} != set(maintenance.columns):
+        text = "Spark gives other columns than the analysis of the query has found"
+        return Loaded(reason=because(ReasonCode.OTHER_COLUMNS, text))
+    sums = _added_up(maintenance, run.definition, ready, changed)
+    if sums is None:
+        return touched_windows.load_touched(tenure, session, source, ready, changed, maintenance)
+    loaded = row_windows.load_sums(tenure, session, source, ready, changed, sums)
     if loaded.frozen or loaded.unverified:
         return loaded
-    return touched_windows.load_touched(tenure, session, source, ready, changed, run.plan.maintenance)
+    again = touched_windows.load_touched(tenure, session, source, ready, changed, maintenance)
+    frozen = again.frozen and again.frozen.model_copy(update={"not_added_up": loaded.reason})
+    return replace(again, frozen=frozen)
 
 
-def _added_up(maintenance: Maintenance, ready: Ready, changed: dict[str, Changes]) -> Sums | None:
-    """How the changes are added up; None where that does not give exactly what the whole query gives."""
+def _added_up(
+    maintenance: Maintenance, definition: Definition, ready: Ready, changed: dict[str, Changes]
+) -> Sums | None:
+    """How the changes are added up; None where that does not give exactly what the whole query gives.
+
+    Groups that the target keeps without rows have numbers that no row stands for.
+    """
     sums = maintenance.sums
-    one = sums is not None and len(changed) == 1 and changed.keys() <= set(sums.inputs)
-    return sums if one and sums is not None and exact(sums, ready.target.columns) else None
+    if sums is None or len(changed) > 1 or not changed.keys() <= set(sums.inputs):
+        return None
+    return sums if definition.deletes is Deletes.APPLY and exact(sums, ready.target.columns) else None

@@ -65,9 +65,9 @@ def load_sums(
 def _read(tenure: Tenure, session: EngineSession, task: WindowTask, ready: Ready) -> Comparison | Reason:
     """The staged changes, counted; or why everything has to be compared."""
     record, run = tenure.read()
-    staged_table, unread = _staged(tenure.ports, session, run.definition, task)
-    if staged_table is None:
-        return unread or CLEANED_UP
+    staged_table = _staged(tenure.ports, session, run.definition, task)
+    if isinstance(staged_table, Reason):
+        return staged_table
     # Spark skips a first commit that is cleaned up while it reads.
     if record.published is None or known_histories(tenure.ports, run, record.published) is None:
         return CLEANED_UP
@@ -77,18 +77,16 @@ def _read(tenure: Tenure, session: EngineSession, task: WindowTask, ready: Ready
     return as_comparison(staged_table, rows, ready.rows or 0)
 
 
-def _staged(
-    ports: Ports, session: EngineSession, definition: Definition, task: WindowTask
-) -> tuple[StagedTable | None, Reason | None]:
+def _staged(ports: Ports, session: EngineSession, definition: Definition, task: WindowTask) -> StagedTable | Reason:
     """The staged changes, or why they cannot be read. A full disk is no reason: comparing would need more of it."""
     try:
         with hidden_values.without_values(ports.environment, definition.inputs.values()):
-            return session.read_windows(task), None
+            return session.read_windows(task)
     except (Failed, Invalid) as error:
         if error.code in ENVIRONMENT_ERRORS:
             raise
         text = f"the changes of the inputs cannot be read: {error.kept(redact=definition.redact_keys)}"
-        return None, because(ReasonCode.CHANGES_UNREADABLE, text)
+        return because(ReasonCode.CHANGES_UNREADABLE, text)
 
 
 def _doubt(definition: Definition, *, added_up: bool) -> Reason:

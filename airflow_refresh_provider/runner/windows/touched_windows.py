@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from airflow_refresh_provider.core.definition.columns import floating_columns, visible
+from airflow_refresh_provider.core.definition.columns import floating_columns
 from airflow_refresh_provider.core.maintain.plan import Maintenance
 from airflow_refresh_provider.core.plan.inexact import inexact_columns
 from airflow_refresh_provider.core.plan.plan import ChangeCounts, Frozen, StagedTable, Verification
-from airflow_refresh_provider.core.plan.reasons import ReasonCode, because
 from airflow_refresh_provider.core.run.prepared import prepared
 from airflow_refresh_provider.core.run.trust import verification_due
 from airflow_refresh_provider.core.strategy.scope import too_many_touched
@@ -47,9 +46,6 @@ def load_touched(
 ) -> Loaded:
     """Compare the rows that the changes touch, and no others."""
     run = tenure.read_run()
-    if {c.name.lower() for c in visible(ready.target.columns)} != set(maintenance.columns):
-        text = "Spark gives other columns than the analysis of the query has found"
-        return Loaded(reason=because(ReasonCode.OTHER_COLUMNS, text))
     location, _ = staging_paths.changes_of(run, tenure.generation, "touched")
     touched = session.touch(
         TouchTask(

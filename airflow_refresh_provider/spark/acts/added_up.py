@@ -64,26 +64,29 @@ def _values(columns: tuple[Column, ...], sums: Sums, keys: set[str]) -> Iterator
     """The columns as they will be."""
     for column in columns:
         name = sql.name(column.name)
-        value = f"g.{name}" if column.name.lower() in keys else _value(column.name.lower(), name, sums)
+        value = f"g.{name}" if column.name.lower() in keys else _value(column, sums)
         yield f"CAST({value} AS {column.type}) AS {name}"
 
 
-def _value(column: str, name: str, sums: Sums) -> str:
+def _value(column: Column, sums: Sums) -> str:
+    name, known = sql.name(column.name), column.name.lower()
     now, went, came = (f"{side}.{name}" for side in (_NOW, _WENT, _CAME))
-    if column in sums.least:
+    if known in sums.least:
         return f"least({now}, {came})"
-    if column in sums.greatest:
+    if known in sums.greatest:
         return f"greatest({now}, {came})"
-    total = _total(name)
-    if column not in sums.sums:
+    total = _total(name, column.type)
+    if known not in sums.sums:
         return total
-    counted = sums.sums[column]
+    counted = sums.sums[known]
     has_value = f"{_total(sql.name(counted))} > 0" if counted else f"coalesce({now}, {came}, {went}) IS NOT NULL"
     return f"IF({has_value}, {total}, NULL)"
 
 
-def _total(name: str) -> str:
-    now, went, came = (f"coalesce({side}.{name}, 0)" for side in (_NOW, _WENT, _CAME))
+def _total(name: str, type_name: str = "BIGINT") -> str:
+    """What a number becomes; with a zero of another type a decimal would have other digits."""
+    zero = f"CAST(0 AS {type_name})"
+    now, went, came = (f"coalesce({side}.{name}, {zero})" for side in (_NOW, _WENT, _CAME))
     return f"{now} + {came} - {went}"
 
 

@@ -146,6 +146,8 @@ def test_a_sum_of_what_is_never_null_needs_no_count_of_its_own(value: str, count
         ({"k": "int", "s": "bigint"}, True),
         ({"k": "string", "s": "decimal(20,2)"}, True),
         ({"k": "int", "s": "decimal(38,4)"}, True),
+        ({"k": "int", "s": "decimal(36,20)"}, True),
+        ({"k": "int", "s": "decimal(37,20)"}, False),
         ({"k": "int", "s": "decimal(38,10)"}, False),
         ({"k": "int", "s": "double"}, False),
         ({"k": "double", "s": "bigint"}, False),

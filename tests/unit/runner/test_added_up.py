@@ -120,6 +120,27 @@ def test_a_sum_without_a_count_is_not_subtracted_from() -> None:
     assert (engine.added_up, engine.touched) == (2, 1)
 
 
+def test_where_groups_are_kept_without_rows_they_are_not_added_to() -> None:
+    shop = Shop(TOTALS, deletes="ignore")
+    shop.begin()
+    engine = watched(shop)
+    shop.lake.rewrite("/in/orders", lambda row: None if row["customer"] == 2 else row)
+    shop.lake.append("/in/orders", [order(20, 2)])
+    shop.run()
+    assert engine.added_up == 0
+
+
+def test_why_a_group_was_computed_again_is_said(shop: Shop) -> None:
+    engine = watched(shop)
+    for number in (20, 21):  # the first time by touched values is verified, and needs no other reason
+        shop.lake.append("/in/orders", [order(number, 1, 50)])
+        assert shop.run().notices == ()
+        shop.lake.rewrite("/in/orders", partial(_without, number))
+        result = shop.run()
+    assert [notice.code for notice in result.notices] == ["not_added_up"]
+    assert "rows went" in result.notices[0].message and engine.touched == 2
+
+
 def test_a_wrong_sum_is_found_by_the_verification() -> None:
     shop = Shop(TOTALS)
     engine = WatchingEngine(shop.lake)
