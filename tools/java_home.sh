@@ -3,6 +3,7 @@
 # Looks at JAVA_HOME, the path and the usual places. Finds none: installs one where it may (root with apt), otherwise
 # says what to install.
 set -eu
+. "$(dirname "$0")/find_or_install.sh"
 
 runs_spark() {
     "$1/bin/java" -version 2>&1 | grep -Eq '^[a-z]+ version "(17|21)[."]'
@@ -24,15 +25,8 @@ find_home() {
 
 install_java() {
     echo "No Java 17 or 21 found: installing openjdk-17-jre-headless" >&2
-    export DEBIAN_FRONTEND=noninteractive
-    apt-get update -qq >&2 && apt-get install -y -qq --no-install-recommends openjdk-17-jre-headless >&2
+    install_packages openjdk-17-jre-headless
 }
 
-if find_home; then
-    exit 0
-fi
-if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null && install_java && find_home; then
-    exit 0
-fi
-echo "Spark needs Java 17 or 21: install one (Debian and Ubuntu: apt-get install openjdk-17-jre-headless) or set JAVA_HOME." >&2
-exit 1
+find_or_install find_home install_java \
+    "Spark needs Java 17 or 21: install one (Debian and Ubuntu: apt-get install openjdk-17-jre-headless) or set JAVA_HOME."

@@ -3,6 +3,7 @@
 # Looks at the path and at Debian's place. Finds none: installs them where it may (root with apt), otherwise says what to
 # install. Nothing is started.
 set -eu
+. "$(dirname "$0")/find_or_install.sh"
 
 find_bin() {
     on_path=$(command -v pg_ctl || true)
@@ -17,18 +18,11 @@ find_bin() {
 
 install_postgres() {
     echo "No PostgreSQL found: installing postgresql" >&2
-    export DEBIAN_FRONTEND=noninteractive
     # Only the programs: Debian would make a cluster of its own, and start it.
     mkdir -p /etc/postgresql-common
     [ -e /etc/postgresql-common/createcluster.conf ] || echo "create_main_cluster = false" >/etc/postgresql-common/createcluster.conf
-    apt-get update -qq >&2 && apt-get install -y -qq --no-install-recommends postgresql >&2
+    install_packages postgresql
 }
 
-if find_bin; then
-    exit 0
-fi
-if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null && install_postgres && find_bin; then
-    exit 0
-fi
-echo "The tests on PostgreSQL need its programs (Debian and Ubuntu: apt-get install postgresql)." >&2
-exit 1
+find_or_install find_bin install_postgres \
+    "The tests on PostgreSQL need its programs (Debian and Ubuntu: apt-get install postgresql)."

@@ -21,7 +21,6 @@ from airflow_refresh_provider.spark.acts import (
     changed_rows,
     content,
     few_rows,
-    kernel,
     newest_rows,
     sql,
     stamped_writes,
@@ -37,8 +36,7 @@ def read(spark: SparkSession, task: WindowTask) -> StagedTable:
     partitions = _PARTITIONS + task.bytes // _BYTES_OF_PARTITION
     # The newest rows are compared with those of the target, which may be large.
     few = few_rows.settings_for(bytes=task.bytes) if task.source.latest_by is None and task.sums is None else {}
-    settings = {"spark.sql.shuffle.partitions": str(partitions), **few, **kernel.settings_for(task.source.query)}
-    with stamped_writes.setting(spark, settings):
+    with stamped_writes.setting(spark, {"spark.sql.shuffle.partitions": str(partitions), **few}):
         signed = _signed(spark, task)
         return stamped_writes.stage(_changes(spark, signed, task), task, by_vnode=task.partitioned)
 
