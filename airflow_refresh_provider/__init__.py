@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         RefreshPublishedSensor,
         RefreshStateSensor,
     )
+    from airflow_refresh_provider.signals.notifier import RefreshNotifier
     from airflow_refresh_provider.task_context.trigger_form import trigger_form
 
 __version__ = "0.1.0"
@@ -41,6 +42,7 @@ __all__ = [
     "RefreshFreshnessSensor",
     "RefreshHook",
     "RefreshLoadOperator",
+    "RefreshNotifier",
     "RefreshOperator",
     "RefreshPublishedSensor",
     "RefreshReleaseOperator",
@@ -67,6 +69,7 @@ _HOME = {
     "RefreshFreshnessSensor": _SENSORS,
     "RefreshHook": "airflow_refresh_provider.hooks.refresh_hook",
     "RefreshLoadOperator": _OPERATORS,
+    "RefreshNotifier": "airflow_refresh_provider.signals.notifier",
     "RefreshOperator": _OPERATORS,
     "RefreshPublishedSensor": _SENSORS,
     "RefreshReleaseOperator": _OPERATORS,

@@ -99,6 +99,7 @@ def get_provider_info() -> dict[str, object]:
                 ],
             }
         ],
+        "notifications": ["airflow_refresh_provider.signals.notifier.RefreshNotifier"],
         "extra-links": [
             "airflow_refresh_provider.task_context.links.RunLink",
             "airflow_refresh_provider.task_context.links.TargetLink",

@@ -34,6 +34,12 @@ class AirflowGate:
         return get_auth_manager().is_authorized_dag(method="PUT", details=details, user=visitor.user)
 
 
+def may_see(visitor: Visitor, dag_id: str) -> bool:
+    """Whether the user may see a DAG; it need not exist."""
+    details = DagDetails(id=dag_id, team_name=DagModel.get_team_name(dag_id))
+    return get_auth_manager().is_authorized_dag(method="GET", details=details, user=visitor.user)
+
+
 def _token(user_id: str) -> str:
     """What a change of a user has to bring along; all API servers make the same."""
     secret = conf.get("api", "secret_key")

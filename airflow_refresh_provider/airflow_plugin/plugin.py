@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
-from airflow.sdk import conf
 from airflow.sdk.plugins_manager import AirflowPlugin
+
+from airflow_refresh_provider.hooks.addresses import PREFIX, ROUTE, page_path
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
-
-PREFIX = "/refreshes"
 
 
 class LazyApp:
@@ -26,30 +24,29 @@ class LazyApp:
     def _made(self) -> ASGIApp:
         if self._app is None:
             from airflow_refresh_provider.airflow_plugin.gate import AirflowGate
+            from airflow_refresh_provider.airflow_plugin.tabs import router
             from airflow_refresh_provider.airflow_plugin.views import Roots
             from airflow_refresh_provider.page.app import create_app
 
-            self._app = create_app(Roots().views, AirflowGate())
+            app = create_app(Roots().views, AirflowGate())
+            app.include_router(router)
+            self._app = app
         return self._app
 
 
-def _address() -> str:
-    """The path of the page on the host of Airflow, which may be below another one."""
-    return f"{urlsplit(conf.get('api', 'base_url', fallback='')).path.rstrip('/')}{PREFIX}/"
+def _view(name: str, destination: str, route: str, path: str = "") -> dict[str, str]:
+    """A page in the navigation, or a tab; Airflow puts ids in the place of those in braces."""
+    icon = f"{page_path()}static/icon.svg"
+    return {"name": name, "href": f"{page_path()}{path}", "destination": destination, "url_route": route, "icon": icon}
 
 
 class RefreshPlugin(AirflowPlugin):
-    """The page and its place in the navigation."""
+    """The page, its place in the navigation, and the tabs of DAGs and DAG runs."""
 
     name = "refreshes"
     fastapi_apps = [{"app": LazyApp(), "url_prefix": PREFIX, "name": "Refreshes"}]
     external_views = [
-        {
-            "name": "Refreshes",
-            "href": _address(),
-            "destination": "nav",
-            "category": "browse",
-            "url_route": "refreshes",
-            "icon": f"{_address()}static/icon.svg",
-        }
+        _view("Refreshes", "nav", ROUTE) | {"category": "browse"},
+        _view("Refresh", "dag", "refresh", "dags/{DAG_ID}"),
+        _view("Refresh", "dag_run", "refresh-run", "dags/{DAG_ID}/runs/{RUN_ID}"),
     ]

@@ -20,13 +20,14 @@ from airflow_refresh_provider.core.text.wording import counted
 from airflow_refresh_provider.errors import Interrupted, Paused, RefreshError
 from airflow_refresh_provider.hooks import configuration
 from airflow_refresh_provider.hooks.refresh_hook import RefreshHook
-from airflow_refresh_provider.task_context import binding
+from airflow_refresh_provider.task_context import binding, lineage
 from airflow_refresh_provider.task_context.bundles import outside
 from airflow_refresh_provider.task_context.links import RunLink, TargetLink
 from airflow_refresh_provider.task_context.trigger_form import check_form
 from airflow_refresh_provider.triggers.refresh_trigger import Condition, trigger_for
 
 if TYPE_CHECKING:
+    from airflow.providers.openlineage.extractors import OperatorLineage
     from airflow.sdk import Context
 
     from airflow_refresh_provider.ports.bundle import Ports
@@ -41,7 +42,7 @@ class _RefreshTask(BaseOperator):
     """
 
     ui_color = "#e4f0e8"
-    template_fields: Sequence[str] = ()
+    template_fields: Sequence[str] = ("definition_name", "refresh_conn_id")  # which Airflow stores with the DAG
     operator_extra_links = (RunLink(), TargetLink())
     publishes = False
     """Whether the task returns the result of a whole refresh."""
@@ -58,13 +59,10 @@ class _RefreshTask(BaseOperator):
             definition = outside(definition)
         self._broken = definition if isinstance(definition, Broken) else None
         self.definition = binding.stored(definition.name if isinstance(definition, Broken) else definition)
+        self.definition_name = binding.name_of(self.definition)
         self.refresh_conn_id = refresh_conn_id
         self._running = False
-
-    @property
-    def definition_name(self) -> str:
-        """The name under which the definition is registered."""
-        return self.definition if isinstance(self.definition, str) else str(self.definition["name"])
+        self._read: lineage.Read | None = None
 
     def execute(self, context: Context, event: dict[str, Any] | None = None) -> Any:
         """Do this task's part. Errors that a retry cannot fix fail the task at once.
@@ -106,6 +104,14 @@ class _RefreshTask(BaseOperator):
     def perform(self, context: Context, ports: Ports) -> Any:
         """What this operator does."""
 
+    def get_openlineage_facets_on_start(self) -> OperatorLineage[Any, Any]:
+        """The tables of the definition, for OpenLineage."""
+        return lineage.described(self.definition, None)
+
+    def get_openlineage_facets_on_complete(self, task_instance: Any) -> OperatorLineage[Any, Any]:
+        """The same; of a task that has published, with versions, columns and rows. Also of a task that failed."""
+        return lineage.described(self.definition, self._read)
+
     def on_kill(self) -> None:
         """Interrupt the statement in Spark and fail the task; the run stays resumable."""
         if self._running:
@@ -125,7 +131,7 @@ class RefreshStartOperator(_RefreshTask):
     these locations are read at these versions.
     """
 
-    template_fields: Sequence[str] = ("pins",)
+    template_fields: Sequence[str] = (*_RefreshTask.template_fields, "pins")
 
     def __init__(self, *, pins: Mapping[str, Any] | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -193,6 +199,7 @@ class CleanupOperator(_RefreshTask):
 
         result = one_task.finish(ports, self.definition_name, binding.request(context))
         binding.announce(context, self.outlets, result, self.log)
+        self._read = lineage.read(ports, result, self.log)
         return result.model_dump(mode="json")
 
 
@@ -236,6 +243,7 @@ class RefreshOperator(_RefreshTask):
                 raise
             result = before
         binding.announce(context, self.outlets, result, self.log)
+        self._read = lineage.read(ports, result, self.log)
         return result.model_dump(mode="json")
 
     def refresh(self, context: Context, ports: Ports) -> RunResult:

@@ -58,6 +58,10 @@ class StoredViews:
         """One run."""
         return run_detail(self._ports, name, run_id)
 
+    def run_of(self, name: str, origin: str) -> str | None:
+        """The run in progress, or the last one that was published, if it is for this origin."""
+        return self._refreshes.run_of(name, origin)
+
     def pause(self, name: str) -> DefinitionStatus:
         """Pause a definition before its next chunk."""
         return self._refreshes.pause(name)

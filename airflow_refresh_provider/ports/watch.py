@@ -5,10 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+TAKE_OVER = "take over"
+"""The stage of a process that takes an unfinished run over."""
+
 
 @dataclass(frozen=True)
 class Committed:
-    """A chunk that was just committed to the target: number `number` of `of` of its unit, and the rows it changed."""
+    """A chunk that was just committed to the target: number `number` of `of` of its unit, the rows it changed, and the
+    seconds it took.
+    """
 
     run_id: str
     unit: int
@@ -16,6 +21,7 @@ class Committed:
     of: int
     way: str
     rows: int
+    seconds: float
 
 
 class Watch(Protocol):

@@ -150,6 +150,10 @@ class Refreshes:
         """The result of the newest published refresh, if it was made for this origin."""
         return reports.published_for(self.ports, name, origin)
 
+    def run_of(self, name: str, origin: str) -> str | None:
+        """The id of the run that is in progress for this origin, or was the last to be published for it."""
+        return reports.run_of(self.ports, name, origin)
+
     def recover(self, name: str | None = None) -> list[Recovery]:
         """Finish or abandon every interrupted run, of one definition or of all."""
         return recovering.recover(self.ports, name)

@@ -32,7 +32,7 @@ class _RefreshSensor(BaseSensorOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self.definition = definition
+        self.definition = self.definition_name = definition
         self.refresh_conn_id = refresh_conn_id
         self.deferrable = deferrable
 

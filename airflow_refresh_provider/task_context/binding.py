@@ -27,7 +27,7 @@ from airflow_refresh_provider.core.text.wording import counted
 from airflow_refresh_provider.core.timing.due import Cause, is_late
 from airflow_refresh_provider.errors import Explained, Failed, Interrupted, Invalid, RefreshError, Refused, Retry
 from airflow_refresh_provider.hooks.refresh_hook import RefreshHook
-from airflow_refresh_provider.task_context import metrics
+from airflow_refresh_provider.signals import metrics
 from airflow_refresh_provider.task_context.task_log import Log, TaskLog
 from airflow_refresh_provider.task_context.trigger_form import form_values
 from airflow_refresh_provider.views.sentences import refreshed
@@ -57,6 +57,11 @@ def stored(definition: Definition | Mapping[str, Any] | str) -> Stored:
     if not isinstance(definition, Definition):
         definition = Definition.unchecked(**definition)
     return definition.model_dump(mode="json", exclude_unset=True)
+
+
+def name_of(definition: Stored) -> str:
+    """The name under which a definition is registered."""
+    return definition if isinstance(definition, str) else str(definition["name"])
 
 
 def register(ports: Ports, definition: Stored) -> None:
@@ -90,12 +95,14 @@ def check_due(context: Context, ports: Ports, name: str, *, cascaded: bool = Fal
         report = refreshes.due(name)
     except (Invalid, Refused, Failed):
         return  # the refresh fails with it, and counts it
-    schedule = refreshes.stored(name).definition.refresh
+    schedule, lag = refreshes.stored(name).definition.refresh, report.lag_seconds
+    metrics.behind(name, lag, schedule.target_lag_seconds, late=is_late(schedule, lag))
+    metrics.retention(name, report.kept_until - ports.clock.now() if report.kept_until else None)
     if report.cause == Cause.NOTHING_NEW:
-        metrics.idle(name)
+        metrics.skipped(name, Outcome.NOTHING_TO_DO)
         raise AirflowSkipException(report.reason)
     if report.cause == Cause.SUSPENDED and not cascaded:
-        metrics.suspended(name, report.lag_seconds, late=is_late(schedule, report.lag_seconds))
+        metrics.skipped(name, Outcome.SKIPPED)
         raise AirflowSkipException(report.reason)
     if report.next_at is not None and not cascaded and schedule.on_change:
         raise DeferUntil(report.next_at, report.reason)

@@ -1,33 +1,48 @@
-"""Links from a task to what it works on, shown beside its log: the refresh's result, and the asset of its target."""
+"""Links from a task to what it works on, shown beside its log: the run of its refresh, and the definition.
+
+Airflow asks for a link when the task has ended, and shows it then. The page reads the control tables of one connection.
+Tasks with another one link to what Airflow itself has: the result of the refresh, and the asset of the target.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from airflow.sdk import BaseOperatorLink, conf
+from airflow.sdk import BaseOperatorLink
+
+from airflow_refresh_provider.hooks.addresses import base_url, dag_run_path, definition_path, in_airflow
+from airflow_refresh_provider.hooks.refresh_hook import RefreshHook
 
 
 class RunLink(BaseOperatorLink):
-    """The result of the refresh that a task belongs to: what its last task returned."""
+    """The run that a task works on: phases, chunks, rows, what failed."""
 
     name = "Refresh run"
 
     def get_link(self, operator: Any, *, ti_key: Any) -> str:
-        """The page with rows, versions and seconds; the DAG run while there is no such task."""
-        run = f"{_base()}/dags/{quote(ti_key.dag_id, safe='')}/runs/{quote(ti_key.run_id, safe='')}"
+        """The page that leads to the run, which is looked up there: a task that failed may not know it."""
+        if _on_the_page(operator):
+            return in_airflow(dag_run_path(ti_key.dag_id, ti_key.run_id, operator.definition_name))
+        run = f"{base_url()}/dags/{quote(ti_key.dag_id, safe='')}/runs/{quote(ti_key.run_id, safe='')}"
         last = _last_of_its_refresh(operator)
         return f"{run}/tasks/{quote(last, safe='')}/xcom" if last else run
 
 
 class TargetLink(BaseOperatorLink):
-    """The asset of the target: when it was updated, by what, and who reads it."""
+    """The target: how it is, why it is late, its runs, how it is read."""
 
     name = "Target"
 
     def get_link(self, operator: Any, *, ti_key: Any) -> str:
-        """The page of assets, narrowed to the one that is named as the definition."""
-        return f"{_base()}/assets?{urlencode({'name_pattern': operator.definition_name})}"
+        """The page of the definition."""
+        if _on_the_page(operator):
+            return in_airflow(definition_path(operator.definition_name))
+        return f"{base_url()}/assets?{urlencode({'name_pattern': operator.definition_name})}"
+
+
+def _on_the_page(operator: Any) -> bool:
+    return bool(operator.refresh_conn_id == RefreshHook.default_conn_name)
 
 
 def _last_of_its_refresh(operator: Any) -> str | None:
@@ -46,7 +61,3 @@ def _last_of_its_refresh(operator: Any) -> str | None:
 def _publishes(operator: Any) -> bool:
     """Whether an operator, mapped or not, says of itself that it returns the result of a whole refresh."""
     return bool(getattr(getattr(operator, "operator_class", operator), "publishes", False))
-
-
-def _base() -> str:
-    return str(conf.get("api", "base_url", fallback="")).rstrip("/")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from airflow_refresh_provider.ports.watch import Committed
-from airflow_refresh_provider.task_context import metrics
+from structlog.contextvars import bound_contextvars
+
+from airflow_refresh_provider.ports.watch import TAKE_OVER, Committed
+from airflow_refresh_provider.signals import metrics
 from airflow_refresh_provider.views.lines import Lines
 
 
@@ -22,7 +24,15 @@ class TaskLog(Lines):
         super().__init__(lambda line: log.info("%s", line))
         self._definition = definition
 
+    def stage(self, name: str, rows: int | None = None, chunks: int | None = None) -> None:
+        """A stage starts."""
+        if name == TAKE_OVER:
+            metrics.resumed(self._definition)
+        super().stage(name, rows, chunks)
+
     def committed(self, chunk: Committed) -> None:
-        """A chunk was committed."""
-        metrics.committed(self._definition, self._stage, chunk.rows)
-        super().committed(chunk)
+        """A chunk was committed. Its run, unit and number are fields of the line, too, for logs in JSON."""
+        metrics.committed(self._definition, self._stage, chunk)
+        place = {"refresh_run": chunk.run_id, "unit": chunk.unit, "chunk": chunk.number}
+        with bound_contextvars(definition=self._definition, **place):
+            super().committed(chunk)

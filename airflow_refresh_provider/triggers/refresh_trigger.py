@@ -14,6 +14,7 @@ from airflow.triggers.base import BaseTrigger, TriggerEvent
 from airflow_refresh_provider.core.run.reports import DefinitionStatus
 from airflow_refresh_provider.errors import Retry
 from airflow_refresh_provider.places import Places
+from airflow_refresh_provider.signals import metrics
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,8 @@ def look(places: Places, name: str, condition: Condition) -> tuple[bool, dict[st
     if condition.max_lag is None:
         return condition.is_met(status), seen(status)
     [fresh] = found.freshness(name)
+    metrics.behind(name, fresh.lag_seconds, fresh.target_lag_seconds, late=fresh.late)
+    metrics.retention(name, fresh.kept_until - found.ports.clock.now() if fresh.kept_until else None)
     lag = None if fresh.overwritten_reason else fresh.lag_seconds  # rows of others are not those of the query
     soon_enough = lag is not None and lag <= condition.max_lag
     return soon_enough and condition.is_met(status), seen(status) | {"lag_seconds": fresh.lag_seconds}

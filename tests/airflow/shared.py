@@ -26,6 +26,8 @@ class Shared:
         self.world = World(*[row(i) for i in range(9)], **options)
         self.definition = definition(**options).model_dump(mode="json", exclude_unset=True)
         self.ports: list[Ports] = []
+        self.passed = 0.0
+        """Seconds that have passed when a process starts."""
         self.look: Callable[[], None] = lambda: None
         """Called whenever the state is read outside of a task, as triggers do; by default it does nothing."""
 
@@ -41,6 +43,7 @@ class Shared:
         for earlier in self.ports:
             self.world.die(earlier)
         self.ports.append(replace(self.world.process(), watch=watch or Silent()))
+        self.ports[-1].clock.sleep(self.passed)
         if origin_status is not None:
             vars(self.ports[-1].processes)["origin_status"] = origin_status
         return Refreshes(self.ports[-1])

@@ -14,7 +14,7 @@ PYTHON = re.compile(r"^```python\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
 YAML = re.compile(r"^```yaml\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
 SHOWN = [
     pytest.param(body, id=f"{page.name}-{n}")
-    for page in (ROOT / "README.md", ROOT / "docs" / "airflow.md", ROOT / "docs" / "spark_apps.md")
+    for page in (ROOT / "README.md", *(ROOT / "docs" / name for name in ("airflow.md", "signals.md", "spark_apps.md")))
     for n, body in enumerate(PYTHON.findall(page.read_text()))
 ]
 

@@ -7,6 +7,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,12 +17,14 @@ from airflow.sdk.exceptions import AirflowSkipException
 from airflow.sdk.observability import stats
 from airflow.sdk.observability.metrics import stats_utils
 
+from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.errors import Interrupted
-from airflow_refresh_provider.task_context import binding, metrics
+from airflow_refresh_provider.signals import metrics
+from airflow_refresh_provider.task_context import binding
 from tests.airflow.conftest import Airflow, task_log
 from tests.airflow.shared import BY_VNODE, Shared
 from tests.unit.runner.faults import at, disconnected
-from tests.unit.runner.world import INPUT, NAME, World, row
+from tests.unit.runner.world import INPUT, NAME, TARGET, World, row
 
 SINGLE = """
 from datetime import datetime
@@ -35,15 +38,17 @@ from airflow_refresh_provider import Definition, refresh_dag
 refresh_dag(Definition.model_validate({definition!r}), default_args={{"retries": 0}})
 """
 LINE = re.compile(r"airflow\.(?P<name>refresh\.\w+),(?P<tags>[^:]*):(?P<value>[^|]*)\|(?P<kind>\w+)")
-ROW = re.compile(r"^\| `(?P<name>[\w.]+)` \| (?P<kind>\w+) \|", flags=re.MULTILINE)
+PLAIN = re.compile(r"airflow\.(?P<name>refresh\.[\w.]+):(?P<value>[^|]*)\|(?P<kind>\w+)")
+ROW = re.compile(r"^\| `(?P<name>refresh[\w.]+)` \| (?P<kind>\w+) \|", flags=re.MULTILINE)
 CHUNK = re.compile(r"run (.+), unit (\d): chunk (\d) of \d by (\w+), \d rows, [\d,]+ rows/s")
 BEFORE = re.compile(r"merge: (\d) of \d chunks were already in the target")
 KINDS = {"counter": "c", "gauge": "g", "timer": "ms"}
 OVER = b"over"
+DOCS = Path(__file__).parents[2] / "docs" / "signals.md"
 
 
 @contextmanager
-def _listening() -> Iterator[list[re.Match[str]]]:
+def _listening(line: re.Pattern[str] = LINE) -> Iterator[list[re.Match[str]]]:
     """What Airflow sends of ours to a port of this machine; after the block all of it has been heard."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server:
         server.bind(("127.0.0.1", 0))
@@ -51,7 +56,7 @@ def _listening() -> Iterator[list[re.Match[str]]]:
 
         def listen() -> None:
             while (datagram := server.recv(65_536)) != OVER:
-                heard.extend(m for line in datagram.decode().splitlines() if (m := LINE.fullmatch(line)))
+                heard.extend(m for text in datagram.decode().splitlines() if (m := line.fullmatch(text)))
 
         thread = threading.Thread(target=listen, daemon=True)
         thread.start()
@@ -86,49 +91,108 @@ def _tags(text: str) -> dict[str, str]:
     return dict(tag.split("=", 1) for tag in text.split(","))
 
 
+def check_due_by_schedule(world: World) -> None:
+    """What the first task of a scheduled DAG run asks."""
+    context: Any = {"dag_run": SimpleNamespace(run_type="scheduled"), "params": {}}
+    binding.check_due(context, world.ports, NAME)
+
+
 def test_a_suspended_definition_is_counted_as_such_and_its_lag_is_still_reported() -> None:
     world = World(row(1), refresh={"interval": "1 h", "target_lag": "90 min"})
     world.run()
     world.lake.append(INPUT, [row(2)])
     world.refreshes.suspend(NAME, "we look into it")
     world.ports.clock.sleep(7200)
-    context: Any = {"dag_run": SimpleNamespace(run_type="scheduled"), "params": {}}
     with _listening() as found, pytest.raises(AirflowSkipException):
-        binding.check_due(context, world.ports, NAME)
+        check_due_by_schedule(world)
     assert [(m["name"], _tags(m["tags"]).get("outcome")) for m in found if m["kind"] == "c"] == [
-        ("refresh.ended", "skipped")
+        ("refresh.run_total", "skipped")
     ]
     reported = {m["name"]: float(m["value"]) for m in found if m["kind"] == "g"}
-    assert reported["refresh.lag"] >= 7200 and reported["refresh.late"] == 1
+    assert reported["refresh.lag_seconds"] >= 7200 and reported["refresh.late"] == 1
+    assert reported["refresh.target_lag_seconds"] == 5400
+    assert reported["refresh.retention_left_seconds"] == 30 * 86400 - 7200  # as long as log files are kept
 
 
-def test_every_documented_metric_arrives_with_its_tags(airflow: Airflow, share: Callable[..., Shared]) -> None:
+def test_what_refreshes_change_is_counted_by_change_and_by_way(airflow: Airflow, share: Callable[..., Shared]) -> None:
     shared = share()
     dag = airflow.dag(SINGLE.format(definition=shared.definition))
     with _listening() as found:
         airflow.run(dag)
-        shared.world.become(row(0, "b"), *[row(i) for i in range(1, 9)])
+        shared.world.become(row(0, "b"), *[row(i) for i in range(2, 9)], row(20))
         airflow.run(dag)
         airflow.run(dag)
 
     counted = [(m["name"], int(m["value"]), _tags(m["tags"])) for m in found if m["kind"] == "c"]
-    merged = {"definition": NAME, "stage": "merge"}
+    mine = {"definition": NAME}
+    ended = {name: mine | {"change": name} for name in ("inserted", "updated", "deleted")}
+    full = mine | {"mode": "full", "outcome": "succeeded"}
     assert counted == [
-        ("refresh.chunks", 1, merged),
-        ("refresh.rows", 9, merged),
-        ("refresh.ended", 1, {"definition": NAME, "outcome": "succeeded"}),
-        ("refresh.chunks", 1, merged),
-        ("refresh.rows", 1, merged),
-        ("refresh.ended", 1, {"definition": NAME, "outcome": "succeeded"}),
-        ("refresh.ended", 1, {"definition": NAME, "outcome": "nothing_to_do"}),
+        ("refresh.chunks", 1, mine | {"stage": "merge"}),
+        ("refresh.run_total", 1, full | {"reason": "first_refresh"}),
+        ("refresh.rows", 9, ended["inserted"]),
+        ("refresh.chunks", 1, mine | {"stage": "merge"}),
+        ("refresh.run_total", 1, full | {"reason": "mode_full"}),
+        ("refresh.rows", 1, ended["inserted"]),
+        ("refresh.rows", 1, ended["updated"]),
+        ("refresh.rows", 1, ended["deleted"]),
+        ("refresh.run_total", 1, mine | {"mode": "none", "reason": "none", "outcome": "nothing_to_do"}),
     ]
     gauges = [(m["name"], float(m["value"])) for m in found if m["kind"] == "g"]
-    assert gauges == [("refresh.lag", 0), ("refresh.late", 0)] * 2
-    timed = [(m["name"], float(m["value"]) >= 0, _tags(m["tags"])) for m in found if m["kind"] == "ms"]
-    assert timed == [("refresh.seconds", True, {"definition": NAME})] * 3
+    assert gauges == [("refresh.lag_seconds", 0), ("refresh.late", 0)] * 2
+    timed = [(m["name"], float(m["value"]) >= 0, set(_tags(m["tags"]))) for m in found if m["kind"] == "ms"]
+    refresh = ("refresh.seconds", True, {"definition"})
+    assert timed == [("refresh.chunk_seconds", True, {"definition", "way"}), refresh] * 2 + [refresh]
 
-    documented = {(m["name"], KINDS[m["kind"]]) for m in ROW.finditer(metrics.__doc__ or "")}
+
+def test_every_documented_metric_arrives(airflow: Airflow, share: Callable[..., Shared]) -> None:
+    shared = share(mode="incremental", refresh={"interval": "1 h", "target_lag": "90 min"})
+    dag, world = airflow.dag(SINGLE.format(definition=shared.definition)), shared.world
+    with _listening() as found:
+        airflow.run(dag)
+        world.lake.append(TARGET, [row(99)])  # another writer
+        airflow.run(dag)
+        world.lake.append(INPUT, [row(50)])
+        with at(world.lake, "begin /gold", taken_over(world)):
+            assert airflow.run(dag).tasks["refresh"] == "failed"
+        world.lake.append(INPUT, [row(51)])
+        with at(world.lake, "begin /gold", disconnected):
+            airflow.run(dag)
+        airflow.run(dag)
+        world.lake.append(INPUT, [row(52)])
+        check_due_by_schedule(world)
+
+    documented = {(m["name"], KINDS[m["kind"]]) for m in ROW.finditer(DOCS.read_text())}
     assert {(m["name"], m["kind"]) for m in found} == documented
+    by_name = {m["name"]: _tags(m["tags"]) for m in found}
+    assert by_name["refresh.fallback_total"] == {"definition": NAME, "reason": "target_changed"}
+    counts = [m["name"] for m in found if m["name"] in ("refresh.fenced_total", "refresh.resume_total")]
+    assert counts == ["refresh.fenced_total", "refresh.resume_total"]
+    outcomes = [_tags(m["tags"]) for m in found if m["name"] == "refresh.run_total"]
+    assert [tags["reason"] for tags in outcomes if tags["outcome"] == "failed"] == ["lost_lease", "connection_lost"]
+
+
+def taken_over(world: World) -> Callable[[], BaseException]:
+    """Another owner takes the run over, while a statement of the task is under way, which then fails."""
+
+    def strike() -> BaseException:
+        world.another(Request(workers=1, take_over=True))
+        return disconnected()
+
+    return strike
+
+
+def test_with_plain_names_the_tags_follow_the_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AIRFLOW__METRICS__LEGACY_NAMES_ON", "True")
+    world = World(row(1))
+    with _listening(PLAIN) as found:
+        metrics.ended(world.run().model_copy(update={"name": "sales.orders"}))
+    assert {m["name"] for m in found} >= {
+        "refresh.run_total.sales__orders.full.first_refresh.succeeded",
+        "refresh.rows.sales__orders.inserted",
+        "refresh.lag_seconds.sales__orders",
+        "refresh.seconds.sales__orders",
+    }
 
 
 def test_a_mapped_task_says_in_which_stage_it_is(airflow: Airflow, share: Callable[..., Shared]) -> None:
@@ -154,10 +218,10 @@ def test_what_was_applied_before_a_resume_is_neither_counted_nor_logged_again(
     result = seen.returned["finish"]
     assert (result["resumed"], result["rows"]["inserted"]) == (True, 9)
 
-    sums = dict.fromkeys(("refresh.chunks", "refresh.rows"), 0)
+    sums = dict.fromkeys(("refresh.chunks", "refresh.rows", "refresh.resume_total"), 0)
     for m in (m for m in found if m["name"] in sums):
         sums[m["name"]] += int(m["value"])
-    assert sums == {"refresh.chunks": result["chunks"]["done"], "refresh.rows": 9}
+    assert sums == {"refresh.chunks": result["chunks"]["done"], "refresh.rows": 9, "refresh.resume_total": 1}
     first, second = reported
     assert len(set(first + second)) == len(first) + len(second) == result["chunks"]["done"]
     assert {(run, way) for run, _unit, _chunk, way in first + second} == {(result["run_id"], "append")}
@@ -184,6 +248,6 @@ def test_tries_that_end_with_an_error_are_counted_by_what_it_asks_for(
         airflow.run(dag)
         shared.world.become(row(1))
         airflow.run(dag)
-    ended = [_tags(m["tags"]) for m in found if m["name"] == "refresh.ended"]
+    ended = [_tags(m["tags"]) for m in found if m["name"] == "refresh.run_total"]
     assert {tags["definition"] for tags in ended} == {NAME}
     assert [tags["outcome"] for tags in ended] == ["failed", "interrupted", "succeeded", "refused"]

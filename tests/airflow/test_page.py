@@ -11,7 +11,7 @@ import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
-from airflow_refresh_provider.airflow_plugin.plugin import PREFIX
+from airflow_refresh_provider.hooks.addresses import PREFIX
 from airflow_refresh_provider.page.guard import TOKEN_HEADER
 from tests.airflow.shared import Shared
 from tests.unit.runner.world import NAME
@@ -74,8 +74,12 @@ def unconnected(connection: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 def test_airflow_shows_the_page_in_its_navigation(site: TestClient) -> None:
     plugins = site.get("/api/v2/plugins", headers={"Authorization": f"Bearer {token('ADMIN')}"}).json()["plugins"]
     [ours] = [plugin for plugin in plugins if plugin["name"] == "refreshes"]
-    [view] = ours["external_views"]
-    assert (view["href"], view["destination"], view["url_route"]) == (PAGE, "nav", "refreshes")
+    views = [(view["href"], view["destination"], view["url_route"]) for view in ours["external_views"]]
+    assert views == [
+        (PAGE, "nav", "refreshes"),
+        (f"{PAGE}dags/{{DAG_ID}}", "dag", "refresh"),
+        (f"{PAGE}dags/{{DAG_ID}}/runs/{{RUN_ID}}", "dag_run", "refresh-run"),
+    ]
     assert [(one["name"], one["url_prefix"]) for one in ours["fastapi_apps"]] == [("Refreshes", "/refreshes")]
 
 

@@ -92,6 +92,7 @@ def test_the_engine_and_its_command_line_can_be_imported_where_airflow_is_not_in
             "hooks",
             "operators",
             "sensors",
+            "signals",
             "task_context",
             "triggers",
             "assets.py",

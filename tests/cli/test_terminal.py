@@ -19,7 +19,7 @@ with Bars(sys.stderr) as bars:
     bars.advance(500)
     for number in (3, 4):
         time.sleep(0.15)
-        bars.committed(Committed("a-run", 0, number, 4, "append", 1000))
+        bars.committed(Committed("a-run", 0, number, 4, "append", 1000, 0.5))
 """
 
 

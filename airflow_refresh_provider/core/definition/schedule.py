@@ -115,6 +115,11 @@ class Schedule(Stored):
         """Whether it is never refreshed automatically."""
         return self.interval is None and self.cron is None and not self.on_change
 
+    @property
+    def target_lag_seconds(self) -> float | None:
+        """The target lag in seconds."""
+        return self.target_lag.total_seconds() if self.target_lag else None
+
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         given = [name for name in ("interval", "cron", "on_change") if getattr(self, name)]

@@ -66,6 +66,15 @@ MEANINGS = {
 """What each code means."""
 
 
+AS_PLANNED = frozenset(
+    {
+        *(ReasonCode.FIRST_REFRESH, ReasonCode.FULL_REQUESTED, ReasonCode.MODE_FULL, ReasonCode.VERIFICATION),
+        *(ReasonCode.NOTHING_CHANGED, ReasonCode.CHANGES),
+    }
+)
+"""With any other code everything is read because changes cannot be followed."""
+
+
 class Reason(Stored):
     """One reason: `text` names the input, the version or the construct."""
 

@@ -94,7 +94,8 @@ class DueReport(Stored):
     """Whether a refresh is due, and why or why not: `cause` for programs, `reason` for people.
 
     `next_at`: when it becomes due without further changes, null if it does not. `lag_seconds` is null before the first
-    refresh. `error`: why it could not be determined, when several definitions were asked for.
+    refresh. `kept_until`: later some of the changes that are not applied may be deleted; null if they do not expire, or
+    there are none. `error`: why it could not be determined, when several definitions were asked for.
     """
 
     name: str
@@ -103,6 +104,7 @@ class DueReport(Stored):
     reason: str
     next_at: datetime | None = None
     lag_seconds: float | None = None
+    kept_until: datetime | None = None
     error: ErrorReport | None = None
 
 
@@ -127,10 +129,11 @@ class Freshness(Stored):
     """How far a target is behind its inputs.
 
     The target had all changes that its inputs had at `confirmed_at`. `late`: `lag_seconds` is more than
-    `target_lag_seconds`. `expected_seconds`: the estimated duration of the next refresh. `unreadable_reason`: why the
-    published version can no longer be read at the target's location; the lag is unknown then. `overwritten_reason`: why
-    the target may have other rows than the last refresh wrote; it is then as of no moment. `error`: why none of this
-    could be determined.
+    `target_lag_seconds`. `kept_until`: later some of the changes that are not applied may be deleted; null if they do
+    not expire, or there are none. `expected_seconds`: the estimated duration of the next refresh. `unreadable_reason`:
+    why the published version can no longer be read at the target's location; the lag is unknown then.
+    `overwritten_reason`: why the target may have other rows than the last refresh wrote; it is then as of no moment.
+    `error`: why none of this could be determined.
     """
 
     name: str
@@ -140,6 +143,7 @@ class Freshness(Stored):
     lag_seconds: float | None = None
     target_lag_seconds: float | None
     late: bool = False
+    kept_until: datetime | None = None
     expected_seconds: float | None = None
     inputs: tuple[InputLag, ...] = ()
     error: ErrorReport | None = None

@@ -67,9 +67,10 @@ class RunResult(Stored):
     `attempts` counts the start and the take-overs of the run, `elapsed_seconds` is from its start to its end, with the
     time between attempts. Without a run (nothing to do, skipped) there is no `run_id` and no `mode`.
 
-    `mode` is how it was done, `mode_reason` why, and `mode_code` the code of that reason. `windows` are the versions
-    (after, upto] of each input, or the digests of its lists of files, that an incremental refresh has read.
-    `lag_seconds` is how far the target was behind its inputs at the end; `late`: that was more than its `target_lag`.
+    `mode` is how it was done, `mode_reason` why, and `mode_code` the code of that reason. `fell_back`: everything was
+    read although the mode follows changes, and not because it was the first refresh, or asked for. `windows` are the
+    versions (after, upto] of each input, or the digests of its lists of files, that an incremental refresh has read.
+    `lag_seconds` is how far the target was behind its inputs at the end; `late`: that was more than its target lag.
     `ignored_files` lie in the folders of inputs and were not read. `notices` say what was done otherwise than the
     definition says. `touched`: how many values of the anchors the changes touch, where rows were found by these.
     `within_tolerance` of the unchanged rows differ from the query in the last digits of floating point.
@@ -81,6 +82,7 @@ class RunResult(Stored):
     mode: str | None = None
     mode_reason: str | None = None
     mode_code: ReasonCode | None = None
+    fell_back: bool = False
     generation: int
     resumed: bool = False
     rows: Rows = Rows()
@@ -94,6 +96,7 @@ class RunResult(Stored):
     target_version: int | None = None
     published_version: int | None = None
     lag_seconds: float | None = None
+    target_lag_seconds: float | None = None
     late: bool = False
     seconds: float = 0.0
     attempts: int = 0
@@ -122,7 +125,7 @@ class HistoryEntry(Stored):
 class StoredHistory(Stored):
     """A history entry as the events table stores it. `format` is the version of the entry and of what is in it."""
 
-    format: int = Field(default=3, le=3)
+    format: int = Field(default=4, le=4)
     entry: HistoryEntry
 
 

@@ -17,7 +17,7 @@ def maintenance_of(ports: Ports, definition: Definition, pins: VersionVector) ->
     # The SQL parser takes a third of a second to import, which row-wise queries need not pay.
     from airflow_refresh_provider.core.maintain.analysis import maintenance
 
-    return maintenance(definition.query_text, _columns(ports, pins), definition.keys)
+    return maintenance(definition.query_text, columns_of(ports, pins), definition.keys)
 
 
 def advised_maintenance(
@@ -27,7 +27,7 @@ def advised_maintenance(
     from airflow_refresh_provider.core.maintain.advice import advice
     from airflow_refresh_provider.core.maintain.analysis import maintenance
 
-    columns = _columns(ports, pins)
+    columns = columns_of(ports, pins)
     found = maintenance(definition.query_text, columns, definition.keys)
     return found, advice(definition, columns, found)
 
@@ -43,7 +43,8 @@ def unfollowed_reason(found: Maintenance, definition: Definition, changed: Itera
     return None
 
 
-def _columns(ports: Ports, pins: VersionVector) -> dict[str, dict[str, str]]:
+def columns_of(ports: Ports, pins: VersionVector) -> dict[str, dict[str, str]]:
+    """Input -> column -> its Spark type, as they are pinned."""
     found = {}
     for name, pin in pins.items():
         with hidden_values.of_pin(ports.environment, pin):

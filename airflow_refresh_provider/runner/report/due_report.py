@@ -56,6 +56,7 @@ def _due(seen: Observation) -> DueReport:
         reason=describe(decision.cause, behind, record.suspended, ready),
         next_at=decision.next_at,
         lag_seconds=lag(now, behind).total_seconds() if published else None,
+        kept_until=seen.inputs.kept_until if seen.inputs else None,
     )
 
 

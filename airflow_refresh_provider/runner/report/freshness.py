@@ -30,8 +30,9 @@ def freshness(ports: Ports, seen: Observation, *, why: bool = False) -> Freshnes
         overwritten_reason=seen.overwritten,
         confirmed_at=seen.inputs.confirmed_at(seen.now) if known and seen.inputs else None,
         lag_seconds=age,
-        target_lag_seconds=schedule.target_lag.total_seconds() if schedule.target_lag else None,
+        target_lag_seconds=schedule.target_lag_seconds,
         late=seen.error is None and is_late(schedule, age),
+        kept_until=seen.inputs.kept_until if seen.inputs else None,
         inputs=input_lags(ports, published, seen.inputs, seen.now) if published and seen.inputs and why else (),
         error=ErrorReport.of(seen.error) if seen.error else None,
     )

@@ -28,6 +28,12 @@ class InputsNow:
         """The target has all changes that its inputs had then."""
         return now - lag(now, self.behind)
 
+    @property
+    def kept_until(self) -> datetime | None:
+        """Until when all changes that were not applied can be read; None where they do not expire."""
+        ends = (history.readable_until for history in self.histories.values() if history)
+        return min((end for end in ends if end is not None), default=None)
+
 
 def inputs_now(ports: Ports, record: Record, published: Published) -> InputsNow:
     """Read the inputs of a definition that was refreshed before. Raises as `pin`."""

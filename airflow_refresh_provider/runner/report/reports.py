@@ -54,6 +54,13 @@ def published_for(ports: Ports, name: str, origin: str) -> RunResult | None:
     return next((entry.result for entry in history(ports, name) if entry.run_id == published.run_id), None)
 
 
+def run_of(ports: Ports, name: str, origin: str) -> str | None:
+    """The id of the run that is in progress for this origin, or was the last to be published for it."""
+    record = registered(ports, name, ports.store.read(name).record)
+    found = (one for one in (record.run, record.published) if one is not None and one.origin == origin)
+    return next((one.run_id for one in found), None)
+
+
 def progress(ports: Ports, name: str) -> ProgressReport:
     """The run in progress, else the last one that was published or has ended otherwise."""
     record = registered(ports, name, ports.store.read(name).record)

@@ -13,6 +13,7 @@ from airflow_refresh_provider.errors import Lost
 from airflow_refresh_provider.ports.engine import EngineSession
 from airflow_refresh_provider.ports.watch import Committed
 from airflow_refresh_provider.runner.facts import targets
+from airflow_refresh_provider.runner.facts.stopwatch import Stopwatch
 from airflow_refresh_provider.runner.hold.fence import fence_slot
 from airflow_refresh_provider.runner.hold.tenure import Tenure, UnitTenure
 from airflow_refresh_provider.runner.report import journal
@@ -78,11 +79,12 @@ def merge_unit(held: UnitTenure, session: EngineSession, stop: threading.Event) 
     for chunk in unit.chunks[len(skipped) :]:
         if stop.is_set():
             break
+        took = Stopwatch(ports.clock)
         commit = apply_chunk(held, session, frozen(held.check()), chunk)
         journal.chunk_done(held, run.run, chunk, commit)
         rows = chunk.counts.total or max(0, commit.net_rows or 0)
-        of = unit.chunks[-1].number
-        ports.watch.committed(Committed(run.run.run_id, held.slot, chunk.number, of, chunk.way.value, rows))
+        of, way = unit.chunks[-1].number, chunk.way.value
+        ports.watch.committed(Committed(run.run.run_id, held.slot, chunk.number, of, way, rows, took.total()))
     return len(skipped)
 
 

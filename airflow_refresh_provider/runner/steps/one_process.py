@@ -149,8 +149,9 @@ def _end(held: HeldRun, watch: Stopwatch, skipped: int) -> RunResult:
     ended = result_of(record.name, run, record.published, held, skipped)
     elapsed = run.elapsed(tenure.ports.clock.now())
     result = ended.model_copy(update={"attempts": run.attempts, "elapsed_seconds": elapsed})
-    behind = freshness.lag_seconds(tenure.ports, record)
-    result = result.model_copy(update={"lag_seconds": behind, "late": is_late(record.definition.refresh, behind)})
+    behind, schedule = freshness.lag_seconds(tenure.ports, record), record.definition.refresh
+    late = {"target_lag_seconds": schedule.target_lag_seconds, "late": is_late(schedule, behind)}
+    result = result.model_copy(update={"lag_seconds": behind, **late})
     timed = result.model_copy(update={"seconds": watch.total(), "stages": dict(watch.stages)})
     ending.record_end(tenure.ports, tenure.name, run, tenure.generation, Outcome.SUCCEEDED, result=timed)
     with watch.stage("cleanup"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from airflow_refresh_provider.core.changes.pins import digests, ignored_files
 from airflow_refresh_provider.core.definition.mode import Mode
+from airflow_refresh_provider.core.plan.reasons import AS_PLANNED, Reason
 from airflow_refresh_provider.core.run.notices import notices_of
 from airflow_refresh_provider.core.run.record import Published, Run
 from airflow_refresh_provider.core.run.results import ChunkCounts, Outcome, Rows, RunResult
@@ -23,6 +24,7 @@ def result_of(name: str, run: Run, published: Published, held: HeldRun, skipped:
         mode=(Mode.INCREMENTAL if run.windows else Mode.FULL).value,
         mode_reason=reason.text if reason else None,
         mode_code=reason.code if reason else None,
+        fell_back=not run.windows and run.plan.mode is not Mode.FULL and _unplanned(reason),
         generation=run.generation,
         resumed=held.resumed,
         rows=Rows(
@@ -42,6 +44,10 @@ def result_of(name: str, run: Run, published: Published, held: HeldRun, skipped:
         published_version=published.version,
         reason=held.decision.reason if held.decision else None,
     )
+
+
+def _unplanned(reason: Reason | None) -> bool:
+    return reason is not None and reason.code not in AS_PLANNED
 
 
 def not_started(found: NotStarted, watch: Stopwatch) -> RunResult:

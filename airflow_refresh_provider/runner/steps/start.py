@@ -24,6 +24,7 @@ from airflow_refresh_provider.core.run.suspension import check_not_paused, check
 from airflow_refresh_provider.errors import StaleSnapshot
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.control import Snapshot
+from airflow_refresh_provider.ports.watch import TAKE_OVER
 from airflow_refresh_provider.runner.facts import pinned_inputs, queries, staging_paths, targets
 from airflow_refresh_provider.runner.facts.maintaining import maintenance_of
 from airflow_refresh_provider.runner.facts.records import being_dropped, owner_liveness, registered
@@ -81,7 +82,7 @@ def begin(ports: Ports, name: str, request: Request, watch: Stopwatch) -> StartR
         elif admission is Admission.ATTACH:
             started = adopt(ports, snapshot, record, run, request)
         else:
-            ports.watch.stage("take over")
+            ports.watch.stage(TAKE_OVER)
             with watch.stage("take_over"):
                 started = take_over(ports, snapshot, record, run, request)
         if started is not None:

@@ -1,0 +1,1 @@
+"""What refreshes report to systems beside Airflow: metrics, alerts, lineage."""
