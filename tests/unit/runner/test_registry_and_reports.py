@@ -266,11 +266,24 @@ def test_a_failed_recovery_hides_no_other() -> None:
         Refreshes(world.process()).recover("another")
 
 
+def test_a_history_entry_of_an_older_version_is_read() -> None:
+    world = World(row(1))
+    world.run()
+    [entry] = [event for event in world.store.events(NAME) if event.event == RUN_ENDED]
+    older = entry.detail.replace('"format":4', '"format":3', 1)
+    for added in (',"target_lag_seconds":null', ',"fell_back":false'):
+        assert added in older
+        older = older.replace(added, "", 1)
+    world.store.add_event(entry.model_copy(update={"detail": older}))
+    [read] = world.refreshes.history(NAME)
+    assert read.result and (read.result.target_lag_seconds, read.result.fell_back) == (None, False)
+
+
 def test_a_history_entry_of_a_newer_version_is_refused() -> None:
     world = World(row(1))
     world.run()
     [entry] = [event for event in world.store.events(NAME) if event.event == RUN_ENDED]
-    newer = entry.detail.replace('"format":3', '"format":4', 1)
+    newer = entry.detail.replace('"format":4', '"format":5', 1)
     world.store.add_event(entry.model_copy(update={"detail": newer}))
     with pytest.raises(Invalid, match="cannot read") as e:
         world.refreshes.history(NAME)
