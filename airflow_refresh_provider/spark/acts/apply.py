@@ -29,7 +29,8 @@ def apply(spark: SparkSession, task: ApplyTask) -> None:
     if task.changes is not None and not task.chunk.by_vnode:
         stamped_writes.mark(spark, task.target, task.stamp)
         return
-    with stamped_writes.no_clash_with_vectors(spark, task.target.columns):
+    few = {} if task.changes is None or task.chunk.way.reads_inputs else few_rows.settings_for(rows=task.target_rows)
+    with stamped_writes.no_clash_with_vectors(spark, task.target.columns), stamped_writes.setting(spark, few):
         match task.chunk.way:
             case Way.APPEND:
                 _append(spark, task)
@@ -42,7 +43,7 @@ def apply(spark: SparkSession, task: ApplyTask) -> None:
             case Way.REPLACE_VNODES:
                 _replace_vnodes(spark, task)
             case Way.REPLACE_TABLE:
-                _overwrite(_kept_and_changed(spark, task), task).save(task.target.location)
+                _replace_table(spark, task)
             case Way.REWRITE:
                 _overwrite(content.desired(spark, task.source, task.target), task).save(task.target.location)
             case _:
@@ -116,9 +117,14 @@ def _replace_on(spark: SparkSession, task: ApplyTask) -> None:
     # Only the changes are shuffled, and the file and position of each row that they replace.
     partitions = max(_FEWEST_PARTITIONS, task.chunk.counts.total // _PARTITION_ROWS)
     confs = {"spark.sql.shuffle.partitions": str(partitions), _MATERIALIZE_SOURCE: "none"}
-    confs |= kernel.settings_for(task.source.query) | few_rows.settings_for(rows=task.target_rows)
+    confs |= kernel.settings_for(task.source.query)
     with stamped_writes.setting(spark, confs):
         writer.save(task.target.location)
+
+
+def _replace_table(spark: SparkSession, task: ApplyTask) -> None:
+    with stamped_writes.setting(spark, kernel.settings_for(task.source.query)):
+        _overwrite(_kept_and_changed(spark, task), task).save(task.target.location)
 
 
 def _replace_vnodes(spark: SparkSession, task: ApplyTask) -> None:

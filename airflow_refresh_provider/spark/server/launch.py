@@ -41,6 +41,8 @@ _RETAINED = {
     "spark.ui.retainedJobs": "50",
     "spark.ui.retainedStages": "50",
     "spark.ui.retainedTasks": "1000",
+    # The plan of every statement is described for that UI; as formatted text this is a tenth of a small refresh.
+    "spark.sql.ui.explainMode": "simple",
     "spark.sql.ui.retainedExecutions": "20",
     # Delta caches the log of each table for an hour, one or two megabytes; each run has its own staging table.
     "spark.databricks.delta.delta.log.cacheSize": "100",
