@@ -17,7 +17,7 @@ import yaml
 from airflow_refresh_provider.core.definition.broken import Broken
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.definition.locations import is_relative
-from airflow_refresh_provider.core.definition.problems import invalid
+from airflow_refresh_provider.core.definition.problems import invalid, together
 from airflow_refresh_provider.errors import Invalid
 
 PARSED_FOR = "_AIRFLOW_PARSING_CONTEXT_DAG_ID"
@@ -255,11 +255,13 @@ def _repeated_names(found: _Found) -> Iterator[tuple[Path, Invalid]]:
 
 
 def _together(errors: _Errors) -> Invalid:
-    lines = [f"{file}: {line}" for file, error in errors for line in error.message.splitlines()]
-    codes = {error.code for _, error in errors}
-    nexts = {error.next for _, error in errors}
-    together = invalid(lines, codes.pop() if len(codes) == 1 else "definition_invalid")
-    return Invalid(together.code, together.message, next=nexts.pop() if len(nexts) == 1 else together.next)
+    return together([_of_file(file, error) for file, error in errors])
+
+
+def _of_file(file: Path, error: Invalid) -> Invalid:
+    """The error with its file in each line."""
+    lines = (f"{file}: {line}" for line in error.message.splitlines())
+    return Invalid(error.code, "\n".join(lines), next=error.next)
 
 
 def _malformed(error: yaml.YAMLError | ValueError) -> str:

@@ -50,7 +50,7 @@ from airflow_refresh_provider.core.definition.names import (
     backticked,
     repeated,
 )
-from airflow_refresh_provider.core.definition.problems import invalid, problems
+from airflow_refresh_provider.core.definition.problems import check_all, invalid, problems
 from airflow_refresh_provider.core.definition.schedule import Schedule, from_text
 from airflow_refresh_provider.core.query.facts import QueryFacts
 from airflow_refresh_provider.core.text.stored import Stored
@@ -218,8 +218,10 @@ class Definition(Stored):
         from airflow_refresh_provider.core.query.query import analyse
 
         facts = analyse(self.query_text, tuple(self.inputs))
-        check_named(facts.columns, self.result_columns)
-        check_mode(self.mode, obstacle(facts))
+        check_all(
+            lambda: check_named(facts.columns, self.result_columns),
+            lambda: check_mode(self.mode, obstacle(facts)),
+        )
         return facts
 
     @property
