@@ -129,13 +129,15 @@ class Freshness(Stored):
     The target had all changes that its inputs had at `confirmed_at`. `late`: `lag_seconds` is more than
     `target_lag_seconds`. `expected_seconds`: the estimated duration of the next refresh. `unreadable_reason`: why the
     published version can no longer be read at the target's location; the lag is unknown then. `overwritten_reason`: why
-    the target may have other rows than the last refresh wrote; it is then as of no moment. `error`: why none of this
-    could be determined.
+    the target may have other rows than the last refresh wrote; it is then as of no moment. `readable_until`: from then
+    on Spark refuses the version of the last refresh that readers have, by `published()` or the view; null while that is
+    the newest of the target. `error`: why none of this could be determined.
     """
 
     name: str
     unreadable_reason: str | None = None
     overwritten_reason: str | None = None
+    readable_until: datetime | None = None
     confirmed_at: datetime | None = None
     lag_seconds: float | None = None
     target_lag_seconds: float | None
