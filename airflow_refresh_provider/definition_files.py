@@ -17,7 +17,7 @@ import yaml
 from airflow_refresh_provider.core.definition.broken import Broken
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.definition.locations import is_relative
-from airflow_refresh_provider.core.definition.problems import invalid
+from airflow_refresh_provider.core.definition.problems import invalid, together
 from airflow_refresh_provider.errors import Invalid
 
 PARSED_FOR = "_AIRFLOW_PARSING_CONTEXT_DAG_ID"
@@ -81,14 +81,13 @@ def _name_of(file: Path) -> str:
 
 
 def _read(path: Path) -> tuple[_Found, _Errors]:
-    made = Definition.unchecked if os.environ.get(PARSED_FOR) else Definition.build
     found: _Found = []
     errors: _Errors = []
     for file in _files(path):
         for given in _documents(file, errors):
             wrong = list(_bare_target(given))
             try:
-                found.append((file, made(**_resolved(given, file.parent))))
+                found.append((file, _made(given, file.parent)))
             except Invalid as error:
                 wrong.append(error)
             errors += ((file, error) for error in wrong)
@@ -185,19 +184,37 @@ def _text(file: Path) -> str:
         raise invalid([f"cannot be read: {getattr(error, 'strerror', error)}"]) from None
 
 
+def _made(given: Mapping[str, object], folder: Path) -> Definition:
+    """The definition that a mapping stands for. Raises Invalid with everything that is wrong."""
+    fields, problem = _with_query(_resolved(given, folder), folder)
+    if problem:
+        raise invalid(dict.fromkeys((problem, *Definition.wrong_fields(**fields))))
+    return Definition.unchecked(**fields) if os.environ.get(PARSED_FOR) else Definition.build(**fields)
+
+
 def _resolved(given: Mapping[str, object], folder: Path) -> dict[str, object]:
-    """The fields with the query's file read and relative places made absolute. Raises Invalid."""
+    """The fields with relative places made absolute."""
     fields = dict(given)
     if isinstance(target := fields.get("target"), str):
         fields["target"] = _absolute(target, folder)
     if isinstance(inputs := fields.get("inputs"), dict):
         fields["inputs"] = {name: _resolved_input(value, folder) for name, value in inputs.items()}
-    if "query_file" in fields:
-        fields["query"] = _query_of(fields, folder)
-        del fields["query_file"]
-    if isinstance(query := fields.get("query"), str) and ("{{" in query or "{%" in query):
-        raise invalid([_TEMPLATE])
     return fields
+
+
+def _with_query(fields: dict[str, object], folder: Path) -> tuple[dict[str, object], str | None]:
+    """The fields with the query's file read; beside them why the text of the query cannot be known, if it cannot."""
+    if "query_file" in fields:
+        file = fields.pop("query_file")
+        if "query" in fields:
+            return fields, "give exactly one of query, query_file and from"
+        try:
+            fields["query"] = _query_of(file, folder)
+        except Invalid as error:
+            return fields | {"query": _UNKNOWN}, error.message
+    if isinstance(query := fields.get("query"), str) and ("{{" in query or "{%" in query):
+        return fields, _TEMPLATE
+    return fields, None
 
 
 def _bare_target(given: Mapping[str, object]) -> Iterator[Invalid]:
@@ -219,12 +236,10 @@ def _absolute(location: str, folder: Path) -> str:
     return os.path.abspath(folder / location)  # noqa: PTH100 - normalises `..` as text, as locations are
 
 
-def _query_of(fields: Mapping[str, object], folder: Path) -> str:
-    file = fields["query_file"]
+def _query_of(file: object, folder: Path) -> str:
+    """The text of a query's file. Raises Invalid."""
     if not isinstance(file, str):
         raise invalid(["query_file: must be the path of a file"])
-    if "query" in fields:
-        raise invalid(["give exactly one of query, query_file and from"])
     try:
         return _text(folder / file)
     except Invalid as error:
@@ -240,11 +255,13 @@ def _repeated_names(found: _Found) -> Iterator[tuple[Path, Invalid]]:
 
 
 def _together(errors: _Errors) -> Invalid:
-    lines = [f"{file}: {line}" for file, error in errors for line in error.message.splitlines()]
-    codes = {error.code for _, error in errors}
-    nexts = {error.next for _, error in errors}
-    together = invalid(lines, codes.pop() if len(codes) == 1 else "definition_invalid")
-    return Invalid(together.code, together.message, next=nexts.pop() if len(nexts) == 1 else together.next)
+    return together([_of_file(file, error) for file, error in errors])
+
+
+def _of_file(file: Path, error: Invalid) -> Invalid:
+    """The error with its file in each line."""
+    lines = (f"{file}: {line}" for line in error.message.splitlines())
+    return Invalid(error.code, "\n".join(lines), next=error.next)
 
 
 def _malformed(error: yaml.YAMLError | ValueError) -> str:
@@ -254,6 +271,8 @@ def _malformed(error: yaml.YAMLError | ValueError) -> str:
     return f"malformed YAML: {str(error).splitlines()[0]}"
 
 
+_UNKNOWN = "the text of a file that cannot be read"
+"""Stands for a query while the other fields are checked."""
 _TEMPLATE = (
     "query: has a Jinja template, and files are not rendered: write its value, or a clock function such as "
     "current_date(), or make the Definition in Python"

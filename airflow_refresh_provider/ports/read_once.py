@@ -25,8 +25,12 @@ T = TypeVar("T")
 
 def reading_once(ports: Ports) -> Ports:
     """The ports of one view."""
-    kinds = {name: _Kind(kind) for name, kind in ports.inputs.items()}
-    return replace(ports, store=_Store(ports.store), log=_Log(ports.log), inputs=kinds)
+    return replace(inputs_read_once(ports), store=_Store(ports.store), log=_Log(ports.log))
+
+
+def inputs_read_once(ports: Ports) -> Ports:
+    """The ports of a decision: only what it asks of the inputs is not read again."""
+    return replace(ports, inputs={name: _Kind(kind) for name, kind in ports.inputs.items()})
 
 
 class _Log:

@@ -62,8 +62,11 @@ class MemoryLog:
             return self._lake.table(location).oldest
 
     def readable_until(self, location: str, version: int) -> datetime | None:
-        """In memory every version can be read for ever; one that is not the newest, until the year 9999."""
-        return None if version == self.newest(location) else datetime.max.replace(tzinfo=UTC)
+        """As `MemoryTable.refused_from` says; the year 9999 where that says never."""
+        if version == self.newest(location):
+            return None
+        with self._lake.lock:
+            return self._lake.table(location).refused_from or datetime.max.replace(tzinfo=UTC)
 
     def markers(self, location: str) -> dict[str, int]:
         """appId -> newest txnVersion."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from itertools import pairwise
 from typing import Any
 
@@ -65,7 +66,10 @@ class Change:
 
 @dataclass
 class MemoryTable:
-    """One table: its identity and all its versions. `own` are columns with a rule of their own, for `facts`."""
+    """One table: its identity and all its versions. `own` are columns with a rule of their own, for `facts`.
+
+    `refused_from`: from then on versions that are not the newest cannot be read, None = never; a test sets it.
+    """
 
     location: str
     table_id: str
@@ -74,6 +78,7 @@ class MemoryTable:
     own: tuple[OwnColumn, ...] = ()
     versions: list[Version] = field(default_factory=list)
     oldest: int = 0
+    refused_from: datetime | None = None
 
     @property
     def newest(self) -> Version:

@@ -96,6 +96,7 @@ def _(value: DefinitionStatus) -> ResultTable:
             ("activity", f"{value.status}: {value.status_text}"),
             ("published", None if value.published_version is None else str(value.published_version)),
             ("published at", formats.time(value.published_at)),
+            ("readable until", formats.time(fresh.readable_until) if fresh else None),
             ("target", value.target),
             ("inputs", formats.versions(value.input_versions) or ", ".join(definition.inputs)),
             ("files not read", formats.ignored(value.ignored_files)),

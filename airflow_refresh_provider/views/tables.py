@@ -9,7 +9,12 @@ from airflow_refresh_provider.core.run.explanation import Explanation
 from airflow_refresh_provider.core.run.reports import DueReport, Freshness
 from airflow_refresh_provider.core.run.results import RefreshesResult, RefreshStep
 from airflow_refresh_provider.core.text.stored import Stored
-from airflow_refresh_provider.views import definition_tables, explanation_tables, run_tables  # noqa: F401 - they register
+from airflow_refresh_provider.views import (
+    definition_tables,  # noqa: F401 - it registers
+    explanation_tables,  # noqa: F401 - it registers
+    formats,
+    run_tables,  # noqa: F401 - it registers
+)
 from airflow_refresh_provider.views.explanation_lines import advice_lines, unfollowed_lines
 from airflow_refresh_provider.views.result_table import ResultTable, details, row
 
@@ -36,6 +41,8 @@ def _notes(results: Iterable[Stored]) -> Iterable[str]:
     for value in results:
         if isinstance(value, Registration | Validated):
             yield from (f"{value.name}: {notice.line}" for notice in value.notices)
+        if isinstance(value, Freshness) and value.readable_until:
+            yield f"{value.name}: its last refresh can be read until {formats.time(value.readable_until)}"
         if isinstance(value, Validated):
             yield from (f"{value.name}: {line}" for line in unfollowed_lines(value.explanation))
         if isinstance(value, Validated | Explanation):

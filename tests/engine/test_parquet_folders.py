@@ -20,7 +20,7 @@ from airflow_refresh_provider.errors import Invalid
 from airflow_refresh_provider.inputs.kinds import kind_of
 from airflow_refresh_provider.places import Places
 from airflow_refresh_provider.runner.refreshes import Refreshes
-from airflow_refresh_provider.spark.acts.content import load
+from airflow_refresh_provider.spark.acts.content import for_columns, load
 from airflow_refresh_provider.spark.connect.endpoint import Endpoint
 
 _NAMES = ("day=1", "day=2", "DAY=3", "hour=1", "sub", "_hidden", ".hidden", "_day=4", "a b", "day=x%20y")
@@ -112,6 +112,31 @@ def _refreshed(them: Refreshes, folder: Path) -> str | None:
     compared = them.compare_only("odd")
     assert compared.equal, f"{sorted(folder.joinpath('in').rglob('*'))}: {compared.samples}"
     return result.mode
+
+
+@pytest.mark.parametrize("seeds", [range(4), pytest.param(range(4, 60), marks=pytest.mark.slow)], ids=["few", "many"])
+def test_a_file_of_each_folder_has_the_columns_of_all(
+    open_session: Callable[[], SparkSession], tmp_path: Path, seeds: range
+) -> None:
+    """Whatever columns each of the files has by itself."""
+    spark = open_session()
+    fewer = 0
+    for seed in seeds:
+        root = tmp_path / str(seed) / "in"
+        root.mkdir(parents=True)
+        chance = random.Random(seed)
+        for first in (0, 10):
+            _folder(root, chance, first, _LAYOUTS[seed % len(_LAYOUTS)])
+        for number, file in enumerate(sorted(root.rglob("*.parquet"))):
+            pq.write_table(pa.table({"id": [number], chance.choice("ab"): [chance.choice([1, "x", 1.5])]}), file)
+        try:
+            whole = kind_of("parquet").pin("x", Input(path=str(root), format="parquet")).read({})
+        except Invalid:
+            continue
+        few = for_columns(spark, whole)
+        fewer += len(few.paths) < len(whole.paths)
+        assert load(spark, few).schema == load(spark, whole).schema, f"{seed}: {whole.paths}"
+    assert fewer
 
 
 def _by_spark(spark: SparkSession, root: Path) -> list[str]:

@@ -63,6 +63,16 @@ def test_the_last_refresh_of_a_target_that_rested_is_read_until_others_write(
     assert found.version == (result.target_version or 0) + 1
 
     time.sleep(_RETENTION + 1)
+    with pytest.raises(Exception, match=_REFUSED):
+        rows("SELECT * FROM rested_view")
+    assert runner.due("rested").reason.endswith("its view names; a newer one has the same rows")
+    made_again = runner.run("rested", Request())
+    assert (made_again.outcome, made_again.mode_code) == ("succeeded", "nothing_changed")
+    assert rows("SELECT * FROM rested_view") == 40
+    assert runner.run("rested", Request()).outcome == "nothing_to_do"
+
+    found = published("rested", str(tmp_path / "control"))
+    time.sleep(_RETENTION + 1)
     spark.sql(f"INSERT INTO {target} VALUES (41, 1)").collect()
     after = published("rested", str(tmp_path / "control"))
     assert after.version == found.version

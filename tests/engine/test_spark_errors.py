@@ -18,7 +18,7 @@ from airflow_refresh_provider.errors import RefreshError
 from airflow_refresh_provider.spark.connect.endpoint import Endpoint
 from airflow_refresh_provider.spark.connect.faults import FACTS
 from tests.engine.acts import opened
-from tests.engine.provoked import of_inputs, of_query, of_servers, of_targets
+from tests.engine.provoked import of_inputs, of_memory, of_query, of_servers, of_storage, of_targets
 from tests.engine.provoked.bench import Bench, Provocation
 from tests.sharing import session_folder
 from tests.unit.spark.spark_errors import EXPECTED, LAKE, RECORDED, check
@@ -28,6 +28,8 @@ PROVOKED: dict[str, Provocation] = {
     **of_inputs.PROVOKED,
     **of_targets.PROVOKED,
     **of_servers.PROVOKED,
+    **of_storage.PROVOKED,
+    **of_memory.PROVOKED,
 }
 _QUICK = {"query.column", "value.divide", "input.checksum", "input.colon", "target.check", "target.partition_too_long"}
 _NAMES = [pytest.param(name, marks=() if name in _QUICK else pytest.mark.slow) for name in PROVOKED]

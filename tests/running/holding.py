@@ -45,7 +45,7 @@ def obey(folder: str) -> None:
 
     RefreshOperator.on_kill = obedient_on_kill  # type: ignore[method-assign, assignment]
     TaskLog.committed = obedient_committed  # type: ignore[method-assign]
-    TaskLog.stage = obedient_stage  # type: ignore[method-assign, assignment]
+    TaskLog.stage = obedient_stage  # type: ignore[method-assign]
     leases.park = obedient_park
 
 

@@ -50,7 +50,7 @@ from airflow_refresh_provider.core.definition.names import (
     backticked,
     repeated,
 )
-from airflow_refresh_provider.core.definition.problems import invalid, problems
+from airflow_refresh_provider.core.definition.problems import check_all, invalid, problems
 from airflow_refresh_provider.core.definition.schedule import Schedule, from_text
 from airflow_refresh_provider.core.query.facts import QueryFacts
 from airflow_refresh_provider.core.text.stored import Stored
@@ -203,14 +203,25 @@ class Definition(Stored):
         except ValidationError as error:
             raise invalid([*problems(error, _known_fields()), *_wrong_query(error, fields)]) from None
 
+    @classmethod
+    def wrong_fields(cls, **fields: object) -> tuple[str, ...]:
+        """The problems of the fields where the text of the query is not known, one line for each."""
+        try:
+            cls.model_validate(fields)
+        except ValidationError as error:
+            return problems(error, _known_fields())
+        return ()
+
     def analyse_query(self) -> QueryFacts:
         """The facts of the query. Raises Invalid, with the position, for one that cannot be refreshed as defined."""
         # The SQL parser takes a third of a second to import; stored definitions have their facts stored with them.
         from airflow_refresh_provider.core.query.query import analyse
 
         facts = analyse(self.query_text, tuple(self.inputs))
-        check_named(facts.columns, self.result_columns)
-        check_mode(self.mode, obstacle(facts))
+        check_all(
+            lambda: check_named(facts.columns, self.result_columns),
+            lambda: check_mode(self.mode, obstacle(facts)),
+        )
         return facts
 
     @property
@@ -297,14 +308,20 @@ def _wrong_query(error: ValidationError, fields: dict[str, object]) -> list[str]
     from airflow_refresh_provider.core.query.query import analyse
 
     query, inputs = fields.get("query"), fields.get("inputs")
-    faulty = {str(details["loc"][0]) for details in error.errors() if details["loc"]}
-    if faulty & {"query", "inputs"} or not isinstance(query, str) or not isinstance(inputs, dict):
+    hidden = any(_hides_the_query(details["loc"]) for details in error.errors())
+    if hidden or not isinstance(query, str) or not isinstance(inputs, dict):
         return []
     try:
         analyse(query, tuple(inputs))
     except Invalid as found:
         return [found.message]
     return []
+
+
+def _hides_the_query(place: tuple[int | str, ...]) -> bool:
+    """Whether a problem leaves the query or the names of its inputs unknown; a field of an input does not."""
+    names = place == ("inputs",) or (place[:1] == ("inputs",) and place[-1] == "[key]")
+    return names or place == ("query",)
 
 
 def _known_fields() -> dict[str, tuple[str, ...]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
@@ -49,6 +49,25 @@ _WITHOUT_VALUE = frozenset({"missing", "extra_forbidden", "credentials", "pinned
 def invalid(problems: Iterable[str], code: str = "definition_invalid") -> Invalid:
     """The one error for any number of problems."""
     return Invalid(code, "\n".join(problems), next="Correct the definition; docs/definition.md lists every field.")
+
+
+def together(errors: Sequence[Invalid]) -> Invalid:
+    """One error for several, with the code and the advice that all of them have, or those of any definition."""
+    codes, nexts = {error.code for error in errors}, {error.next for error in errors}
+    one = invalid((error.message for error in errors), codes.pop() if len(codes) == 1 else "definition_invalid")
+    return Invalid(one.code, one.message, next=nexts.pop() if len(nexts) == 1 else one.next)
+
+
+def check_all(*checks: Callable[[], None]) -> None:
+    """Make all checks. Raises Invalid with everything that they find."""
+    found = []
+    for check in checks:
+        try:
+            check()
+        except Invalid as error:
+            found.append(error)
+    if found:
+        raise together(found)
 
 
 def problems(error: ValidationError, fields: Mapping[str, Collection[str]]) -> tuple[str, ...]:

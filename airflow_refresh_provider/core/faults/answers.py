@@ -34,6 +34,8 @@ ANSWERS: dict[FaultKind, Callable[[Case], RefreshError]] = {
     FaultKind.STORAGE_DENIED: of_environment.storage_denied,
     FaultKind.NO_FOLDER: of_environment.no_folder,
     FaultKind.STORAGE_UNREACHABLE: of_environment.storage_unreachable,
+    FaultKind.STORAGE_TLS: of_environment.storage_tls,
+    FaultKind.OUT_OF_MEMORY: of_environment.out_of_memory,
     FaultKind.NO_MESSAGE: of_environment.no_message,
     FaultKind.OTHER: of_environment.other,
 }

@@ -39,6 +39,8 @@ class FaultKind(StrEnum):
     STORAGE_DENIED = "storage_denied"
     NO_FOLDER = "no_folder"
     STORAGE_UNREACHABLE = "storage_unreachable"
+    STORAGE_TLS = "storage_tls"
+    OUT_OF_MEMORY = "out_of_memory"
     NO_MESSAGE = "no_message"
     OTHER = "other"
 
@@ -94,6 +96,16 @@ _BY_CLASS = (
             "FAILED_TO_CREATE_PLAN_FOR_DIRECT_QUERY",
         ),
     ),
+    (
+        FaultKind.OUT_OF_MEMORY,
+        (
+            "UNABLE_TO_ACQUIRE_MEMORY",
+            "AGGREGATE_OUT_OF_MEMORY",
+            "POINTER_ARRAY_OUT_OF_MEMORY",
+            "SPILL_OUT_OF_MEMORY",
+            "_LEGACY_ERROR_TEMP_2250",  # no room for a table that is broadcast
+        ),
+    ),
     (FaultKind.PARSE, ("PARSE_", "INVALID_SQL_SYNTAX")),
     (
         FaultKind.BAD_VALUE,
@@ -113,9 +125,16 @@ _BY_CLASS = (
 )
 _BY_TEXT = (
     (FaultKind.OUT_OF_DISK, re.compile(r"No space left on device|Disk quota exceeded")),
+    (
+        FaultKind.OUT_OF_MEMORY,
+        re.compile(
+            r"java\.lang\.OutOfMemoryError|spark\.driver\.maxResultSize|"
+            r"ExecutorLostFailure[\s\S]*(?:\bcode (?:52|137)\b|memory limits)"
+        ),
+    ),
     (FaultKind.FILE_NAME, re.compile(r"Relative path in absolute URI")),
     (
-        FaultKind.TLS,
+        FaultKind.STORAGE_TLS,
         re.compile(
             r"SSLHandshake|SSL_ERROR|CERTIFICATE_VERIFY_FAILED|PKIX path|[Hh]andshake(?:r)? failed|WRONG_VERSION_NUM"
         ),
@@ -190,8 +209,8 @@ def _by_call(fault: Fault, by_text: FaultKind | None) -> FaultKind | None:
     found = _BY_STATUS.get(fault.status or "")
     if found is FaultKind.CANCELLED and _BROKEN.search(fault.principal.message):
         return FaultKind.UNREACHABLE
-    if found is FaultKind.UNREACHABLE and by_text is FaultKind.TLS:
-        return FaultKind.TLS
+    if found is FaultKind.UNREACHABLE and by_text is FaultKind.STORAGE_TLS:
+        return FaultKind.TLS  # the call itself did not come through
     if found is not None or fault.principal.error_class:
         return found
     match fault.kind:

@@ -125,6 +125,28 @@ def storage_unreachable(case: Case) -> RefreshError:
     )
 
 
+def storage_tls(case: Case) -> RefreshError:
+    """The server does not trust the certificate of the storage."""
+    return Failed(
+        "storage_tls",
+        f"Spark has no TLS connection to the storage of {case.table}: {case.reason}",
+        left=case.left,
+        next="Have the Java of the Spark server and of its executors trust the certificate of the storage "
+        "(javax.net.ssl.trustStore), or correct the location, then run again.",
+    )
+
+
+def out_of_memory(case: Case) -> RefreshError:
+    """The driver or an executor has too little memory, or has had."""
+    return Failed(
+        "spark_memory",
+        f"Spark ran out of memory: {case.reason}",
+        left=case.left,
+        next="Give the Spark server more memory (spark.driver.memory, spark.driver.maxResultSize), or its executors "
+        "(spark.executor.memory, spark.executor.memoryOverhead), then run again.",
+    )
+
+
 def no_message(case: Case) -> RefreshError:
     """An error that is fatal in Java comes without its message."""
     return Retry(

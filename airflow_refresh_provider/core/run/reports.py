@@ -133,12 +133,14 @@ class Freshness(Stored):
     not expire, or there are none. `expected_seconds`: the estimated duration of the next refresh. `unreadable_reason`:
     why the published version can no longer be read at the target's location; the lag is unknown then.
     `overwritten_reason`: why the target may have other rows than the last refresh wrote; it is then as of no moment.
-    `error`: why none of this could be determined.
+    `readable_until`: from then on Spark refuses the version of the last refresh that readers have, by `published()` or
+    the view; null while that is the newest of the target. `error`: why none of this could be determined.
     """
 
     name: str
     unreadable_reason: str | None = None
     overwritten_reason: str | None = None
+    readable_until: datetime | None = None
     confirmed_at: datetime | None = None
     lag_seconds: float | None = None
     target_lag_seconds: float | None

@@ -71,7 +71,7 @@ def scope(facts: ScopeFacts) -> Scope:
     if facts.target_changed:
         return _everything(ReasonCode.TARGET_CHANGED, facts.target_changed)
     if not changed:
-        return Scope(windows=windows, reason=because(ReasonCode.NOTHING_CHANGED, UNCHANGED))
+        return Scope(windows=windows or _empty(facts.pins), reason=because(ReasonCode.NOTHING_CHANGED, UNCHANGED))
     if facts.lost_trust:
         return Scope(reason=facts.lost_trust)
     if facts.obstacle:
@@ -119,6 +119,11 @@ def _windows(facts: ScopeFacts) -> Windows | Reason:
             return found
         windows[name] = found
     return windows
+
+
+def _empty(pins: VersionVector) -> Windows:
+    """Windows without changes, for a refresh that only publishes the same rows at a newer version of the target."""
+    return {name: Window(after=pin.digest, upto=pin.digest) for name, pin in pins.items()}
 
 
 def _window(name: str, applied: Pin | None, pin: Pin, facts: ScopeFacts) -> Window | Reason:

@@ -23,6 +23,7 @@ class Cause(StrEnum):
     FIRST = "first"  # it has never been refreshed
     REDEFINED = "redefined"
     OVERWRITTEN = "overwritten"  # another writer has written the target
+    VIEW_EXPIRES = "view_expires"  # Spark soon refuses the version that the view names
     INTERRUPTED = "interrupted"  # a run can be resumed
     INTERVAL = "interval"
     CRON = "cron"
@@ -42,7 +43,8 @@ class Cause(StrEnum):
         return self in _DUE
 
 
-_DUE = {Cause.FIRST, Cause.REDEFINED, Cause.OVERWRITTEN, Cause.INTERRUPTED, Cause.INTERVAL, Cause.CRON, Cause.CHANGED}
+_DUE = {Cause.FIRST, Cause.REDEFINED, Cause.OVERWRITTEN, Cause.VIEW_EXPIRES, Cause.INTERRUPTED}
+_DUE |= {Cause.INTERVAL, Cause.CRON, Cause.CHANGED}
 
 
 class Behind(Stored):
@@ -114,27 +116,27 @@ def describe(cause: Cause, behind: Iterable[Behind], suspended: str | None = Non
     """
     waiting = ", ".join(f"{b.name} since {b.oldest:%Y-%m-%d %H:%M:%S} UTC" for b in behind)
     match cause:
-        case Cause.FIRST:
-            return "it has never been refreshed"
-        case Cause.REDEFINED:
-            return "its definition has changed since the last refresh"
-        case Cause.OVERWRITTEN:
-            return "the target is gone, or another writer has written it since the last refresh"
-        case Cause.INTERRUPTED:
-            return "an interrupted run can be resumed"
-        case Cause.NOTHING_NEW:
-            return "no input has changed a row since the last refresh"
         case Cause.MANUAL:
             why = describe(ready, ()) if ready else f"unapplied changes: {waiting}" if waiting else ""
             return f"its schedule is manual; {why}" if why else "its schedule is manual"
-        case Cause.RUNNING:
-            return "it is being refreshed"
-        case Cause.PAUSED:
-            return "it is paused"
         case Cause.SUSPENDED:
             return f"it is suspended: {suspended}"
+        case _ if cause in _SENTENCES:
+            return _SENTENCES[cause]
         case _:
             return f"unapplied changes: {waiting}" if waiting else "the query reads the clock"
+
+
+_SENTENCES = {
+    Cause.FIRST: "it has never been refreshed",
+    Cause.REDEFINED: "its definition has changed since the last refresh",
+    Cause.OVERWRITTEN: "the target is gone, or another writer has written it since the last refresh",
+    Cause.VIEW_EXPIRES: "Spark soon refuses the version that its view names; a newer one has the same rows",
+    Cause.INTERRUPTED: "an interrupted run can be resumed",
+    Cause.NOTHING_NEW: "no input has changed a row since the last refresh",
+    Cause.RUNNING: "it is being refreshed",
+    Cause.PAUSED: "it is paused",
+}
 
 
 def _moment(facts: DueFacts, refreshed_at: datetime, waiting: list[Behind]) -> tuple[Cause, datetime]:

@@ -7,6 +7,7 @@ object store raises leaves this package as Failed (fix the storage) or Retry (tr
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,7 +25,19 @@ STORAGE_ERRORS = (DeltaError, BaseError, OSError)
 """What the libraries below raise for storage that fails."""
 
 _ROOM_FOR_A_COMMIT = 1 << 20
-_DENIED = ("permission denied", "permissiondenied", "read-only file", "operation not permitted", "unauthenticated")
+_DENIED = (
+    "permission denied",
+    "permissiondenied",
+    "read-only file",
+    "operation not permitted",
+    "unauthenticated",
+    "lacked the necessary privileges",
+    "403 forbidden",
+    "401 unauthorized",
+)
+_UNTRUSTED = ("invalid peer certificate", "invalidcertificate(")
+_SAID = re.compile(r"<Code>(.*?)</Code>\s*<Message>(.*?)</Message>", re.DOTALL)
+"""What storage with the protocol of S3 answers."""
 _BEYOND = ("kernel error: unsupported", "catalog-managed table")
 _FULL = ("no space left", "storagefull", "disk quota exceeded")
 
@@ -92,7 +105,9 @@ def translated(error: Exception, doing: str, location: str) -> RefreshError:
     if any(sign in text for sign in _FULL):
         return _full(doing, location)
     if isinstance(error, PermissionError) or any(sign in text for sign in _DENIED):
-        return _denied(doing, location)
+        return _denied(doing, location, _said(error))
+    if any(sign in text for sign in _UNTRUSTED):
+        return _untrusted(doing, location)
     if any(sign in text for sign in _BEYOND):
         return Failed(
             "table_unsupported",
@@ -130,12 +145,27 @@ def check_room(doing: str, location: str, free: Callable[[Path], int] = _free) -
         raise _full(doing, location)
 
 
-def _denied(doing: str, location: str) -> Failed:
+def _denied(doing: str, location: str, said: str | None = None) -> Failed:
     return Failed(
         "storage_denied",
-        f"{doing} failed: no permission for {location}",
+        f"{doing} failed: no permission for {location}{f' ({said})' if said else ''}",
         left="Nothing was written by this step; everything stored before it is intact.",
-        next=f"Give this user access to {location}, then run again.",
+        next=f"Give this user{', or its credentials,' if said else ''} access to {location}, then run again.",
+    )
+
+
+def _said(error: Exception) -> str | None:
+    """Why storage far away has refused a request."""
+    found = _SAID.search(str(error))
+    return ": ".join(found.groups()) if found else None
+
+
+def _untrusted(doing: str, location: str) -> Failed:
+    return Failed(
+        "storage_tls",
+        f"{doing} failed: the certificate of the storage of {location} is not trusted here",
+        left="Nothing was written by this step; everything stored before it is intact.",
+        next="Have this machine trust who signed it (SSL_CERT_FILE), or correct the endpoint, then run again.",
     )
 
 

@@ -19,11 +19,13 @@ from airflow_refresh_provider.core.timing.cascade import located, summary_of, up
 from airflow_refresh_provider.errors import Interrupted, RefreshError
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.engine import Engine, EngineSession
+from airflow_refresh_provider.ports.read_once import inputs_read_once
 from airflow_refresh_provider.ports.watch import Silent
 from airflow_refresh_provider.runner.facts.records import registered
 from airflow_refresh_provider.runner.report.due_report import report_due
 from airflow_refresh_provider.runner.report.observation import observe
 from airflow_refresh_provider.runner.steps.one_process import refresh
+from airflow_refresh_provider.runner.steps.start import Decided
 
 
 def refresh_several(
@@ -72,16 +74,18 @@ def refresh_several(
 
 def _step(ports: Ports, name: str, request: Request, *, due: bool) -> RefreshStep:
     try:
-        if due and (reason := _not_due(ports, name)):
-            return RefreshStep(name=name, outcome=Outcome.NOTHING_TO_DO, reason=reason)
-        return RefreshStep.of(name, refresh(ports, name, request))
+        return _refresh_if_due(ports, name, request) if due else RefreshStep.of(name, refresh(ports, name, request))
     except RefreshError as error:
         return RefreshStep.of(name, error)
 
 
-def _not_due(ports: Ports, name: str) -> str | None:
-    report = report_due(ports, observe(ports, registered(ports, name, ports.store.read(name).record)))
-    return None if report.due else f"it is not due: {report.reason}"
+def _refresh_if_due(ports: Ports, name: str, request: Request) -> RefreshStep:
+    once = inputs_read_once(ports)
+    record = registered(ports, name, ports.store.read(name).record)
+    report = report_due(ports, observe(once, record))
+    if not report.due:
+        return RefreshStep(name=name, outcome=Outcome.NOTHING_TO_DO, reason=f"it is not due: {report.reason}")
+    return RefreshStep.of(name, refresh(ports, name, request, Decided(record, once.inputs)))
 
 
 def _line(step: RefreshStep) -> str:

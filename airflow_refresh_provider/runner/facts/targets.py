@@ -209,12 +209,6 @@ def written_by_others(ports: Ports, published: Published | None, ready: Ready) -
     return published is None or changed_reason(ports, published, ready.target, ready.version) is not None
 
 
-def as_published(ports: Ports, published: Published, location: str) -> bool:
-    """Whether a target has exactly the rows that the last refresh wrote."""
-    facts = ports.log.facts(location)
-    return facts is not None and changed_reason(ports, published, facts) is None
-
-
 def replaced_reason(ports: Ports, published: Published, location: str) -> str | None:
     """Why the table at a location is not the one that the last refresh wrote, for people; None when it is."""
     found = _table_id(ports, location)

@@ -96,7 +96,9 @@ def _ready(seen: Observation) -> Cause | None:
         return Cause.FIRST
     if published.definition_hash != record.definition.hash:
         return Cause.REDEFINED
-    return Cause.OVERWRITTEN if seen.replaced or seen.overwritten else None
+    if seen.replaced or seen.overwritten:
+        return Cause.OVERWRITTEN
+    return Cause.VIEW_EXPIRES if seen.view_expires else None
 
 
 def _being_refreshed(ports: Ports, seen: Observation, makers: Mapping[str, Record] | None) -> str | None:

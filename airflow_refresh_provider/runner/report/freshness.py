@@ -28,6 +28,7 @@ def freshness(ports: Ports, seen: Observation, *, why: bool = False) -> Freshnes
         name=record.name,
         unreadable_reason=seen.replaced,
         overwritten_reason=seen.overwritten,
+        readable_until=seen.readable_until,
         confirmed_at=seen.inputs.confirmed_at(seen.now) if known and seen.inputs else None,
         lag_seconds=age,
         target_lag_seconds=schedule.target_lag_seconds,

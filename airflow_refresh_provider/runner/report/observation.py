@@ -13,7 +13,7 @@ from airflow_refresh_provider.core.run.record import Record
 from airflow_refresh_provider.core.timing.due import lag
 from airflow_refresh_provider.errors import RefreshError
 from airflow_refresh_provider.ports.bundle import Ports
-from airflow_refresh_provider.runner.facts import targets
+from airflow_refresh_provider.runner.facts import readable, targets
 from airflow_refresh_provider.runner.facts.records import owner_liveness
 from airflow_refresh_provider.runner.report.input_lags import InputsNow, inputs_now
 
@@ -28,7 +28,8 @@ class Observation:
     """A definition at a moment. Of one that was never refreshed, neither inputs nor target are looked at.
 
     `replaced`: why the target is not the table that the last refresh wrote. `overwritten`: why it may have other rows.
-    `inputs` is None where the target was replaced, or where the `error` was met.
+    `inputs` is None where the target was replaced, or where the `error` was met. `readable_until`: from then on Spark
+    refuses the version of the last refresh that readers have. `view_expires`: soon, and a refresh gives it a newer one.
     """
 
     record: Record
@@ -37,6 +38,8 @@ class Observation:
     replaced: str | None = None
     overwritten: str | None = None
     inputs: InputsNow | None = None
+    readable_until: datetime | None = None
+    view_expires: bool = False
     error: RefreshError | None = None
 
     @property
@@ -75,7 +78,17 @@ def observe(ports: Ports, record: Record) -> Observation:
             return Observation(record, now, liveness, replaced=why)
         overwritten = None if record.run else targets.changed_reason(ports, published, facts)
         found = inputs_now(ports, record, published)
-        return Observation(record, now, liveness, overwritten=overwritten, inputs=found)
+        until = readable.readable_until(ports, record.definition, published, facts.version)
+        expires = overwritten is None and readable.view_expires(ports, record.definition, published, facts.version)
+        return Observation(
+            record,
+            now,
+            liveness,
+            overwritten=overwritten,
+            inputs=found,
+            readable_until=until,
+            view_expires=expires,
+        )
     except RefreshError as error:
         return Observation(record, now, liveness, error=error)
 

@@ -27,16 +27,16 @@ from airflow_refresh_provider.runner.hold.tenure import Tenure
 from airflow_refresh_provider.runner.report import freshness
 from airflow_refresh_provider.runner.steps import finish, load, merge
 from airflow_refresh_provider.runner.steps.run_results import not_started, result_of
-from airflow_refresh_provider.runner.steps.start import NotStarted, begin
+from airflow_refresh_provider.runner.steps.start import Decided, NotStarted, begin
 
 Work = Callable[[Tenure, EngineSession, Request, Stopwatch], int]
 """What is done with a run that is held; returns how many chunks were already in."""
 
 
-def refresh(ports: Ports, name: str, request: Request) -> RunResult:
+def refresh(ports: Ports, name: str, request: Request, decided: Decided | None = None) -> RunResult:
     """Bring a definition's target up to its query. Raises errors.*; the module says what they leave behind."""
     watch = Stopwatch(ports.clock)
-    started = begin(ports, name, request, watch)
+    started = begin(ports, name, request, watch, decided)
     if isinstance(started, NotStarted):
         return not_started(started, watch)
     return continue_run(started, request, watch, started.decision.step if started.decision else Step.RESUME)

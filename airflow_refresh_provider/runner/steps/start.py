@@ -6,7 +6,7 @@ skips. Neither starting nor finding that there is nothing to do needs Spark.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from airflow_refresh_provider.core.changes.pins import Pin, VersionVector, ignored_files, same_versions
 from airflow_refresh_provider.core.definition.columns import check_padding
@@ -24,8 +24,9 @@ from airflow_refresh_provider.core.run.suspension import check_not_paused, check
 from airflow_refresh_provider.errors import StaleSnapshot
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.control import Snapshot
+from airflow_refresh_provider.ports.input_kind import InputKinds
 from airflow_refresh_provider.ports.watch import TAKE_OVER
-from airflow_refresh_provider.runner.facts import pinned_inputs, queries, staging_paths, targets
+from airflow_refresh_provider.runner.facts import pinned_inputs, queries, readable, staging_paths, targets
 from airflow_refresh_provider.runner.facts.maintaining import maintenance_of
 from airflow_refresh_provider.runner.facts.records import being_dropped, owner_liveness, registered
 from airflow_refresh_provider.runner.facts.stopwatch import Stopwatch
@@ -51,10 +52,23 @@ class NotStarted:
     outcome: Outcome = Outcome.NOTHING_TO_DO
 
 
+@dataclass(frozen=True)
+class Decided:
+    """What was read to decide that a refresh is due: the record, and after it the inputs, which answer as then.
+
+    A run may start from it while the record is still the same: its pins are then no older than any that were applied.
+    The control tables and the target are read again all the same. The commit that starts the run needs the newest
+    snapshot, and another writer may have come since.
+    """
+
+    record: Record
+    inputs: InputKinds
+
+
 StartResult = HeldRun | NotStarted
 
 
-def begin(ports: Ports, name: str, request: Request, watch: Stopwatch) -> StartResult:
+def begin(ports: Ports, name: str, request: Request, watch: Stopwatch, decided: Decided | None = None) -> StartResult:
     """Hold a run of `name`. Raises Invalid for an unknown name, Refused when it may not be refreshed now, Paused.
 
     Its time is in the stages `start` and `take_over`.
@@ -73,7 +87,7 @@ def begin(ports: Ports, name: str, request: Request, watch: Stopwatch) -> StartR
         run = record.run
         if run is None:
             with watch.stage("start"):
-                started = _start(ports, snapshot, record, request)
+                started = _start(ports, snapshot, record, request, decided)
         elif admission is Admission.BUSY and not request.take_over:
             if not may_end_soon(ports, name, run, liveness) or ports.clock.now() >= deadline:
                 return _busy(ports, record, run, request)
@@ -106,25 +120,34 @@ def up_to_date(ports: Ports, name: str, request: Request) -> NotStarted | None:
         pins = _pins(ports, record, request)
     if not _same_result(record, pins):
         return None
-    unchanged = targets.as_published(ports, published, record.definition.target)
-    return NotStarted(record, _NOTHING_CHANGED) if unchanged else None
+    facts = ports.log.facts(record.definition.target)
+    if facts is None or targets.changed_reason(ports, published, facts) is not None:
+        return None
+    expires = readable.view_expires(ports, record.definition, published, facts.version)
+    return None if expires else NotStarted(record, _NOTHING_CHANGED)
 
 
-def _start(ports: Ports, snapshot: Snapshot, record: Record, request: Request) -> StartResult | None:
+def _start(
+    ports: Ports, snapshot: Snapshot, record: Record, request: Request, decided: Decided | None
+) -> StartResult | None:
     """A new run, or None when another process was faster."""
     check_not_suspended(record)
     definition = record.definition
+    reading = replace(ports, inputs=decided.inputs) if decided and decided.record == record else ports
     staging_paths.drop_orphans(ports, record.name)
     with ending.store_start_failure(ports, snapshot, record, request):
-        pins = _pins(ports, record, request)
+        pins = _pins(reading, record, request)
         facts = ports.log.facts(definition.target)
         targets.check(ports, definition, facts)
         check_padding(facts.padded if facts else (), definition.target)
     doubt = targets.doubt_of(ports, record.published, definition.target, facts)
     if not request.force and _same_result(record, pins) and doubt is None:
-        return NotStarted(record, _NOTHING_CHANGED)
+        published = record.published
+        assert published is not None and facts is not None
+        if not readable.view_expires(ports, definition, published, facts.version):
+            return NotStarted(record, _NOTHING_CHANGED)
     highest = targets.highest_generation(ports, facts) if facts else 0
-    run = _new_run(ports, record, pins, 1 + max(record.generation, highest), doubt, request)
+    run = _new_run(reading, record, pins, 1 + max(record.generation, highest), doubt, request)
     try:
         commit(ports, snapshot, record.after(Event.START, run=run, generation=run.generation), Event.START)
     except StaleSnapshot:

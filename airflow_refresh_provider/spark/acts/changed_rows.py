@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
 from airflow_refresh_provider.core.changes.reads import Read
 from airflow_refresh_provider.core.changes.sources import ChangedRows, FeedRows, SeparateRows
@@ -26,9 +27,10 @@ def sides(spark: SparkSession, whole: Read, changes: ChangedRows) -> Sides:
             rows = content.load(spark, feed)
             return _of_type(rows, _REMOVED), _of_type(rows, _ADDED)
         case SeparateRows():
+            empty = content.load(spark, content.for_columns(spark, whole)).where(F.lit(False))
             if changes.before is not None:
-                _check_columns(spark, changes.before, whole)
-            removed, added = (_side(spark, whole, side) for side in (changes.removed, changes.added))
+                _check_columns(spark, changes.before, whole, empty.schema)
+            removed, added = (_side(spark, side, whole, empty) for side in (changes.removed, changes.added))
             return removed, added
 
 
@@ -42,17 +44,20 @@ def signed(spark: SparkSession, whole: Read, changes: ChangedRows) -> DataFrame:
     return removed.withColumn(OP, F.lit(-1)).unionByName(added.withColumn(OP, F.lit(1)))
 
 
-def _side(spark: SparkSession, whole: Read, side: Read | None) -> DataFrame:
-    return content.load(spark, whole).where(F.lit(False)) if side is None else content.load(spark, side)
+def _side(spark: SparkSession, side: Read | None, whole: Read, empty: DataFrame) -> DataFrame:
+    """The rows of one side; `empty` has none, and the columns of the whole input."""
+    if side is None:
+        return empty
+    return content.load(spark, side, empty.schema if side.columns_of == whole else None)
 
 
 def _of_type(feed: DataFrame, types: tuple[str, ...]) -> DataFrame:
     return feed.where(F.col(_OF_FEED[0]).isin(*types)).drop(*_OF_FEED)
 
 
-def _check_columns(spark: SparkSession, before: Read, now: Read) -> None:
+def _check_columns(spark: SparkSession, before: Read, now: Read, columns: StructType) -> None:
     """Files have no common schema: new ones may change the columns that Spark finds in all of them."""
-    if content.load(spark, before).schema != content.load(spark, now).schema:
+    if content.load(spark, content.for_columns(spark, before)).schema != columns:
         raise Failed(
             "input_reshaped",
             f"new files at {now.location} have changed the columns that all its files are read with",

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
 from airflow_refresh_provider.core.changes.reads import Read, quoted
 from airflow_refresh_provider.core.definition.columns import OP, ROW_HASH, VNODE, Column, visible
@@ -24,6 +25,7 @@ _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 """The name of a folder whose rows have NULL in the column that it stands for."""
 _TEXT = re.compile(r"(string|varchar|char)\b", re.IGNORECASE)
 _PATTERN = re.compile(r"[\[\]{}*?\\]")
+_MERGES = "spark.sql.parquet.mergeSchema"
 
 
 def result(spark: SparkSession, source: Source, split: Split | None = None) -> DataFrame:
@@ -118,14 +120,19 @@ def _opened(spark: SparkSession, name: str, read: Read) -> DataFrame:
         return load(spark, read)
 
 
-def load(spark: SparkSession, read: Read) -> DataFrame:
-    """What a read of an input gives."""
+def load(spark: SparkSession, read: Read, columns: StructType | None = None) -> DataFrame:
+    """What a read of an input gives; `columns` are those of `read.columns_of` where they are known already."""
     if read.format == "delta" and read.options.keys() == {kernel.VERSION} and not read.quoted_partitions:
         return kernel.at_version(spark, read.location, read.options[kernel.VERSION])
     reader = spark.read.format(read.format).options(**read.options)
     if read.columns_of is not None:
-        reader = reader.schema(load(spark, read.columns_of).schema)
+        reader = reader.schema(columns or load(spark, for_columns(spark, read.columns_of)).schema)
     return reader.load(list(map(literally, read.paths)) if read.paths else read.location)
+
+
+def for_columns(spark: SparkSession, read: Read) -> Read:
+    """The same read, of few files where these are enough to find the columns of all."""
+    return read if spark.conf.get(_MERGES, "false") == "true" else read.for_columns()
 
 
 def literally(path: str) -> str:

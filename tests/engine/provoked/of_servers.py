@@ -33,7 +33,7 @@ _START_SECONDS = 120
 
 
 @contextmanager
-def _server(folder: Path, *confs: str) -> Iterator[str]:
+def server(folder: Path, *confs: str) -> Iterator[str]:
     """A server that wants a token. Gives its address without one."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -57,7 +57,8 @@ def _server(folder: Path, *confs: str) -> Iterator[str]:
 
 
 @contextmanager
-def _session(url: str) -> Iterator[SparkEngineSession]:
+def session(url: str) -> Iterator[SparkEngineSession]:
+    """A session on such a server."""
     spark = connect(Endpoint(f"{url}/;token={_TOKEN}"), str(uuid.uuid4()))
     try:
         yield SparkEngineSession(spark)
@@ -67,19 +68,19 @@ def _session(url: str) -> Iterator[SparkEngineSession]:
 
 def _without_delta(bench: Bench) -> None:
     query = bench.query("SELECT id FROM src")
-    with _server(bench.folder) as url, _session(url) as session:
-        session.describe(query)
+    with server(bench.folder) as url, session(url) as opened:
+        opened.describe(query)
 
 
 def _without_confs(bench: Bench) -> None:
     query = bench.query("SELECT id FROM src")
     jars = ",".join(map(str, delta_jars(find(os.environ), os.environ)))
-    with _server(bench.folder, f"spark.jars={jars}") as url, _session(url) as session:
-        session.prepare(TargetSpec(location=str(bench.folder / "target"), columns=session.describe(query)))
+    with server(bench.folder, f"spark.jars={jars}") as url, session(url) as opened:
+        opened.prepare(TargetSpec(location=str(bench.folder / "target"), columns=opened.describe(query)))
 
 
 def _without_token(bench: Bench) -> None:
-    with _server(bench.folder) as url:
+    with server(bench.folder) as url:
         connect(Endpoint(url), str(uuid.uuid4()))
 
 
@@ -141,7 +142,7 @@ def _conflict(bench: Bench) -> None:
 
 def _unreachable(bench: Bench) -> None:
     with contextlib.ExitStack() as running:
-        url = running.enter_context(_server(bench.folder))
+        url = running.enter_context(server(bench.folder))
         spark = connect(Endpoint(f"{url}/;token={_TOKEN}"), str(uuid.uuid4()))
     try:
         SparkEngineSession(spark).describe(Source(query="SELECT 1 AS id", reads={}, keys=("id",)))

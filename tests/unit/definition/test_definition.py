@@ -193,6 +193,10 @@ def test_defaults_are_those_that_are_documented() -> None:
     assert not definition.adopt
 
 
+def one_input(given: object) -> dict[str, object]:
+    return {"query": "SELECT id FROM a", "inputs": {"a": given}}
+
+
 WRONG: list[tuple[dict[str, object], str]] = [
     ({"name": "Open Orders"}, 'name: must be lower-case words of letters, digits and _, joined by dots, such as '
      'sales.open_orders (it is "Open Orders")'),
@@ -209,19 +213,18 @@ WRONG: list[tuple[dict[str, object], str]] = [
     ({"columns": {"include": ["a"]}}, "columns goes with from"),
     ({"query": None, "from": "orders", "columns": {}}, "columns: must have either include or exclude"),
     ({"inputs": {}}, "inputs: must not be empty"),
-    ({"inputs": {"orders": "/data"}}, 'inputs.orders: must be a mapping of fields to values (it is "/data")'),
+    (one_input("/data"), 'inputs.a: must be a mapping of fields to values (it is "/data")'),
     ({"inputs": {"or ders": {"path": "/x"}}}, "inputs.or ders: must be a plain name of letters, digits and _"),
     ({"inputs": {"a": {"path": "/x"}, "A": {"path": "/y"}}}, "inputs: names A more than once"),
     ({"inputs": {"_Op": {"path": "/x"}}}, "inputs._Op: is a reserved name"),
-    ({"inputs": {"a": {}}}, "inputs.a.path: is required: add it"),
-    ({"inputs": {"a": {"path": "/x", "format": "csv"}}}, 'inputs.a.format: must be delta or parquet (it is "csv")'),
-    ({"inputs": {"a": {"path": "/x", "table": "x.y"}}}, "inputs.a.table: is not supported yet: give the table's "
+    (one_input({}), "inputs.a.path: is required: add it"),
+    (one_input({"path": "/x", "format": "csv"}), 'inputs.a.format: must be delta or parquet (it is "csv")'),
+    (one_input({"path": "/x", "table": "x.y"}), "inputs.a.table: is not supported yet: give the table's "
      "location as path"),
-    ({"inputs": {"a": {"path": "/x", "schema": "id INT"}}}, "inputs.a.schema: is not supported yet: remove it, "
+    (one_input({"path": "/x", "schema": "id INT"}), "inputs.a.schema: is not supported yet: remove it, "
      "the schema is read from the table or the files"),
-    ({"inputs": {"a": {"path": "/x", "fromat": "x"}}}, "inputs.a.fromat: unknown field. Did you mean format?"),
-    ({"inputs": {"a": {"path": "/data/gold/open_orders"}}, "query": "SELECT id FROM a"},
-     "inputs.a: is the target itself"),
+    (one_input({"path": "/x", "fromat": "x"}), "inputs.a.fromat: unknown field. Did you mean format?"),
+    (one_input({"path": "/data/gold/open_orders"}), "inputs.a: is the target itself"),
     ({"keys": []}, "keys: must not be empty"),
     ({"keys": "id"}, 'keys: must be a list, such as [a, b] (it is "id")'),
     ({"keys": ["id", "ID"]}, "keys: names ID more than once"),

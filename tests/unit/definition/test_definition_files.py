@@ -255,6 +255,54 @@ def test_problems_of_all_files_are_reported_together_each_with_its_file(tmp_path
     assert len(lines) == 4
 
 
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("query: SELECT id FROM orders WHERE day = '{{ ds }}'", "query: has a Jinja template"),
+        ("query_file: missing.sql", "query_file: missing.sql cannot be read: No such file or directory"),
+        ("query_file: [a]", "query_file: must be the path of a file"),
+        ("query: SELECT FROM\nquery_file: a.sql", "give exactly one of query, query_file and from"),
+    ],
+)
+def test_a_query_whose_text_is_not_known_hides_no_other_problem(tmp_path: Path, line: str, message: str) -> None:
+    text = GOOD.format(name="a").replace("query: SELECT id FROM orders", line).replace("keys: [id]", "kees: [id]")
+    lines = refusal(write(tmp_path, text + "---" + GOOD.format(name="A"))).splitlines()
+    first, *rest = (line.partition(".yaml: ")[2] for line in lines)
+    assert first.startswith(message)
+    assert [line.partition(":")[0] for line in rest] == ["keys", "kees", "name"]
+
+
+def test_without_the_text_of_a_query_what_goes_with_it_is_checked(tmp_path: Path) -> None:
+    text = GOOD.format(name="a").replace("query: SELECT id FROM orders", "from: orders\nquery_file: missing.sql")
+    lines = refusal(write(tmp_path, text + "partition_by: [a]\ncluster_by: [a]\n")).splitlines()
+    assert [line.partition(".yaml: ")[2].partition(" (")[0] for line in lines] == [
+        "query_file: missing.sql cannot be read: No such file or directory",
+        "give exactly one of query, query_file and from",
+        "give partition_by or cluster_by, a table cannot have both",
+    ]
+
+
+def test_a_wrong_field_of_an_input_hides_no_problem_of_the_query(tmp_path: Path) -> None:
+    text = GOOD.format(name="a").replace("FROM orders", "FROM x")
+    text = text.replace("path: /data/orders", "path: '/data/{{ ds }}'")
+    lines = refusal(write(tmp_path, text)).splitlines()
+    assert "inputs.orders.path: must not have a Jinja template" in lines[0]
+    assert "query, line 1, column 16: unknown table x" in lines[1]
+
+
+@pytest.mark.parametrize("inputs", ["{or ders: {path: /data/orders}}", "3", "{}"])
+def test_where_it_is_not_known_what_the_inputs_are_called_the_query_is_not_blamed(tmp_path: Path, inputs: str) -> None:
+    text = GOOD.format(name="a").replace("\n  orders: {path: /data/orders}", f" {inputs}")
+    [line] = refusal(write(tmp_path, text)).splitlines()
+    assert ": inputs" in line
+
+
+def test_columns_that_the_query_lacks_and_a_mode_that_it_cannot_have_are_both_reported(tmp_path: Path) -> None:
+    text = GOOD.format(name="a").replace("SELECT id FROM orders", "SELECT id, now() AS v FROM orders")
+    lines = refusal(write(tmp_path, text.replace("keys: [id]", "keys: [key]\nmode: incremental"))).splitlines()
+    assert ["keys: key is not a column" in lines[0], "the clock function now" in lines[1]] == [True, True]
+
+
 def test_a_query_that_is_wrong_keeps_its_own_code_and_advice(tmp_path: Path) -> None:
     file = write(tmp_path, GOOD.format(name="a").replace("SELECT id FROM orders", "SELECT id FROM"))
     with pytest.raises(Invalid, match="cannot be parsed near 'FROM'") as caught:

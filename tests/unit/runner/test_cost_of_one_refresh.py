@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from airflow_refresh_provider.core.definition.columns import Column
+from airflow_refresh_provider.core.definition.selection import Selection
 from airflow_refresh_provider.core.run.results import Outcome
 from airflow_refresh_provider.ports.engine import EngineSession
 from airflow_refresh_provider.runner.refreshes import Refreshes
-from tests.unit.runner.world import INPUT, NAME, ONE, TARGET, World, row
+from tests.unit.runner.world import INPUT, NAME, ONE, TARGET, World, definition, row
 
 Acts = Counter[str]
 
@@ -90,3 +91,44 @@ def test_nothing_to_do_opens_the_target_once_and_writes_nothing(world: World) ->
     assert log[f"facts {INPUT}"] == 0
     assert engine == {}
     assert store["commit"] == 0
+
+
+def _reads_of_inputs(world: World, *, due: bool) -> Acts:
+    """What a refresh, if only a due one, asks of the inputs."""
+    reads = Counter[str]()
+    inputs = {name: Counted(kind, reads) for name, kind in world.ports.inputs.items()}
+    refreshes = Refreshes(replace(world.ports, inputs=inputs))
+    result = refreshes.run_several(Selection((NAME,)), ONE, due=due)
+    assert result.outcome is Outcome.SUCCEEDED
+    assert world.fresh()
+    return reads
+
+
+def test_the_decision_that_a_refresh_is_due_costs_no_other_look_at_the_inputs(world: World) -> None:
+    world.refreshes.register(definition(mode="incremental", refresh={"on_change": True}))
+    world.lake.append(INPUT, [row(7)])
+    without_asking = _reads_of_inputs(world, due=False)
+    world.lake.append(INPUT, [row(8)])
+    assert _reads_of_inputs(world, due=True) == without_asking
+    assert without_asking["pin"] == 2  # to start, and at the end for how far behind the target is
+
+
+def test_a_refresh_by_another_process_after_the_decision_is_not_undone(world: World) -> None:
+    world.refreshes.register(definition(mode="incremental", refresh={"on_change": True}))
+    world.lake.append(INPUT, [row(7)])
+    decided: list[bool] = []
+
+    class Overtaken(Counted):
+        def history(self, *args: Any) -> Any:
+            found = self._port.history(*args)
+            if not decided:
+                decided.append(True)
+                world.lake.append(INPUT, [row(8)])
+                world.another()
+            return found
+
+    inputs = {name: Overtaken(kind, Counter()) for name, kind in world.ports.inputs.items()}
+    result = Refreshes(replace(world.ports, inputs=inputs)).run_several(Selection((NAME,)), ONE, due=True)
+    assert decided
+    assert result.outcome is Outcome.NOTHING_TO_DO
+    assert world.fresh()

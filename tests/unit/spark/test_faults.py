@@ -64,6 +64,46 @@ def test_an_answer_can_cross_processes() -> None:
     assert error.left == "as it was"
 
 
+_TASK = (
+    "Job aborted due to stage failure: Task 0 in stage 1.0 failed 4 times, most recent failure: "
+    "Lost task 0.3 in stage 1.0 (TID 6) (10.0.0.7 executor 2): "
+)
+_LOST = f"{_TASK}ExecutorLostFailure (executor 2 exited caused by one of the running tasks) Reason: "
+
+
+@pytest.mark.parametrize(
+    ("reason_given", "kind"),
+    [
+        ("Command exited with code 137", FaultKind.OUT_OF_MEMORY),
+        ("Command exited with code 52", FaultKind.OUT_OF_MEMORY),
+        ("Command exited with code 1", FaultKind.OTHER),
+        (
+            "\nThe executor with id 2 exited with exit code 137(SIGKILL, possible container OOM).\n\n",
+            FaultKind.OUT_OF_MEMORY,
+        ),
+        (
+            "Container killed by YARN for exceeding physical memory limits. 5.6 GB of 5.5 GB physical memory used.",
+            FaultKind.OUT_OF_MEMORY,
+        ),
+    ],
+)
+def test_an_executor_that_was_killed_for_its_memory_is_known_by_what_the_classes_of_spark_write(
+    reason_given: str, kind: FaultKind
+) -> None:
+    """Not provoked: an executor of its own is needed, and a machine that kills it."""
+    fault = fault_of(_grpc(f"{_LOST}{reason_given}\nDriver stacktrace:", grpc.StatusCode.INTERNAL))
+    assert kind_of(fault) is kind
+    error = explained(fault, Doing(left="as it was"))
+    assert "executor 2 exited caused by one of the running tasks" in error.message
+    assert (error.code == "spark_memory", "spark.executor.memory" in error.next) == (kind is not FaultKind.OTHER,) * 2
+
+
+def test_an_error_of_the_java_heap_in_a_task_is_one_of_memory_as_the_classes_of_spark_write_it() -> None:
+    message = f"{_TASK}java.lang.OutOfMemoryError: Java heap space\n\tat a.B.c(B.java:1)"
+    fault = fault_of(_grpc(message, grpc.StatusCode.INTERNAL))
+    assert (kind_of(fault), reason(fault)) == (FaultKind.OUT_OF_MEMORY, "Java heap space")
+
+
 def test_words_of_a_user_do_not_decide_what_kind_an_error_is() -> None:
     cause = Cause(error_class="USER_RAISED_EXCEPTION", message="[USER_RAISED_EXCEPTION] No space left on device")
 
