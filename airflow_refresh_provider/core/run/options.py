@@ -12,10 +12,11 @@ from enum import Enum, StrEnum
 from types import NoneType
 from typing import Any, TypeVar, get_args
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from airflow_refresh_provider.core.definition.mode import AS_DEFINED
+from airflow_refresh_provider.errors import Invalid
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -57,9 +58,22 @@ def application_options(model: type[BaseModel]) -> tuple[RequestOption, ...]:
 
 
 def from_values(model: type[M], values: Mapping[str, Any]) -> M:
-    """The request with the values of its options; other values are ignored, missing ones have their defaults."""
+    """The request with the values of its options; other values are ignored, missing ones have their defaults.
+
+    Raises Invalid.
+    """
     names = {option.name for option in application_options(model)}
-    return model.model_validate({name: value for name, value in values.items() if name in names})
+    return validated(model, {name: value for name, value in values.items() if name in names})
+
+
+def validated(model: type[M], values: Mapping[str, Any]) -> M:
+    """The request with these fields. Raises Invalid for a value that an option cannot have."""
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        wrong = (f"{'.'.join(map(str, one['loc']))}: {one['msg']}".removeprefix(": ") for one in error.errors())
+        lines = "; ".join(line.replace("Value error, ", "") for line in wrong)
+        raise Invalid("bad_parameter", lines, next="Give another value.") from None
 
 
 def to_arguments(request: BaseModel) -> list[str]:

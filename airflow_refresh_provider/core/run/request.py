@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import BeforeValidator, Field, PositiveInt
+from pydantic import AfterValidator, BeforeValidator, Field, PositiveInt, model_validator
 
 from airflow_refresh_provider.core.changes.pins import VersionVector
+from airflow_refresh_provider.core.definition.budget import Budget, amount, time_of_day
 from airflow_refresh_provider.core.definition.mode import Mode, requested_mode
 from airflow_refresh_provider.core.run.options import Scope
 from airflow_refresh_provider.core.text.stored import Stored
@@ -25,6 +26,17 @@ class IfRunning(StrEnum):
 
     REFUSE = "refuse"
     SKIP = "skip"
+
+
+def _time_or_none(text: str | None) -> str | None:
+    return text if text is None else time_of_day(text)
+
+
+def _amount_or_none(text: str | None) -> str | None:
+    """An amount as it was given, so that it is passed on as it was written."""
+    if amount(text) == 0:
+        raise ValueError("must be more than nothing")
+    return text
 
 
 class Request(Stored):
@@ -56,6 +68,23 @@ class Request(Stored):
     force: Annotated[bool, Field(description="run although no input has changed, and accept a mass delete")] = False
     strict: Annotated[bool, Field(description="fail instead of reading everything")] = False
     workers: Annotated[PositiveInt, Scope.NO_FORM_FIELD, Field(description="units merged in parallel")] = 2
+    until: Annotated[
+        str | None,
+        AfterValidator(_time_or_none),
+        Field(description="stop between two chunks at this time of day in UTC, such as 06:00; the next run continues"),
+    ] = None
+    budget_seconds: Annotated[
+        int | None, Field(ge=1, description="stop between two chunks after so many seconds; the next run continues")
+    ] = None
+    budget_bytes: Annotated[
+        str | None,
+        AfterValidator(_amount_or_none),
+        Field(description="stop between two chunks after so much was written, such as 200 GB; the next run continues"),
+    ] = None
+    no_budget: Annotated[
+        bool,
+        Field(description="without the budget of the definition, which the three options above replace"),
+    ] = False
     origin: Annotated[
         str | None,
         Scope.APPLICATION,
@@ -65,6 +94,22 @@ class Request(Stored):
         bool, Scope.APPLICATION, Field(description="started by a schedule: failures count towards suspension")
     ] = False
     pins: Annotated[VersionVector, Scope.PROCESS] = {}
+
+    def budget(self, defined: Budget | None) -> Budget | None:
+        """The budget that is asked for, else the one of the definition."""
+        if self.no_budget:
+            return None
+        return self._own_budget() or defined
+
+    def _own_budget(self) -> Budget | None:
+        given = {"until": self.until, "seconds": self.budget_seconds, "bytes": self.budget_bytes}
+        return Budget.model_validate(given) if any(given.values()) else None
+
+    @model_validator(mode="after")
+    def _one_budget(self) -> Self:
+        if self.no_budget and self._own_budget():
+            raise ValueError("no_budget goes without until, budget_seconds and budget_bytes")
+        return self
 
     def yields_to(self, origin: str | None) -> bool:
         """Whether to skip this refresh while a run for `origin` is in progress.
