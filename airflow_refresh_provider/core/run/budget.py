@@ -10,7 +10,8 @@ from airflow_refresh_provider.core.text.wording import counted
 
 
 class RunBudget(Stored):
-    """The budget of a run in progress. `spent`: what was spent, once a unit has found that out; then the run stops.
+    """The budget of a run in progress. `spent`: what was spent, once a unit has found that out, at `spent_at`; then the
+    run stops.
 
     It counts from `since`, and so do the commits of `generation` and of younger ones. `until` is the moment of the time
     of day.
@@ -22,6 +23,7 @@ class RunBudget(Stored):
     seconds: int | None = None
     bytes: int | None = None
     spent: str | None = None
+    spent_at: datetime | None = None
 
 
 def granted(budget: Budget | None, now: datetime, generation: int) -> RunBudget | None:

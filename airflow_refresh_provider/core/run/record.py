@@ -105,6 +105,11 @@ class Run(Stored):
         free = self.lease.owner is None and self.lease.parked_until is None
         return self.budget.spent if self.budget and free else None
 
+    @property
+    def stopped_at(self) -> datetime | None:
+        """When it was stopped because its budget was spent."""
+        return self.budget.spent_at if self.budget and self.stopped else None
+
     def elapsed(self, now: datetime) -> float:
         """Seconds since the run was started, as far as clocks agree where another machine started it."""
         return round(max(0.0, (now - self.started_at).total_seconds()), 3)

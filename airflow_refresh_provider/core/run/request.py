@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Self
+from typing import Annotated
 
-from pydantic import AfterValidator, BeforeValidator, Field, PositiveInt, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, PositiveInt
 
 from airflow_refresh_provider.core.changes.pins import VersionVector
 from airflow_refresh_provider.core.definition.budget import Budget, amount, time_of_day
@@ -97,19 +97,10 @@ class Request(Stored):
 
     def budget(self, defined: Budget | None) -> Budget | None:
         """The budget that is asked for, else the one of the definition."""
-        if self.no_budget:
-            return None
-        return self._own_budget() or defined
-
-    def _own_budget(self) -> Budget | None:
         given = {"until": self.until, "seconds": self.budget_seconds, "bytes": self.budget_bytes}
-        return Budget.model_validate(given) if any(given.values()) else None
-
-    @model_validator(mode="after")
-    def _one_budget(self) -> Self:
-        if self.no_budget and self._own_budget():
-            raise ValueError("no_budget goes without until, budget_seconds and budget_bytes")
-        return self
+        if any(given.values()):
+            return Budget.model_validate(given)
+        return None if self.no_budget else defined
 
     def yields_to(self, origin: str | None) -> bool:
         """Whether to skip this refresh while a run for `origin` is in progress.

@@ -58,7 +58,8 @@ def check_budget(held: UnitTenure, run: FrozenRun, written: Written) -> None:
     if found is None or not _got_ahead(ports, run, budget):
         return
     if budget.spent is None:
-        held.whole.write(Event.STOP, budget=budget.model_copy(update={"spent": found}))
+        stopped = {"spent": found, "spent_at": ports.clock.now()}
+        held.whole.write(Event.STOP, budget=budget.model_copy(update=stopped))
     raise BudgetSpent(found)
 
 

@@ -17,6 +17,7 @@ from airflow_refresh_provider.core.run.recovery import Step
 from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.core.run.results import Outcome, RunResult, StartedRun, UnitOfWork
 from airflow_refresh_provider.core.run.suspension import check_not_paused
+from airflow_refresh_provider.core.timing.cascade import stopped_upstream
 from airflow_refresh_provider.errors import Failed, Interrupted, Invalid, Refused, Retry
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.table_log import LogGap
@@ -37,11 +38,13 @@ from airflow_refresh_provider.runner.steps.start import NotStarted, begin
 
 
 def start(ports: Ports, name: str, request: Request) -> StartedRun | RunResult:
-    """Hold a run and park it; a RunResult says that there is nothing to do. Raises as `begin`.
+    """Hold a run and park it; a RunResult says that there is nothing to do, or that it is skipped. Raises as `begin`.
 
     An unfinished run that reads other versions than requested is finished here, before the requested one.
     """
     watch = Stopwatch(ports.clock)
+    if skipped := _without_upstream(ports, name, request):
+        return not_started(skipped, watch)
     started = begin(ports, name, request, watch)
     if isinstance(started, HeldRun) and _reads_others(started.tenure.read_run(), request.pins):
         before = continue_run(started, request, watch, _step(started))
@@ -140,6 +143,16 @@ def interrupt(ports: Ports, name: str, request: Request) -> bool:
         close(held.session)
         leases.release(held.tenure)
     return True
+
+
+def _without_upstream(ports: Ports, name: str, request: Request) -> NotStarted | None:
+    """Why a refresh of a cascade is skipped: it would join what is new with a target that has stopped before."""
+    if not request.pins:
+        return None
+    records = {record.name: record for record in ports.store.records()}
+    stopped = stopped_upstream(name, records, request.origin) if name in records else ()
+    reason = f"{', '.join(stopped)} upstream of it was not refreshed: its budget is spent"
+    return NotStarted(records[name], reason, Outcome.SKIPPED) if stopped else None
 
 
 def _attached(ports: Ports, name: str, request: Request) -> HeldRun:

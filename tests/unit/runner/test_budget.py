@@ -9,16 +9,19 @@ from typing import Any
 
 import pytest
 
+from airflow_refresh_provider.core.run.health import Health
 from airflow_refresh_provider.core.run.request import Request
-from airflow_refresh_provider.core.run.results import Outcome
+from airflow_refresh_provider.core.run.results import Outcome, RunResult
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.runner.refreshes import Refreshes
+from airflow_refresh_provider.runner.report.run_details import run_detail
 from airflow_refresh_provider.runner.steps import one_task
 from airflow_refresh_provider.runner.steps.budgets import BudgetSpent
 from airflow_refresh_provider.testing.memory_ports import BEGINNING, MemoryClock
+from airflow_refresh_provider.views.tables import table_of
 from tests.unit.runner.disturbed import LIVE, changed
 from tests.unit.runner.phased import BY_VNODE, MINE
-from tests.unit.runner.world import NAME, World, row
+from tests.unit.runner.world import NAME, TARGET, World, definition, row
 
 MINUTES = {"budget": {"seconds": 150}}
 ONE = Request(workers=1)
@@ -178,6 +181,76 @@ def test_units_that_are_missing_for_another_reason_are_a_failure_still() -> None
     one_task.fill(phase(world, clock), NAME, MINE)
     with pytest.raises(Exception, match="not in the target"):
         one_task.finish(phase(world, clock), NAME, MINE)
+
+
+def test_what_is_downstream_of_a_run_that_stopped_is_skipped_in_its_cascade() -> None:
+    world = changed(**LIVE, **MINUTES)
+    timed(world)
+    copy = {"name": "copy", "target": "/gold/copy", "inputs": {"x": {"path": TARGET}}, "query": "SELECT * FROM x"}
+    world.refreshes.register(definition(**copy))
+    world.refreshes.register(
+        definition(**copy | {"name": "b", "target": "/b", "inputs": {"x": {"path": "/gold/copy"}}})
+    )
+    found = world.refreshes.cascade(["b"], ONE)
+    assert (found.outcome, [step.outcome for step in found.refreshes]) == (
+        Outcome.SKIPPED,
+        [Outcome.BUDGET_SPENT, Outcome.SKIPPED, Outcome.SKIPPED],
+    )
+    pins = {pin.location: pin for pin in world.interrupted.plan.pins.values()}
+    mine = replace_origin(world, "dag/one")
+    for name in ("copy", "b"):
+        result = one_task.start(world.process(), name, Request(origin=mine, pins=pins))
+        assert isinstance(result, RunResult) and result.outcome is Outcome.SKIPPED
+        assert result.reason == "orders upstream of it was not refreshed: its budget is spent"
+
+
+def replace_origin(world: World, origin: str) -> str:
+    """Let the run be one that has stopped for this origin."""
+    world.run(Request(workers=1, origin=origin))
+    assert world.interrupted.stopped and world.interrupted.origin == origin
+    return origin
+
+
+def test_status_progress_and_tables_say_that_it_stopped_and_continues() -> None:
+    world = changed(**LIVE, **MINUTES, throttle=1_000_000, refresh={"cron": "0 0 * * *"})
+    timed(world)
+    assert world.run().outcome is Outcome.BUDGET_SPENT
+    found = world.refreshes.show(NAME)
+    assert (found.health, found.throttle, found.status) == (Health.BUDGET_SPENT, 1_000_000, "FinishingSnapshot")
+    assert found.due is not None
+    assert (found.due.due, found.due.cause) == (False, "not_yet")
+    assert found.due.reason == "the budget of its run is spent; the next run continues it"
+    assert found.last_run is not None and (found.last_run.outcome, found.last_run.failed) == (
+        Outcome.BUDGET_SPENT,
+        False,
+    )
+    cells = dict(table_of(found).rows)
+    assert str(cells["status"]).startswith("stopped: budget spent, 3 of ")
+    assert (cells["budget"], cells["throttle"]) == ("spent (150 seconds); the next run continues", "1,000,000 rows/s")
+    assert cells["why"] == cells["budget"]
+    progress = world.refreshes.progress(NAME)
+    assert (progress.outcome, progress.throttle) == (Outcome.BUDGET_SPENT, 1_000_000)
+    assert progress.budget and progress.budget.spent == "150 seconds"
+    assert "spent (150 seconds)" in str(table_of(progress))
+    detail = run_detail(world.ports, NAME, world.interrupted.run_id)
+    assert (detail.budget, detail.throttle, detail.error) == (progress.budget, 1_000_000, None)
+
+
+def test_a_run_that_is_continued_no_longer_says_that_it_stopped() -> None:
+    world = changed(**LIVE, **MINUTES)
+    timed(world)
+    world.run()
+    seen: list[tuple[Health | None, Outcome | None, str | None]] = []
+
+    def look(what: str) -> None:
+        if what.startswith("commit /gold"):
+            other = Refreshes(world.process())
+            progress = other.progress(NAME)
+            seen.append((other.show(NAME).health, progress.outcome, progress.budget.spent if progress.budget else None))
+
+    world.lake.step = look
+    world.run()
+    assert set(seen) == {(Health.RUNNING, None, None)}
 
 
 def test_recover_leaves_a_run_whose_budget_is_spent() -> None:
