@@ -22,6 +22,9 @@ from airflow_refresh_provider.runner.steps.chunks import unfinished
 POLL_SECONDS = 2.0
 """How soon a unit that waits sees a pause, another limit, or another owner."""
 
+NOTED_SECONDS = 10.0
+"""Shorter waits are noted once."""
+
 
 @dataclass(frozen=True)
 class Merged:
@@ -42,7 +45,7 @@ class Pace:
         self._written = Written(self._ports, run)
         self._last: Merged | None = None
         self._limit: int | None = None
-        self._noted: int | None = None
+        self._noted: tuple[int, Merged] | None = None
 
     def next_chunk(self) -> FrozenRun | None:
         """The run, once another chunk may start; None when the process is to stop.
@@ -76,7 +79,7 @@ class Pace:
         return None
 
     def _seconds_left(self, record: Record, run: Run) -> float:
-        """How long to wait from now on. The first wait for a limit is noted."""
+        """How long to wait from now on."""
         limit, last = limit_of(record), self._last
         self._limit = limit
         if limit is None or last is None:
@@ -85,10 +88,15 @@ class Pace:
         units = parallel_units(run, beats(self._ports, record.name, run), now)
         whole = wait_seconds(last.rows, (last.ended - last.started).total_seconds(), limit, units)
         left = whole - (now - last.ended).total_seconds()
-        if limit != self._noted and left > 0:
-            self._noted = limit
-            self._ports.watch.note(f"throttled to {counted(limit, 'row')} a second: the next chunk waits {left:.0f} s")
+        if left > 0:
+            self._note(limit, last, left)
         return left
+
+    def _note(self, limit: int, last: Merged, left: float) -> None:
+        """Note a wait for another limit than before, and each long one."""
+        before, self._noted = self._noted, (limit, last)
+        if before is None or before[0] != limit or (before[1] is not last and left >= NOTED_SECONDS):
+            self._ports.watch.note(f"throttled to {counted(limit, 'row')} a second: the next chunk waits {left:.0f} s")
 
     def _stops(self, run: Run) -> bool:
         """Whether the budget is spent meanwhile, so that there is nothing to wait for."""

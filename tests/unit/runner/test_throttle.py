@@ -16,6 +16,7 @@ from airflow_refresh_provider.core.run.results import Outcome
 from airflow_refresh_provider.errors import Lost, Paused
 from airflow_refresh_provider.ports.watch import Silent
 from airflow_refresh_provider.runner.refreshes import Refreshes
+from airflow_refresh_provider.runner.steps.pacing import POLL_SECONDS
 from airflow_refresh_provider.testing.memory_ports import MemoryClock
 from tests.unit.runner.disturbed import LIVE, changed
 from tests.unit.runner.phased import BY_VNODE
@@ -70,6 +71,18 @@ def test_a_unit_waits_between_its_chunks_for_the_rate_of_the_definition() -> Non
     assert sum(clock.waits) == rows - last and last <= 2, "a second for each row but those of the last chunk"
     assert len([note for note in watch.notes if note.startswith("throttled to 1 row a second")]) == 1
     assert world.fresh()
+
+
+def test_each_long_wait_is_noted() -> None:
+    chunking = {"chunking": {"one_commit_up_to": 1, "chunk_rows": 20}}
+    world = World(*[row(i) for i in range(100)], **LIVE | chunking)
+    world.run()
+    world.become(*[row(i, "b") for i in range(100)])
+    world.refreshes.throttle(NAME, 1)
+    refreshes, clock, watch = listening(world)
+    chunks_done = refreshes.run(NAME, Request(workers=1)).chunks.done
+    assert len([note for note in watch.notes if "throttled" in note]) == chunks_done - 1 > 1
+    assert max(clock.waits) == POLL_SECONDS
 
 
 def test_the_time_that_a_chunk_took_counts() -> None:
