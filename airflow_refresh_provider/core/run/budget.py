@@ -25,6 +25,10 @@ class RunBudget(Stored):
     spent: str | None = None
     spent_at: datetime | None = None
 
+    def unspent(self) -> RunBudget:
+        """The budget as it was before a unit has found it spent."""
+        return self.model_copy(update={"spent": None, "spent_at": None})
+
 
 def granted(budget: Budget | None, now: datetime, generation: int) -> RunBudget | None:
     """The budget of a run that is started or resumed now, under this generation."""

@@ -22,6 +22,9 @@ from airflow_refresh_provider.runner.steps.chunks import unfinished
 POLL_SECONDS = 2.0
 """How soon a unit that waits sees a pause, another limit, or another owner."""
 
+SHORTEST_WAIT = 0.01
+"""Seconds; less is not waited for."""
+
 NOTED_SECONDS = 10.0
 """Shorter waits are noted once."""
 
@@ -73,7 +76,7 @@ class Pace:
         while not self._stop.is_set():
             record, run = self._held.read()
             left = self._seconds_left(record, run)
-            if left <= 0 or self._stops(run):
+            if left < SHORTEST_WAIT or self._stops(run):
                 return frozen(run)
             self._ports.clock.sleep(min(left, POLL_SECONDS))
         return None
@@ -88,7 +91,7 @@ class Pace:
         units = parallel_units(run, beats(self._ports, record.name, run), now)
         whole = wait_seconds(last.rows, (last.ended - last.started).total_seconds(), limit, units)
         left = whole - (now - last.ended).total_seconds()
-        if left > 0:
+        if left >= SHORTEST_WAIT:
             self._note(limit, last, left)
         return left
 

@@ -130,6 +130,10 @@ def phase(world: World, clock: MemoryClock) -> Ports:
 def phases(world: World, clock: MemoryClock, request: Request = MINE) -> list[str]:
     """The tasks of a DAG run one after the other; which units stopped."""
     one_task.start(phase(world, clock), NAME, request)
+    return phases_after_start(world, clock, request)
+
+
+def phases_after_start(world: World, clock: MemoryClock, request: Request = MINE) -> list[str]:
     stopped = []
     for unit in one_task.fill(phase(world, clock), NAME, request):
         try:
@@ -173,6 +177,18 @@ def test_a_task_that_is_tried_again_does_not_get_the_budget_again() -> None:
     one_task.finish(phase(world, clock), NAME, MINE)
     one_task.start(phase(world, clock), NAME, MINE)
     assert world.interrupted.budget != since, "a DAG run that is cleared after it has stopped continues"
+
+
+def test_a_run_that_fails_beside_a_spent_budget_has_failed() -> None:
+    world, clock = vnodes(**MINUTES)
+    assert phases(world, clock)
+    assert world.interrupted.budget and world.interrupted.budget.spent
+    assert one_task.interrupt(phase(world, clock), NAME, MINE), "the teardown, before `finish` has run"
+    assert world.interrupted.stopped is None
+    assert world.refreshes.show(NAME).health is Health.INTERRUPTED
+    one_task.start(phase(world, clock), NAME, MINE)
+    assert phases_after_start(world, clock), "a task that is tried again has no new budget"
+    assert one_task.finish(phase(world, clock), NAME, MINE).outcome is Outcome.BUDGET_SPENT
 
 
 def test_units_that_are_missing_for_another_reason_are_a_failure_still() -> None:
