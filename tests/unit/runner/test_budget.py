@@ -85,7 +85,7 @@ def test_a_time_of_day_is_the_next_one_after_the_start_of_each_attempt() -> None
 def test_a_budget_that_is_too_small_for_any_chunk_still_lets_each_run_apply_one() -> None:
     world = changed(**LIVE, budget={"seconds": 1})
     timed(world)
-    done = []
+    done: list[int] = []
     while world.record.run or not done:
         done.append(world.run().chunks.done)
     assert done == list(range(1, len(done) + 1)) and len(done) > 3
@@ -240,7 +240,7 @@ def test_status_progress_and_tables_say_that_it_stopped_and_continues() -> None:
         Outcome.BUDGET_SPENT,
         False,
     )
-    cells = dict(table_of(found).rows)
+    cells = {line[0]: line[1] for line in table_of(found).rows}
     assert str(cells["status"]).startswith("stopped: budget spent, 3 of ")
     assert (cells["budget"], cells["throttle"]) == ("spent (150 seconds); the next run continues", "1,000,000 rows/s")
     assert cells["why"] == cells["budget"]
