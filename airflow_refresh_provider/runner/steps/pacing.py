@@ -99,7 +99,8 @@ class Pace:
         """Note a wait for another limit than before, and each long one."""
         before, self._noted = self._noted, (limit, last)
         if before is None or before[0] != limit or (before[1] is not last and left >= NOTED_SECONDS):
-            self._ports.watch.note(f"throttled to {counted(limit, 'row')} a second: the next chunk waits {left:.0f} s")
+            limited = f"throttled to {counted(limit, 'row')} a second"
+            self._ports.watch.note(f"{limited}: unit {self._held.slot} waits {left:.0f} s before its next chunk")
 
     def _stops(self, run: Run) -> bool:
         """Whether the budget is spent meanwhile, so that there is nothing to wait for."""

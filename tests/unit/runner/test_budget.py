@@ -12,6 +12,7 @@ import pytest
 from airflow_refresh_provider.core.run.health import Health
 from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.core.run.results import Outcome, RunResult
+from airflow_refresh_provider.core.timing.cascade import stopped_upstream
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.runner.refreshes import Refreshes
 from airflow_refresh_provider.runner.report.run_details import run_detail
@@ -176,7 +177,8 @@ def test_a_task_that_is_tried_again_does_not_get_the_budget_again() -> None:
     phases(world, clock)
     one_task.finish(phase(world, clock), NAME, MINE)
     one_task.start(phase(world, clock), NAME, MINE)
-    assert world.interrupted.budget != since, "a DAG run that is cleared after it has stopped continues"
+    cleared = world.interrupted.budget
+    assert cleared and since and cleared.spent is None and cleared.since > since.since, "it continues"
 
 
 def test_a_run_that_fails_beside_a_spent_budget_has_failed() -> None:
@@ -212,6 +214,9 @@ def test_what_is_downstream_of_a_run_that_stopped_is_skipped_in_its_cascade() ->
         Outcome.SKIPPED,
         [Outcome.BUDGET_SPENT, Outcome.SKIPPED, Outcome.SKIPPED],
     )
+    records = {record.name: record for record in world.store.records()}
+    assert stopped_upstream("b", records, None) == ("orders",)
+    assert stopped_upstream("b", records, "another DAG run") == ()
     pins = {pin.location: pin for pin in world.interrupted.plan.pins.values()}
     mine = replace_origin(world, "dag/one")
     for name in ("copy", "b"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import replace
+from threading import Barrier
 from typing import Any
 
 import pytest
@@ -21,8 +22,6 @@ from airflow_refresh_provider.testing.memory_ports import MemoryClock
 from tests.unit.runner.disturbed import LIVE, changed
 from tests.unit.runner.phased import BY_VNODE
 from tests.unit.runner.world import NAME, World, row
-
-TWO_WORKERS = Request(workers=2)
 
 
 class Listening(MemoryClock):
@@ -73,13 +72,18 @@ def test_a_unit_waits_between_its_chunks_for_the_rate_of_the_definition() -> Non
     assert world.fresh()
 
 
-def test_each_long_wait_is_noted() -> None:
+def large() -> World:
+    """A throttled definition whose chunks each have at least twenty changed rows."""
     chunking = {"chunking": {"one_commit_up_to": 1, "chunk_rows": 20}}
     world = World(*[row(i) for i in range(100)], **LIVE | chunking)
     world.run()
     world.become(*[row(i, "b") for i in range(100)])
     world.refreshes.throttle(NAME, 1)
-    refreshes, clock, watch = listening(world)
+    return world
+
+
+def test_each_long_wait_is_noted() -> None:
+    refreshes, clock, watch = listening(large())
     chunks_done = refreshes.run(NAME, Request(workers=1)).chunks.done
     assert len([note for note in watch.notes if "throttled" in note]) == chunks_done - 1 > 1
     assert max(clock.waits) == POLL_SECONDS
@@ -156,10 +160,10 @@ def test_a_wait_ends_when_another_owner_has_taken_the_run() -> None:
 
 
 def test_a_budget_that_ends_in_a_wait_stops_the_run() -> None:
-    world = changed(**LIVE | {"chunking": {"one_commit_up_to": 1, "chunk_rows": 1}}, throttle=1)
+    world = large()
     refreshes, clock, _ = listening(world)
     result = refreshes.run(NAME, Request(workers=1, budget_seconds=3))
-    assert (result.outcome, result.chunks.done, sum(clock.waits)) == (Outcome.BUDGET_SPENT, 3, 3)
+    assert (result.outcome, result.chunks.done, sum(clock.waits)) == (Outcome.BUDGET_SPENT, 1, 2 * POLL_SECONDS)
 
 
 class Beating:
@@ -188,14 +192,27 @@ def test_an_owner_gives_signs_of_life_while_it_waits() -> None:
 
 
 def test_parallel_units_share_the_limit() -> None:
-    world = World(*[row(i) for i in range(9)], **BY_VNODE, throttle=1)
-    world.refreshes.throttle(NAME, 0)
+    world = World(*[row(i) for i in range(9)], **BY_VNODE)
     world.run()
     world.become(*[row(i, "b") for i in range(1, 10)])
-    world.refreshes.throttle(NAME, None)
+    world.refreshes.throttle(NAME, 1)
     refreshes, _, watch = listening(world)
-    assert refreshes.run(NAME, TWO_WORKERS).outcome is Outcome.SUCCEEDED
-    assert any("waits 2 s" in note for note in watch.notes), watch.notes
+    both, waiting = Barrier(2, timeout=20), [1, 2]
+    plans: list[tuple[Unit, ...]] = []
+
+    def step(what: str) -> None:
+        if what.startswith("begin /gold") and waiting:
+            waiting.pop()
+            plans.append(frozen(world.interrupted).current.units)
+            both.wait()
+
+    world.lake.step = step
+    assert refreshes.run(NAME, Request(workers=2)).outcome is Outcome.SUCCEEDED
+    rows = {unit.slot: unit.chunks[0].counts.total for unit in plans[0]}
+    first = next(note for note in watch.notes if "throttled" in note)
+    assert first in {
+        f"throttled to 1 row a second: unit {u} waits {2 * n} s before its next chunk" for u, n in rows.items()
+    }
 
 
 def test_units_that_follow_each_other_are_throttled_although_each_has_one_chunk() -> None:
