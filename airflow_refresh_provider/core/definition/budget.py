@@ -10,14 +10,14 @@ from pydantic_core import PydanticCustomError
 
 from airflow_refresh_provider.core.text.stored import Stored
 
-_TIME_OF_DAY = re.compile(r"([01]\d|2[0-3]):[0-5]\d")
-_AMOUNT = re.compile(r"\s*(\d{1,15}(?:\.\d{1,15})?)\s*([KMGTP]?)(i?)B\s*", re.IGNORECASE)
+TIME_OF_DAY = "^([01][0-9]|2[0-3]):[0-5][0-9]$"
+AMOUNT = r"^ *([0-9]{1,15}(?:\.[0-9]{1,15})?) *([KMGTPkmgtp]?)([Ii]?)[Bb] *$"
 _NOT_AN_AMOUNT = PydanticCustomError("amount", "must be an amount of bytes such as 200 GB or 1.5 TiB, or a number")
 
 
 def time_of_day(text: str) -> str:
     """A time of day as it was given. Raises ValueError."""
-    if not _TIME_OF_DAY.fullmatch(text):
+    if not re.fullmatch(TIME_OF_DAY, text):
         raise ValueError("must be a time of day from 00:00 to 23:59, such as 06:00")
     return text
 
@@ -26,7 +26,7 @@ def amount(value: object) -> object:
     """Bytes of an amount in words; anything else is passed on. Raises PydanticCustomError."""
     if not isinstance(value, str):
         return value
-    found = _AMOUNT.fullmatch(value)
+    found = re.fullmatch(AMOUNT, value)
     if found is None:
         raise _NOT_AN_AMOUNT
     count, prefix, binary = found.groups()

@@ -30,8 +30,17 @@ class Scope(Enum):
 
 
 @dataclass(frozen=True)
+class Pattern:
+    """The regular expression of a text, in what Python and JSON Schema have in common."""
+
+    text: str
+
+
+@dataclass(frozen=True)
 class RequestOption:
-    """One option. `kind` is bool, int or str; `choices` are all its values, if they are listed."""
+    """One option. `kind` is bool, int or str; `choices` are all its values, if they are listed; `pattern` is that of a
+    text.
+    """
 
     name: str
     description: str
@@ -39,6 +48,7 @@ class RequestOption:
     default: str | int | None
     choices: tuple[str, ...] = ()
     scope: Scope | None = None
+    pattern: str | None = None
 
     @property
     def flag(self) -> str:
@@ -103,4 +113,5 @@ def _option(name: str, field: FieldInfo) -> RequestOption:
         default=default,
         choices=choices,
         scope=next((found for found in field.metadata if isinstance(found, Scope)), None),
+        pattern=next((found.text for found in field.metadata if isinstance(found, Pattern)), None),
     )

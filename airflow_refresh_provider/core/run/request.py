@@ -8,9 +8,9 @@ from typing import Annotated
 from pydantic import AfterValidator, BeforeValidator, Field, PositiveInt
 
 from airflow_refresh_provider.core.changes.pins import VersionVector
-from airflow_refresh_provider.core.definition.budget import Budget, amount, time_of_day
+from airflow_refresh_provider.core.definition.budget import AMOUNT, TIME_OF_DAY, Budget, amount, time_of_day
 from airflow_refresh_provider.core.definition.mode import Mode, requested_mode
-from airflow_refresh_provider.core.run.options import Scope
+from airflow_refresh_provider.core.run.options import Pattern, Scope
 from airflow_refresh_provider.core.text.stored import Stored
 
 
@@ -70,6 +70,7 @@ class Request(Stored):
     workers: Annotated[PositiveInt, Scope.NO_FORM_FIELD, Field(description="units merged in parallel")] = 2
     until: Annotated[
         str | None,
+        Pattern(TIME_OF_DAY),
         AfterValidator(_time_or_none),
         Field(description="stop between two chunks at this time of day in UTC, such as 06:00; the next run continues"),
     ] = None
@@ -78,6 +79,7 @@ class Request(Stored):
     ] = None
     budget_bytes: Annotated[
         str | None,
+        Pattern(AMOUNT),
         AfterValidator(_amount_or_none),
         Field(description="stop between two chunks after so much was written, such as 200 GB; the next run continues"),
     ] = None
