@@ -68,5 +68,5 @@ def _param(option: RequestOption) -> Param:
         return Param(option.default, type=kind, minimum=1, description=description)
     if option.choices:
         return Param(option.default, type="string", enum=list(option.choices), description=description)
-    schema = {"pattern": option.pattern} if option.pattern else {}
+    schema: dict[str, Any] = {"pattern": option.pattern} if option.pattern else {}
     return Param(option.default, type=["string", "null"], description=description, **schema)
