@@ -16,11 +16,12 @@ def refresh(name: str, *, control: str | None = None, spark: str | None = None, 
     `mode="full"`, `force=True`, `workers=4`. Raises errors.*, each with what failed, how the data was left, what to do.
     """
     from airflow_refresh_provider.compose import refreshes
+    from airflow_refresh_provider.core.run.options import validated
     from airflow_refresh_provider.core.run.request import Request
     from airflow_refresh_provider.places import current_folder, resolve
 
     places = resolve(os.environ, current_folder, control, spark)
-    return refreshes(places).run(name, Request(**options))
+    return refreshes(places).run(name, validated(Request, options))
 
 
 def refresh_several(
@@ -39,9 +40,10 @@ def refresh_several(
     """
     from airflow_refresh_provider.compose import refreshes
     from airflow_refresh_provider.core.definition.selection import Selection
+    from airflow_refresh_provider.core.run.options import validated
     from airflow_refresh_provider.core.run.request import Request
     from airflow_refresh_provider.places import current_folder, resolve
 
     selection = Selection(names, tuple(tags), every=not (names or tags))
     places = resolve(os.environ, current_folder, control, spark)
-    return refreshes(places).run_several(selection, Request(**options), due=due)
+    return refreshes(places).run_several(selection, validated(Request, options), due=due)

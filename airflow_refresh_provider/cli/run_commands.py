@@ -1,4 +1,4 @@
-"""Commands on runs: run, cascade, progress, pause, suspend, resume, due, freshness, history, recover, abandon."""
+"""Commands on runs: start, follow, steer and recover them, and whether and how they are due."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from airflow_refresh_provider.core.run.admin_results import Rebuilt, Recovery
 from airflow_refresh_provider.core.run.reports import DefinitionStatus, DueReport, Freshness, ProgressReport
 from airflow_refresh_provider.core.run.request import Request, RunRequest
 from airflow_refresh_provider.core.run.results import Differences, HistoryEntry, RefreshesResult, RunResult
+from airflow_refresh_provider.core.run.throttle import MOST_ROWS
 from airflow_refresh_provider.errors import Invalid
 
 if TYPE_CHECKING:
@@ -58,6 +59,23 @@ def pause(call: Call, name: str) -> DefinitionStatus:
 def suspend(call: Call, name: str, why: str) -> DefinitionStatus:
     """Start no refresh until the definition is resumed."""
     return call.refreshes().suspend(name, why)
+
+
+def throttle(call: Call, name: str, rows_per_second: str | None, off: bool, as_defined: bool) -> DefinitionStatus:
+    """Limit the rate of runs from the next chunk on."""
+    if (rows_per_second is not None) + off + as_defined != 1:
+        raise Invalid("usage", "throttle needs a rate", next="Give one of ROWS_PER_SECOND, --off and --as-defined.")
+    if rows_per_second is None:
+        return call.refreshes().throttle(name, 0 if off else None)
+    return call.refreshes().throttle(name, _rate(rows_per_second))
+
+
+def _rate(text: str) -> int:
+    """Rows a second, of which thousands may be separated. Raises Invalid."""
+    digits = text.replace(",", "").replace("_", "")
+    if not (digits.isascii() and digits.isdecimal() and 0 < int(digits) <= MOST_ROWS):
+        raise Invalid("usage", f"{text!r} is not a whole number of rows a second", next="Give one such as 50000.")
+    return int(digits)
 
 
 def resume(call: Call, name: str) -> DefinitionStatus:

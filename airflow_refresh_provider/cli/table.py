@@ -87,6 +87,17 @@ COMMANDS = (
         f"{_RUNS}:suspend",
         (_NAME, Option("--why", "the reason, shown with the definition", value="TEXT", default="by hand")),
     ),
+    Command(
+        ("throttle",),
+        "limit how many rows a second runs change, from the next chunk on",
+        f"{_RUNS}:throttle",
+        (
+            _NAME,
+            Option("ROWS_PER_SECOND", "the limit, which units that run in parallel share", optional=True),
+            Option("--off", "without a limit, whatever the definition says", Kind.FLAG),
+            Option("--as-defined", "as the definition says", Kind.FLAG),
+        ),
+    ),
     Command(("resume",), "end a pause or a suspension", f"{_RUNS}:resume", (_NAME,)),
     Command(("due",), "whether a refresh is due now; needs no Spark", f"{_RUNS}:due", _SELECTION),
     Command(

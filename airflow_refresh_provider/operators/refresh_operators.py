@@ -173,10 +173,14 @@ class VnodeMergeOperator(_RefreshTask):
         self.unit = unit
 
     def perform(self, context: Context, ports: Ports) -> dict[str, int]:
-        """Merge the chunks of the unit that are not in the target yet."""
+        """Merge the chunks of the unit that are not in the target yet. Skips once the budget of the run is spent."""
         from airflow_refresh_provider.runner.steps import one_task
+        from airflow_refresh_provider.runner.steps.budgets import BudgetSpent
 
-        skipped = one_task.merge_unit(ports, self.definition_name, binding.request(context), self.unit["unit"])
+        try:
+            skipped = one_task.merge_unit(ports, self.definition_name, binding.request(context), self.unit["unit"])
+        except BudgetSpent as spent:
+            raise AirflowSkipException(f"the budget of the run is spent ({spent}); the next run continues") from None
         chunks = counted(self.unit["chunks"], "chunk")
         self.log.info(
             "unit %s is in the target: %s, %s committed by earlier attempts", self.unit["unit"], chunks, skipped
@@ -194,10 +198,10 @@ class CleanupOperator(_RefreshTask):
         self.outlets = [*self.outlets, *binding.assets(self.definition)]
 
     def perform(self, context: Context, ports: Ports) -> dict[str, Any]:
-        """Publish the run, unless chunks are missing."""
+        """Publish the run, unless chunks are missing. Skips where its budget is spent."""
         from airflow_refresh_provider.runner.steps import one_task
 
-        result = one_task.finish(ports, self.definition_name, binding.request(context))
+        result = binding.result_or_skip(one_task.finish(ports, self.definition_name, binding.request(context)))
         binding.announce(context, self.outlets, result, self.log)
         self._read = lineage.read(ports, result, self.log)
         return result.model_dump(mode="json")
@@ -247,7 +251,7 @@ class RefreshOperator(_RefreshTask):
         return result.model_dump(mode="json")
 
     def refresh(self, context: Context, ports: Ports) -> RunResult:
-        """Refresh. Raises AirflowSkipException when there is nothing to do."""
+        """Refresh. Raises AirflowSkipException when there is nothing to do, or its budget is spent."""
         from airflow_refresh_provider.runner.refreshes import Refreshes
 
         return binding.result_or_skip(Refreshes(ports).run(self.definition_name, binding.request(context)))

@@ -12,6 +12,7 @@ from airflow_refresh_provider.core.run.overview import DefinitionDetail, Filter,
 from airflow_refresh_provider.core.run.reports import DefinitionStatus
 from airflow_refresh_provider.core.run.results import ErrorReport
 from airflow_refresh_provider.core.run.run_detail import RunDetail
+from airflow_refresh_provider.core.run.throttle import MOST_ROWS
 from airflow_refresh_provider.core.text.stored import Stored
 from airflow_refresh_provider.page.guard import api_changer, reader
 from airflow_refresh_provider.page.ports import Views
@@ -24,6 +25,12 @@ class Why(Stored):
     """The reason of a suspension, shown with the definition."""
 
     why: Annotated[str, Field(min_length=1, max_length=500)] = "by hand"
+
+
+class Rate(Stored):
+    """How many rows a second runs may change: 0 is without a limit, null as the definition says."""
+
+    rows_per_second: Annotated[int, Field(strict=True, ge=0, le=MOST_ROWS)] | None
 
 
 class Problem(Stored):
@@ -105,6 +112,12 @@ def resume(views: ViewsDep, name: str) -> DefinitionStatus:
 def suspend(views: ViewsDep, name: str, why: Why) -> DefinitionStatus:
     """Start no refresh of a definition until it is resumed."""
     return views.suspend(name, why.why)
+
+
+@router.post("/definitions/{name}/throttle", dependencies=[Depends(api_changer)])
+def throttle(views: ViewsDep, name: str, rate: Rate) -> DefinitionStatus:
+    """Limit the rate of runs from the next chunk on."""
+    return views.throttle(name, rate.rows_per_second)
 
 
 @router.get("/openapi.json", include_in_schema=False)

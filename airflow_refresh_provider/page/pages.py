@@ -7,10 +7,12 @@ from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, Form, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from pydantic import BeforeValidator, Field
 
 from airflow_refresh_provider.core.run.health import Health
 from airflow_refresh_provider.core.run.overview import Filter
 from airflow_refresh_provider.core.run.results import ErrorReport, Outcome
+from airflow_refresh_provider.core.run.throttle import MOST_ROWS
 from airflow_refresh_provider.errors import RefreshError
 from airflow_refresh_provider.page.answers import status_of
 from airflow_refresh_provider.page.api import Skip, ViewsDep
@@ -23,6 +25,9 @@ SHOWN = 200
 """Definitions on one page."""
 
 router = APIRouter(dependencies=[Depends(reader)], include_in_schema=False, default_response_class=HTMLResponse)
+Rate = Annotated[Annotated[int, Field(ge=0, le=MOST_ROWS)] | None, BeforeValidator(lambda text: text or None)]
+"""As typed into a form: nothing is no number."""
+
 VisitorDep = Annotated[Visitor, Depends(reader)]
 ChangerDep = Annotated[Visitor, Depends(form_changer)]
 
@@ -87,6 +92,19 @@ def suspend(
 ) -> Response:
     """Suspend it, and show it."""
     views.suspend(name, why.strip() or "by hand")
+    return _changed(request, views, visitor, name)
+
+
+@router.post("/definitions/{name}/throttle")
+def throttle(
+    request: Request,
+    views: ViewsDep,
+    visitor: ChangerDep,
+    name: str,
+    rows_per_second: Annotated[Rate, Form()] = None,
+) -> Response:
+    """Throttle it, and show it; without a number as the definition says."""
+    views.throttle(name, rows_per_second)
     return _changed(request, views, visitor, name)
 
 

@@ -33,6 +33,10 @@ class Views(Protocol):
 
     def suspend(self, name: str, why: str) -> DefinitionStatus: ...
 
+    def throttle(self, name: str, rows_per_second: int | None) -> DefinitionStatus:
+        """0 is without a limit, None as the definition says."""
+        ...
+
 
 @dataclass(frozen=True)
 class Visitor:

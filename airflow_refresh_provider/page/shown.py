@@ -142,6 +142,8 @@ FILTERS: dict[str, Callable[..., object]] = {
     "signed": formats.signed,
     "counts": formats.change_counts,
     "done_of": formats.done_of,
+    "budget": formats.budget,
+    "rows_per_second": formats.throttle,
     "follows": follows_text,
     "followed_by": how_followed,
     "next_refresh": next_text,

@@ -74,6 +74,10 @@ class StoredViews:
         """Start no refresh until it is resumed."""
         return self._refreshes.suspend(name, why)
 
+    def throttle(self, name: str, rows_per_second: int | None) -> DefinitionStatus:
+        """Limit the rate of runs from the next chunk on."""
+        return self._refreshes.throttle(name, rows_per_second)
+
     def _missing(self) -> tuple[Notice, ...]:
         if self._ports.store.exists:
             return ()

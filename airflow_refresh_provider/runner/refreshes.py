@@ -129,6 +129,10 @@ class Refreshes:
         """Start no refresh of a definition until it is resumed."""
         return pausing.suspend(self.ports, name, why)
 
+    def throttle(self, name: str, rows_per_second: int | None) -> DefinitionStatus:
+        """Limit the rate of runs from the next chunk on; 0 is without a limit, None as the definition says."""
+        return pausing.throttle(self.ports, name, rows_per_second)
+
     def resume(self, name: str) -> DefinitionStatus:
         """End a pause or a suspension; an unfinished run waits for the next caller."""
         return pausing.resume(self.ports, name)

@@ -20,6 +20,7 @@ from airflow_refresh_provider.assets import asset_of
 from airflow_refresh_provider.core.changes.pins import VersionVector
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.run.as_written import located
+from airflow_refresh_provider.core.run.options import validated
 from airflow_refresh_provider.core.run.owner import OriginStatus
 from airflow_refresh_provider.core.run.request import RunRequest
 from airflow_refresh_provider.core.run.results import Outcome, RunResult
@@ -118,12 +119,12 @@ def published_before(context: Context, ports: Ports, name: str) -> RunResult | N
 def request(context: Context, pins: Mapping[str, Any] | None = None) -> RunRequest:
     """The request of this DAG run, from the trigger form or the defaults of the DAG.
 
-    `pins` is what a RefreshPinOperator has returned.
+    `pins` is what a RefreshPinOperator has returned. Raises Invalid.
     """
     found = [located(pin, os.environ) for pin in TypeAdapter(VersionVector).validate_python(pins or {}).values()]
     by_place = {pin.location: pin for pin in found}
     own = {"pins": by_place, "origin": _origin(context), "scheduled": _scheduled(context)}
-    return RunRequest.model_validate(form_values(context) | own)
+    return validated(RunRequest, form_values(context) | own)
 
 
 def origin_of(dag_id: str, run_id: str) -> str:
@@ -232,14 +233,16 @@ def announce(context: Context, outlets: Iterable[object], result: RunResult, log
 
 
 def result_or_skip(result: RunResult) -> RunResult:
-    """The result of a refresh. Raises AirflowSkipException when there was nothing to do, or it was skipped."""
-    if result.outcome in (Outcome.NOTHING_TO_DO, Outcome.SKIPPED):
+    """The result of a refresh that was published. Raises AirflowSkipException when there was nothing to do, it was
+    skipped, or its budget is spent.
+    """
+    if result.outcome in (Outcome.NOTHING_TO_DO, Outcome.SKIPPED, Outcome.BUDGET_SPENT):
         raise skip(result)
     return result
 
 
 def skip(result: RunResult) -> AirflowSkipException:
-    """The exception of a task with nothing to do."""
+    """The exception of a task that publishes nothing, and has not failed."""
     metrics.ended(result)
     return AirflowSkipException(result.reason)
 

@@ -64,7 +64,9 @@ def _param(option: RequestOption) -> Param:
     if option.kind is bool:
         return Param(option.default, type="boolean", description=description)
     if option.kind is int:
-        return Param(option.default, type="integer", minimum=1, description=description)
+        kind = "integer" if option.default is not None else ["integer", "null"]
+        return Param(option.default, type=kind, minimum=1, description=description)
     if option.choices:
         return Param(option.default, type="string", enum=list(option.choices), description=description)
-    return Param(option.default, type=["string", "null"], description=description)
+    schema: dict[str, Any] = {"pattern": option.pattern} if option.pattern else {}
+    return Param(option.default, type=["string", "null"], description=description, **schema)

@@ -20,6 +20,7 @@ from airflow_refresh_provider.views.result_table import Cell, ResultTable, detai
 
 _WORDS = {
     Health.WAITING: "between tasks",
+    Health.BUDGET_SPENT: "stopped: budget spent",
     Health.NOT_PUBLISHED: "never published",
     Health.REPLACED: "target replaced",
     Health.OVERWRITTEN: "written by others",
@@ -91,6 +92,8 @@ def _(value: DefinitionStatus) -> ResultTable:
             ("behind", _behind(fresh) if fresh else None),
             ("next due", _due_text(value)),
             ("run", None if value.run is None else _run(value.run)),
+            ("budget", formats.budget(value.run.budget) if value.run else None),
+            ("throttle", formats.throttle(value.throttle)),
             ("last run", _last_run_text(value.last_run) if value.last_run else None),
             ("state", _state(value)),
             ("activity", f"{value.status}: {value.status_text}"),
@@ -142,7 +145,7 @@ def health_text(value: DefinitionStatus) -> str:
             left = f", {formats.duration(run.seconds_left)} left" if run.seconds_left is not None else ""
             done = f"{run.percent:.0f} %" if run.percent is not None else run.stage
             return f"running, {done}{left}"
-        case Health.WAITING | Health.INTERRUPTED | Health.FAILED if run:
+        case Health.WAITING | Health.INTERRUPTED | Health.BUDGET_SPENT | Health.FAILED if run:
             at = f"{formats.done_of(run.chunks_done, run.chunks_total)} chunks"
             return f"{words}, {at}"
         case Health.FAILED if value.last_run and value.last_run.code:
@@ -161,6 +164,8 @@ def why(value: DefinitionStatus) -> str | None:
             return last.reason
         case Health.SUSPENDED:
             return value.suspended
+        case Health.BUDGET_SPENT if value.run:
+            return formats.budget_spent(value.run.budget)
         case Health.UNKNOWN if fresh and fresh.error:
             return fresh.error.message
         case _:

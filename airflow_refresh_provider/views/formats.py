@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 
 from airflow_refresh_provider.core.changes.pins import Digests, IgnoredFiles
 from airflow_refresh_provider.core.plan.plan import ChangeCounts
+from airflow_refresh_provider.core.run.budget import RunBudget
 from airflow_refresh_provider.core.run.notice import Notice
 from airflow_refresh_provider.core.run.results import Rows, RunResult
 
@@ -80,6 +81,30 @@ def stopping(name: str) -> str:
         f"to stop it: `airflow-refresh pause {name}`, to be continued later; "
         f"`airflow-refresh abandon {name} --stop`, for good"
     )
+
+
+def budget(of: RunBudget | None) -> str | None:
+    """What a run may spend, or that it is spent."""
+    if of is None:
+        return None
+    if of.spent:
+        return budget_spent(of)
+    limits = (
+        f"until {time(of.until)}" if of.until else None,
+        f"{duration(of.seconds)} from {time(of.since)}" if of.seconds else None,
+        f"{size(of.bytes)} written" if of.bytes else None,
+    )
+    return ", ".join(filter(None, limits))
+
+
+def budget_spent(of: RunBudget | None) -> str | None:
+    """Why a run stops, and what becomes of it."""
+    return f"spent ({of.spent}); the next run continues" if of else None
+
+
+def throttle(rows_per_second: int | None) -> str | None:
+    """A limit of rows a second."""
+    return None if rows_per_second is None else f"{rows_per_second:,} rows/s"
 
 
 def published(result: RunResult | None) -> str | None:

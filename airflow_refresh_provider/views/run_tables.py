@@ -117,6 +117,8 @@ def _progress(value: ProgressReport) -> dict[str, Cell]:
         "done": None if value.percent is None else f"{value.percent:.0f} %",
         "rate": None if speed is None else f"{speed:,.0f} rows/s",
         "time left": left,
+        "budget": formats.budget(value.budget),
+        "throttle": formats.throttle(value.throttle),
         "outcome": value.outcome,
         "failure": value.failure,
         "run": value.run_id,

@@ -72,7 +72,10 @@ def test_an_unknown_field_fails_the_first_task(
     assert airflow.run(dag, modes="full").tasks[first] == "failed"
     reported = "".join(capfd.readouterr())
     assert "modes: unknown in the configuration of a DAG run. Did you mean mode?" in reported
-    assert "with these params only: compare_only, force, mode, on_interrupted" in reported
+    assert (
+        "with these params only: budget_bytes, budget_seconds, compare_only, force, mode, no_budget, on_interrupted"
+        in reported
+    )
     assert TARGET not in shared.world.lake.tables
     assert airflow.run(dag, mode="full").tasks[first] == "success"
 
@@ -99,6 +102,36 @@ def test_a_unit_that_fails_leaves_a_run_that_the_next_dag_run_finishes(
     assert again.returned["start"]["resumed"]
     assert again.returned["finish"]["resumed"]
     assert sum(again.returned[f"merge[{i}]"]["skipped"] for i in range(4)) >= 3
+    assert shared.world.fresh()
+
+
+def test_a_budget_that_is_spent_ends_the_dag_run_well_and_the_next_one_continues(
+    airflow: Airflow, share: Callable[..., Shared]
+) -> None:
+    shared = share(**BY_VNODE, budget={"bytes": 1})
+    shared.world.run(Request(workers=1, no_budget=True))
+    shared.world.become(*[row(i, "b") for i in range(1, 10)])
+    dag = airflow.dag(PHASED.format(definition=shared.definition))
+    published = shared.world.record.published
+    seen = airflow.run(dag)
+    assert seen.state == "success"
+    assert {seen.tasks[f"merge[{i}]"] for i in range(4)} in ({"skipped"}, {"skipped", "success"})
+    assert (seen.tasks["finish"], seen.tasks["release"]) == ("skipped", "success")
+    assert shared.world.record.published == published
+    assert shared.world.interrupted.stopped
+    again = airflow.run(dag, no_budget=True)
+    assert (again.state, again.tasks["finish"]) == ("success", "success")
+    assert again.returned["start"]["reason"].startswith("its budget was spent after ")
+    assert shared.world.fresh()
+
+
+def test_a_small_table_that_stops_is_skipped(airflow: Airflow, share: Callable[..., Shared]) -> None:
+    shared = share(**CHUNKED, budget={"bytes": 1})
+    shared.world.run(Request(workers=1, no_budget=True))
+    shared.world.become(*[row(i, "b") for i in range(1, 10)])
+    dag = airflow.dag(SINGLE.format(definition=shared.definition, name="stopping"))
+    assert airflow.run(dag).tasks == {"refresh": "skipped"}
+    assert airflow.run(dag, budget_bytes="1 TB").tasks == {"refresh": "success"}
     assert shared.world.fresh()
 
 

@@ -25,6 +25,7 @@ from airflow_refresh_provider.core.plan.plan import (
 )
 from airflow_refresh_provider.core.plan.ways import Way
 from airflow_refresh_provider.core.query.facts import ClockSpan, Obstacle, QueryFacts
+from airflow_refresh_provider.core.run.budget import RunBudget
 from airflow_refresh_provider.core.run.lifecycle import Event, State
 from airflow_refresh_provider.core.run.owner import Owner
 from airflow_refresh_provider.core.run.record import Claim, Lease, Published, Record, Run
@@ -126,6 +127,17 @@ RUN = _made(
     lease=LEASE,
     generations=st.lists(COUNT, max_size=3).map(tuple),
     plan=PLAN,
+    budget=st.none()
+    | _made(
+        RunBudget,
+        since=MOMENT,
+        generation=COUNT,
+        until=st.none() | MOMENT,
+        seconds=st.none() | COUNT,
+        bytes=st.none() | COUNT,
+        spent=st.none() | TEXT,
+        spent_at=st.none() | MOMENT,
+    ),
     attempts=COUNT,
     claims=st.dictionaries(st.integers(0, 31), _made(Claim, generation=COUNT, owner=OWNER, session=TEXT), max_size=2),
     frozen=st.none() | FROZEN,
@@ -149,6 +161,7 @@ RECORDS = _made(
     definition=DEFINITION,
     facts=FACTS,
     state=st.sampled_from(State),
+    throttle=st.none() | COUNT,
     generation=COUNT,
     suspended=st.none() | TEXT,
     paused=st.booleans(),

@@ -26,6 +26,7 @@ from pydantic import (
     model_validator,
 )
 
+from airflow_refresh_provider.core.definition.budget import Budget, Whole
 from airflow_refresh_provider.core.definition.choices import (
     Chunking,
     ColumnChoice,
@@ -134,6 +135,15 @@ class Definition(Stored):
         "server are lost when it stops; the next refresh that has something to do creates them again.",
     )
     chunking: Chunking = Field(default=Chunking(), description="How large commits are, in changed rows.")
+    budget: Budget | None = Field(
+        default=None,
+        description="What a run may spend before it stops between two chunks; the next run continues it.",
+    )
+    throttle: Whole | None = Field(
+        default=None,
+        description="How many rows a second a run may change; units wait for that between two chunks. "
+        "`airflow-refresh throttle` takes precedence over it.",
+    )
     deletes: Deletes = Field(
         default=Deletes.APPLY, description="Rows no longer in the result: `apply` deletes them, `ignore` keeps them."
     )
@@ -299,6 +309,7 @@ def parts() -> dict[str, type[Stored]]:
         "columns": ColumnChoice,
         "refresh": Schedule,
         "chunking": Chunking,
+        "budget": Budget,
         "on_schema_change": OnSchemaChange,
     }
 

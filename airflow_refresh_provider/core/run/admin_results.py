@@ -52,6 +52,7 @@ class RecoveryOutcome(StrEnum):
     CLEANED_UP = "cleaned_up"  # it was published, and its staging was left
     LIVE = "live"  # it has an owner
     PAUSED = "paused"
+    BUDGET_SPENT = "budget_spent"  # the next run continues it
     RESETTING = "resetting"  # the definition is being dropped
     CLEAN = "clean"  # there was no run
     FAILED = "failed"

@@ -19,6 +19,7 @@ class Health(StrEnum):
     SUSPENDED = "suspended"
     FAILED = "failed"  # the last run failed, and the target is not up to date
     INTERRUPTED = "interrupted"  # a run was not finished; the next caller resumes it
+    BUDGET_SPENT = "budget_spent"  # a run was stopped, and the next one continues it
     NOT_PUBLISHED = "not_published"
     UNKNOWN = "unknown"  # an input, or the target, cannot be read
     REPLACED = "replaced"  # the target is gone, or is another table
@@ -53,6 +54,8 @@ def health(record: Record, facts: HealthFacts) -> Health:
     found = _of_the_target(record, facts)
     failed = record.last_run is not None and record.last_run.failed
     if record.run is not None:
+        if record.run.stopped:
+            return Health.BUDGET_SPENT
         return Health.FAILED if failed and record.run.failed_in == record.run.generation else Health.INTERRUPTED
     return Health.FAILED if failed and found is not Health.FRESH else found
 

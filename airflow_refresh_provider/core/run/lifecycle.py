@@ -31,6 +31,7 @@ class Event(StrEnum):
     PREPARE = "prepare"  # the target exists and its identity and columns are known
     FREEZE = "freeze"  # staging is complete; units and chunks are fixed
     CLAIM = "claim"  # an owner takes units under a new generation
+    STOP = "stop"  # the budget of the run is spent: its units stop before their next chunk
     FAIL = "fail"  # the run failed and is kept; the next caller resumes or abandons it
     REPAIR = "repair"  # foreign commits were found; another round of chunks is fixed
     PUBLISH = "publish"  # the sealed version is recorded as the published one
@@ -41,6 +42,7 @@ class Event(StrEnum):
     RELEASE = "release"  # any caller may resume the unfinished run
     ABANDON = "abandon"  # an unsealed run ends without being published
     PAUSE = "pause"  # no run starts, and the run in progress stops before its next chunk
+    THROTTLE = "throttle"  # another limit of rows a second, from the next chunk on
     RESUME = "resume"  # a pause or a suspension ends
     SUSPEND = "suspend"  # no run starts until the definition is resumed
     START_FAILED = "start_failed"  # a scheduled run could not start
@@ -68,6 +70,7 @@ TRANSITIONS: dict[tuple[State, Event], State] = {
     (State.FINISHING, Event.ADOPT): State.FINISHING,
     (State.FINISHING, Event.CLAIM): State.FINISHING,
     (State.FINISHING, Event.FAIL): State.FINISHING,
+    (State.FINISHING, Event.STOP): State.FINISHING,
     (State.FINISHING, Event.REPAIR): State.FINISHING,
     (State.FINISHING, Event.PUBLISH): State.FINISHING,
     (State.FINISHING, Event.END): State.IDLE,
@@ -78,6 +81,9 @@ TRANSITIONS: dict[tuple[State, Event], State] = {
     (State.REFRESHING, Event.RESUME): State.REFRESHING,
     (State.FINISHING, Event.PAUSE): State.FINISHING,
     (State.FINISHING, Event.RESUME): State.FINISHING,
+    (State.IDLE, Event.THROTTLE): State.IDLE,
+    (State.REFRESHING, Event.THROTTLE): State.REFRESHING,
+    (State.FINISHING, Event.THROTTLE): State.FINISHING,
     (State.IDLE, Event.SUSPEND): State.IDLE,
     (State.REFRESHING, Event.SUSPEND): State.REFRESHING,
     (State.FINISHING, Event.SUSPEND): State.FINISHING,

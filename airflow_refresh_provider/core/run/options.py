@@ -12,10 +12,11 @@ from enum import Enum, StrEnum
 from types import NoneType
 from typing import Any, TypeVar, get_args
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from airflow_refresh_provider.core.definition.mode import AS_DEFINED
+from airflow_refresh_provider.errors import Invalid
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -29,8 +30,17 @@ class Scope(Enum):
 
 
 @dataclass(frozen=True)
+class Pattern:
+    """The regular expression of a text, in what Python and JSON Schema have in common."""
+
+    text: str
+
+
+@dataclass(frozen=True)
 class RequestOption:
-    """One option. `kind` is bool, int or str; `choices` are all its values, if they are listed."""
+    """One option. `kind` is bool, int or str; `choices` are all its values, if they are listed; `pattern` is that of a
+    text.
+    """
 
     name: str
     description: str
@@ -38,6 +48,7 @@ class RequestOption:
     default: str | int | None
     choices: tuple[str, ...] = ()
     scope: Scope | None = None
+    pattern: str | None = None
 
     @property
     def flag(self) -> str:
@@ -57,9 +68,22 @@ def application_options(model: type[BaseModel]) -> tuple[RequestOption, ...]:
 
 
 def from_values(model: type[M], values: Mapping[str, Any]) -> M:
-    """The request with the values of its options; other values are ignored, missing ones have their defaults."""
+    """The request with the values of its options; other values are ignored, missing ones have their defaults.
+
+    Raises Invalid.
+    """
     names = {option.name for option in application_options(model)}
-    return model.model_validate({name: value for name, value in values.items() if name in names})
+    return validated(model, {name: value for name, value in values.items() if name in names})
+
+
+def validated(model: type[M], values: Mapping[str, Any]) -> M:
+    """The request with these fields. Raises Invalid for a value that an option cannot have."""
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        wrong = (f"{'.'.join(map(str, one['loc']))}: {one['msg']}".removeprefix(": ") for one in error.errors())
+        lines = "; ".join(line.replace("Value error, ", "") for line in wrong)
+        raise Invalid("bad_parameter", lines, next="Give another value.") from None
 
 
 def to_arguments(request: BaseModel) -> list[str]:
@@ -89,4 +113,5 @@ def _option(name: str, field: FieldInfo) -> RequestOption:
         default=default,
         choices=choices,
         scope=next((found for found in field.metadata if isinstance(found, Scope)), None),
+        pattern=next((found.text for found in field.metadata if isinstance(found, Pattern)), None),
     )

@@ -22,6 +22,7 @@ _URGENT_FIRST = (
     Health.UNKNOWN,
     Health.RUNNING,
     Health.WAITING,
+    Health.BUDGET_SPENT,
     Health.DROPPING,
     Health.PAUSED,
     Health.NOT_PUBLISHED,

@@ -16,13 +16,14 @@ from airflow_refresh_provider.core.changes.pins import VersionVector
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.plan.plan import ChangeCounts, Frozen, Plan
 from airflow_refresh_provider.core.query.facts import QueryFacts
+from airflow_refresh_provider.core.run.budget import RunBudget
 from airflow_refresh_provider.core.run.last_run import LastRun
 from airflow_refresh_provider.core.run.lifecycle import Event, State, advance
 from airflow_refresh_provider.core.run.owner import PARKED_FOR, Owner
 from airflow_refresh_provider.core.run.trust import Trust
 from airflow_refresh_provider.core.text.stored import Stored
 
-RECORD_FORMAT = 5
+RECORD_FORMAT = 6
 """Version of the stored record, with all that is in it; a change of its fields raises it."""
 
 
@@ -88,6 +89,7 @@ class Run(Stored):
     plan: Plan
     origin: str | None = None
     scheduled: bool = False
+    budget: RunBudget | None = None
     attempts: int = 1
     claims: dict[int, Claim] = {}
     frozen: Frozen | None = None
@@ -96,6 +98,17 @@ class Run(Stored):
     failed_in: int | None = None
     unresumable_reason: str | None = None
     left_over: tuple[str, ...] = ()
+
+    @property
+    def stopped(self) -> str | None:
+        """What it has spent of its budget, if it was stopped and released because of that."""
+        free = self.lease.owner is None and self.lease.parked_until is None
+        return self.budget.spent if self.budget and free else None
+
+    @property
+    def stopped_at(self) -> datetime | None:
+        """When it was stopped because its budget was spent."""
+        return self.budget.spent_at if self.budget and self.stopped else None
 
     def elapsed(self, now: datetime) -> float:
         """Seconds since the run was started, as far as clocks agree where another machine started it."""
@@ -139,7 +152,8 @@ class Record(Stored):
     """Everything stored about one definition. `generation` is the counter: the highest number ever drawn.
 
     `format` is the version of this model, `facts` are those of the definition's query. `last_run` is the newest run
-    that has ended, or has failed and is kept. `trust` is that in incremental refreshes by touched values.
+    that has ended, or has stopped or failed and is kept. `trust` is that in incremental refreshes by touched values.
+    `throttle`: rows a second by command, 0 without a limit, None as the definition says.
     """
 
     format: int = Field(default=RECORD_FORMAT, le=RECORD_FORMAT)
@@ -151,6 +165,7 @@ class Record(Stored):
     suspended: str | None = None
     failures: int = 0  # of scheduled runs, since the last success
     paused: bool = False
+    throttle: int | None = None
     dropped: bool = False
     run: Run | None = None
     published: Published | None = None

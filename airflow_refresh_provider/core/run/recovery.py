@@ -45,9 +45,9 @@ class Decision(Stored):
 class Facts(Stored):
     """What was found out about an unfinished run after it was fenced.
 
-    `unresumable_reason`: why it cannot be finished at its pins. `released`: its last owner released it. `failed`: it
-    ended with an error. `taken_from`: who held it when it was taken over on request. `chunks`: how many are in the
-    target, and of how many; None before they are planned.
+    `unresumable_reason`: why it cannot be finished at its pins. `released`: its last owner released it, and `stopped`:
+    because its budget was spent. `failed`: it ended with an error. `taken_from`: who held it when it was taken over on
+    request. `chunks`: how many are in the target, and of how many; None before they are planned.
     """
 
     sealed: bool
@@ -55,6 +55,7 @@ class Facts(Stored):
     target_replaced: bool
     unresumable_reason: str | None
     on_interrupted: OnInterrupted
+    stopped: bool = False
     released: bool = False
     failed: bool = False
     taken_from: str | None = None
@@ -101,6 +102,8 @@ def next_step(run: Run, facts: Facts) -> Decision:
 def _interruption(facts: Facts) -> str:
     if facts.taken_from:
         return f"it was taken over on request from {facts.taken_from}"
+    if facts.stopped:
+        return "its budget was spent"
     if facts.failed:
         return "it failed"
     return "it was stopped" if facts.released else "its owner stopped sending heartbeats"

@@ -7,6 +7,7 @@ from datetime import datetime
 from airflow_refresh_provider.core.changes.pins import Digests, IgnoredFiles
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.plan.plan import ChangeCounts
+from airflow_refresh_provider.core.run.budget import RunBudget
 from airflow_refresh_provider.core.run.health import Health
 from airflow_refresh_provider.core.run.last_run import LastRun
 from airflow_refresh_provider.core.run.notice import Notice
@@ -20,7 +21,7 @@ class RunStatus(Stored):
     """A run in progress, or interrupted. `live`: its owner has sent a recent heartbeat.
 
     `origin` is what it was started for, such as a DAG run. `kept_until`: until then only tasks of the origin may resume
-    it.
+    it. `budget` is what it may spend; its `spent` says why it stops.
     """
 
     run_id: str
@@ -37,6 +38,7 @@ class RunStatus(Stored):
     percent: float | None = None
     rows_per_second: float | None = None
     seconds_left: float | None = None
+    budget: RunBudget | None = None
     notices: tuple[Notice, ...] = ()
 
 
@@ -72,7 +74,8 @@ class ProgressReport(Stored):
 
     `percent`, 0 to 100, is of rows where they are known, else of chunks. `rows_per_second` is that of the newest chunks
     of this attempt, `seconds_left` follows from it; both are null before two chunks are done, and after the end.
-    `outcome` is that of a run that has ended, or has failed and is kept; `failure` is why it was not published.
+    `outcome` is that of a run that has ended, or has failed or stopped and is kept; `failure` is why it was not
+    published. `budget` is that of a run in progress. `throttle`: how many rows a second runs may change.
     """
 
     name: str
@@ -87,6 +90,8 @@ class ProgressReport(Stored):
     seconds_left: float | None = None
     outcome: Outcome | None = None
     failure: str | None = None
+    budget: RunBudget | None = None
+    throttle: int | None = None
     vnodes: tuple[VnodeProgress, ...] = ()
 
 
@@ -154,8 +159,9 @@ class Freshness(Stored):
 class DefinitionStatus(Stored):
     """One definition, its run, what is published, and how its table is.
 
-    `state` is as stored; `status` is derived from it and the run, `status_text` includes the progress. `last_run` is
-    the newest run that has ended, or has failed and is kept. `health` is the whole in one word; it, `freshness` and
+    `state` is as stored; `status` is derived from it and the run, `status_text` includes the progress. `throttle`: how
+    many rows a second its runs may change, null without a limit. `last_run` is the newest run that has ended, or has
+    failed or stopped and is kept. `health` is the whole in one word; it, `freshness` and
     `due` are null where inputs and target were not read. `ignored_files` lay in the folders of inputs at the last
     refresh and were not read. `notices` are about its query. `reading`: how other programs read what is
     published; only `show` has both. `looked_at`: when inputs and target were read, null where they were not.
@@ -168,6 +174,7 @@ class DefinitionStatus(Stored):
     status_text: str
     suspended: str | None = None
     paused: bool = False
+    throttle: int | None = None
     generation: int
     run: RunStatus | None = None
     health: Health | None = None

@@ -5,11 +5,12 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import BeforeValidator, Field, PositiveInt
+from pydantic import AfterValidator, BeforeValidator, Field, PositiveInt
 
 from airflow_refresh_provider.core.changes.pins import VersionVector
+from airflow_refresh_provider.core.definition.budget import AMOUNT, TIME_OF_DAY, Budget, amount, time_of_day
 from airflow_refresh_provider.core.definition.mode import Mode, requested_mode
-from airflow_refresh_provider.core.run.options import Scope
+from airflow_refresh_provider.core.run.options import Pattern, Scope
 from airflow_refresh_provider.core.text.stored import Stored
 
 
@@ -25,6 +26,17 @@ class IfRunning(StrEnum):
 
     REFUSE = "refuse"
     SKIP = "skip"
+
+
+def _time_or_none(text: str | None) -> str | None:
+    return text if text is None else time_of_day(text)
+
+
+def _amount_or_none(text: str | None) -> str | None:
+    """An amount as it was given, so that it is passed on as it was written."""
+    if amount(text) == 0:
+        raise ValueError("must be more than nothing")
+    return text
 
 
 class Request(Stored):
@@ -56,6 +68,25 @@ class Request(Stored):
     force: Annotated[bool, Field(description="run although no input has changed, and accept a mass delete")] = False
     strict: Annotated[bool, Field(description="fail instead of reading everything")] = False
     workers: Annotated[PositiveInt, Scope.NO_FORM_FIELD, Field(description="units merged in parallel")] = 2
+    until: Annotated[
+        str | None,
+        Pattern(TIME_OF_DAY),
+        AfterValidator(_time_or_none),
+        Field(description="stop between two chunks at this time of day in UTC, such as 06:00; the next run continues"),
+    ] = None
+    budget_seconds: Annotated[
+        int | None, Field(ge=1, description="stop between two chunks after so many seconds; the next run continues")
+    ] = None
+    budget_bytes: Annotated[
+        str | None,
+        Pattern(AMOUNT),
+        AfterValidator(_amount_or_none),
+        Field(description="stop between two chunks after so much was written, such as 200 GB; the next run continues"),
+    ] = None
+    no_budget: Annotated[
+        bool,
+        Field(description="without the budget of the definition, which the three options above replace"),
+    ] = False
     origin: Annotated[
         str | None,
         Scope.APPLICATION,
@@ -65,6 +96,13 @@ class Request(Stored):
         bool, Scope.APPLICATION, Field(description="started by a schedule: failures count towards suspension")
     ] = False
     pins: Annotated[VersionVector, Scope.PROCESS] = {}
+
+    def budget(self, defined: Budget | None) -> Budget | None:
+        """The budget that is asked for, else the one of the definition."""
+        given = {"until": self.until, "seconds": self.budget_seconds, "bytes": self.budget_bytes}
+        if any(given.values()):
+            return Budget.model_validate(given)
+        return None if self.no_budget else defined
 
     def yields_to(self, origin: str | None) -> bool:
         """Whether to skip this refresh while a run for `origin` is in progress.

@@ -26,7 +26,8 @@ class Outcome(StrEnum):
     """How a refresh or a cascade ended.
 
     Skipped are refreshes that were not started while another run was in progress, definitions of a cascade whose
-    upstream was not refreshed, and scheduled runs of suspended definitions.
+    upstream was not refreshed, and scheduled runs of suspended definitions. A run whose budget is spent is kept: the
+    next run continues it.
     """
 
     SUCCEEDED = "succeeded"
@@ -35,6 +36,7 @@ class Outcome(StrEnum):
     FAILED = "failed"
     REFUSED = "refused"
     INTERRUPTED = "interrupted"
+    BUDGET_SPENT = "budget_spent"
     ABANDONED = "abandoned"
 
     @classmethod

@@ -9,6 +9,7 @@ from enum import StrEnum
 from airflow_refresh_provider.core.changes.pins import digests
 from airflow_refresh_provider.core.plan.plan import ChangeCounts
 from airflow_refresh_provider.core.plan.reasons import ReasonCode
+from airflow_refresh_provider.core.run.budget import RunBudget
 from airflow_refresh_provider.core.run.notice import Notice
 from airflow_refresh_provider.core.run.record import Record, Run
 from airflow_refresh_provider.core.run.results import ErrorReport, Outcome, RunResult
@@ -55,7 +56,8 @@ class RunDetail(Stored):
 
     `planned` are the rows that it changes, null before they are known, and `unchanged` those that stay as they are.
     `chunks` are all of a run in progress once they are planned, of an ended one those whose progress is still kept.
-    `error`: why it was not published, how the data was left, and the command to run.
+    `error`: why it was not published, how the data was left, and the command to run. `budget` and `throttle`, rows a
+    second, are those of a run in progress; the `spent` of the former says why it stops.
     """
 
     name: str
@@ -86,6 +88,8 @@ class RunDetail(Stored):
     phases: tuple[Phase, ...] = ()
     chunks: tuple[ChunkDetail, ...] = ()
     notices: tuple[Notice, ...] = ()
+    budget: RunBudget | None = None
+    throttle: int | None = None
     error: ErrorReport | None = None
     result: RunResult | None = None
 

@@ -11,15 +11,17 @@ from graphlib import CycleError, TopologicalSorter
 
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.definition.inputs import Input
+from airflow_refresh_provider.core.run.record import Record
 from airflow_refresh_provider.core.run.results import Outcome, RefreshesResult, RefreshStep
 from airflow_refresh_provider.core.text.stored import Stored
 from airflow_refresh_provider.errors import Invalid
 
-_NOT_REFRESHED = frozenset({Outcome.FAILED, Outcome.REFUSED, Outcome.SKIPPED})
+_NOT_REFRESHED = frozenset({Outcome.FAILED, Outcome.REFUSED, Outcome.SKIPPED, Outcome.BUDGET_SPENT})
 _BY_WEIGHT = (
     Outcome.FAILED,
     Outcome.REFUSED,
     Outcome.SKIPPED,
+    Outcome.BUDGET_SPENT,
     Outcome.SUCCEEDED,
     Outcome.NOTHING_TO_DO,
 )
@@ -103,6 +105,13 @@ def failed_upstream(link: Link, before: Iterable[RefreshStep]) -> tuple[str, ...
     """The direct upstream definitions that were not refreshed, for which this one is skipped."""
     failed = {step.name for step in before if step.outcome in _NOT_REFRESHED}
     return tuple(name for name in link.upstream if name in failed)
+
+
+def stopped_upstream(name: str, records: Mapping[str, Record], origin: str | None) -> tuple[str, ...]:
+    """The definitions upstream of one, directly or not, whose runs for this origin have spent their budgets."""
+    above = with_upstream([name], [record.definition for record in records.values()])
+    runs = {d.name: run for d in above if (run := records[d.name].run)}
+    return tuple(name for name, run in runs.items() if run.stopped and run.origin == origin)
 
 
 def summary_of(steps: Iterable[RefreshStep]) -> RefreshesResult:

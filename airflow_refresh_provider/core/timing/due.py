@@ -25,6 +25,7 @@ class Cause(StrEnum):
     OVERWRITTEN = "overwritten"  # another writer has written the target
     VIEW_EXPIRES = "view_expires"  # Spark soon refuses the version that the view names
     INTERRUPTED = "interrupted"  # a run can be resumed
+    BUDGET_SPENT = "budget_spent"  # a run was stopped, and can be continued
     INTERVAL = "interval"
     CRON = "cron"
     CHANGED = "changed"
@@ -43,8 +44,22 @@ class Cause(StrEnum):
         return self in _DUE
 
 
-_DUE = {Cause.FIRST, Cause.REDEFINED, Cause.OVERWRITTEN, Cause.VIEW_EXPIRES, Cause.INTERRUPTED}
-_DUE |= {Cause.INTERVAL, Cause.CRON, Cause.CHANGED}
+_DUE = {
+    *(Cause.FIRST, Cause.REDEFINED, Cause.OVERWRITTEN, Cause.VIEW_EXPIRES, Cause.INTERRUPTED, Cause.BUDGET_SPENT),
+    *(Cause.INTERVAL, Cause.CRON, Cause.CHANGED),
+}
+
+_SENTENCES = {
+    Cause.FIRST: "it has never been refreshed",
+    Cause.REDEFINED: "its definition has changed since the last refresh",
+    Cause.OVERWRITTEN: "the target is gone, or another writer has written it since the last refresh",
+    Cause.VIEW_EXPIRES: "Spark soon refuses the version that its view names; a newer one has the same rows",
+    Cause.INTERRUPTED: "an interrupted run can be resumed",
+    Cause.BUDGET_SPENT: "a run whose budget was spent can be continued",
+    Cause.NOTHING_NEW: "no input has changed a row since the last refresh",
+    Cause.RUNNING: "it is being refreshed",
+    Cause.PAUSED: "it is paused",
+}
 
 
 class Behind(Stored):
@@ -62,7 +77,10 @@ class Behind(Stored):
 
 @dataclass(frozen=True)
 class DueFacts:
-    """The facts. `blocked`: why no refresh may start; `ready`: why one is due even if no input has changed."""
+    """The facts. `blocked`: why no refresh may start; `ready`: why one is due even if no input has changed.
+
+    `stopped_at`: when the budget of the run in progress was spent, where `ready` is that.
+    """
 
     now: datetime
     schedule: Schedule
@@ -70,6 +88,7 @@ class DueFacts:
     behind: tuple[Behind, ...]
     blocked: Cause | None = None
     ready: Cause | None = None
+    stopped_at: datetime | None = None
 
 
 @dataclass(frozen=True)
@@ -86,6 +105,9 @@ def due(facts: DueFacts) -> DueDecision:
         return DueDecision(facts.blocked)
     if facts.schedule.by_hand:
         return DueDecision(Cause.MANUAL)
+    if facts.stopped_at is not None:
+        at = _continues_at(facts.schedule, facts.stopped_at)
+        return DueDecision(Cause.BUDGET_SPENT) if at <= facts.now else DueDecision(Cause.NOT_YET, at)
     if facts.ready or facts.refreshed_at is None:
         return DueDecision(facts.ready or Cause.FIRST)
     waiting = [b for b in facts.behind if b.triggers]
@@ -115,28 +137,25 @@ def describe(cause: Cause, behind: Iterable[Behind], suspended: str | None = Non
     `ready` is why it would be due if its schedule were not manual.
     """
     waiting = ", ".join(f"{b.name} since {b.oldest:%Y-%m-%d %H:%M:%S} UTC" for b in behind)
+    if sentence := _SENTENCES.get(cause):
+        return sentence
     match cause:
+        case Cause.NOT_YET if ready is Cause.BUDGET_SPENT:
+            return "the budget of its run is spent; the next run continues it"
         case Cause.MANUAL:
             why = describe(ready, ()) if ready else f"unapplied changes: {waiting}" if waiting else ""
             return f"its schedule is manual; {why}" if why else "its schedule is manual"
         case Cause.SUSPENDED:
             return f"it is suspended: {suspended}"
-        case _ if cause in _SENTENCES:
-            return _SENTENCES[cause]
         case _:
             return f"unapplied changes: {waiting}" if waiting else "the query reads the clock"
 
 
-_SENTENCES = {
-    Cause.FIRST: "it has never been refreshed",
-    Cause.REDEFINED: "its definition has changed since the last refresh",
-    Cause.OVERWRITTEN: "the target is gone, or another writer has written it since the last refresh",
-    Cause.VIEW_EXPIRES: "Spark soon refuses the version that its view names; a newer one has the same rows",
-    Cause.INTERRUPTED: "an interrupted run can be resumed",
-    Cause.NOTHING_NEW: "no input has changed a row since the last refresh",
-    Cause.RUNNING: "it is being refreshed",
-    Cause.PAUSED: "it is paused",
-}
+def _continues_at(schedule: Schedule, stopped_at: datetime) -> datetime:
+    """When a run is continued whose budget is spent: at the next time of the schedule."""
+    if schedule.cron:
+        return next_tick(schedule.cron, stopped_at)
+    return stopped_at + (schedule.interval or schedule.at_most_every or timedelta(0))
 
 
 def _moment(facts: DueFacts, refreshed_at: datetime, waiting: list[Behind]) -> tuple[Cause, datetime]:

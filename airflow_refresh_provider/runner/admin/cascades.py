@@ -70,7 +70,7 @@ def _step(ports: Ports, link: Link, before: Sequence[RefreshStep], request: Requ
 def _refreshed(ports: Ports, name: str, request: Request) -> RunResult:
     """One refresh; an unfinished run is finished at its own pins first, and another refresh brings it to these."""
     result = refresh(ports, name, request)
-    if not result.resumed:
+    if not result.resumed or result.outcome is Outcome.BUDGET_SPENT:
         return result
     again = refresh(ports, name, request)
     return result if again.outcome is Outcome.NOTHING_TO_DO else again

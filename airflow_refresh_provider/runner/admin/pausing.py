@@ -1,6 +1,7 @@
-"""Pausing and suspending a definition, and resuming it. A commit that is under way meanwhile still gets in.
+"""Pausing, suspending and throttling a definition, and resuming it. A commit that is under way meanwhile still gets in.
 
-A pause stops a refresh before its next chunk. A suspension has a reason, and only prevents new refreshes.
+A pause stops a refresh before its next chunk. A suspension has a reason, and only prevents new refreshes. A throttle
+counts from the next chunk on.
 
 All raise Invalid for an unknown name, Refused for a definition that is being dropped.
 """
@@ -31,6 +32,11 @@ def suspend(ports: Ports, name: str, why: str) -> DefinitionStatus:
 def resume(ports: Ports, name: str) -> DefinitionStatus:
     """End a pause or a suspension."""
     return _set(ports, name, Event.RESUME, {"paused": False, "suspended": None, "failures": 0})
+
+
+def throttle(ports: Ports, name: str, rows_per_second: int | None) -> DefinitionStatus:
+    """Limit the rates of runs from the next chunk on; 0 is without a limit, None as the definition says."""
+    return _set(ports, name, Event.THROTTLE, {"throttle": rows_per_second})
 
 
 def _set(ports: Ports, name: str, event: Event, fields: dict[str, Any]) -> DefinitionStatus:

@@ -60,6 +60,9 @@ def _recover(ports: Ports, name: str) -> Recovery:
         return _no_run(record)
     if record.paused:
         return Recovery(name=record.name, run_id=run.run_id, outcome=RecoveryOutcome.PAUSED, reason="it is paused")
+    if run.stopped:
+        reason = f"its budget is spent ({run.stopped}); the next run continues it"
+        return Recovery(name=name, run_id=run.run_id, outcome=RecoveryOutcome.BUDGET_SPENT, reason=reason)
     liveness = owner_liveness(ports, record)
     if admit(record, liveness, ports.clock.now()) is not Admission.TAKE_OVER:
         reason = "a live owner holds the run" if liveness.is_running else "the run is between tasks"

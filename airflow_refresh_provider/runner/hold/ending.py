@@ -98,6 +98,17 @@ def release_on_failure(tenure: Tenure) -> Iterator[None]:
         raise
 
 
+def release_stopped(tenure: Tenure, reason: str) -> Record:
+    """Release a run whose budget is spent, so that any caller may continue it. It has not failed. Raises Lost."""
+
+    def stopped(record: Record, run: Run) -> Record:
+        last = _last_run(tenure.ports, run, Outcome.BUDGET_SPENT, Outcome.BUDGET_SPENT.value, reason)
+        lease = run.lease.model_copy(update={"owner": None, "session": None})
+        return record.with_run(Event.RELEASE, lease=lease, claims={}).model_copy(update={"last_run": last})
+
+    return tenure.write_record(Event.RELEASE, stopped)
+
+
 def record_failure(tenure: Tenure, error: RefreshError) -> None:
     """Store of a kept run that it failed: why it can never be resumed, if so, and one more failure if scheduled.
 

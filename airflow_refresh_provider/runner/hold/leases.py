@@ -39,6 +39,7 @@ def park(tenure: Tenure) -> None:
 
 
 def release(tenure: Tenure) -> None:
-    """Release the run: any caller may resume it at once."""
-    lease = tenure.read_run().lease.model_copy(update={"owner": None, "session": None})
-    tenure.write(Event.RELEASE, lease=lease, claims={})
+    """Release the run: any caller may resume it at once. It has not stopped because its budget is spent."""
+    run = tenure.read_run()
+    lease = run.lease.model_copy(update={"owner": None, "session": None})
+    tenure.write(Event.RELEASE, lease=lease, claims={}, budget=run.budget.unspent() if run.budget else None)

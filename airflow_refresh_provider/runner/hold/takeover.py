@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from airflow_refresh_provider.core.run.budget import RunBudget, granted
 from airflow_refresh_provider.core.run.lifecycle import Event
 from airflow_refresh_provider.core.run.prepared import frozen_or_none
 from airflow_refresh_provider.core.run.record import Record, Run
@@ -59,6 +60,7 @@ def adopt(ports: Ports, snapshot: Snapshot, record: Record, run: Run, request: R
 def take_over(ports: Ports, snapshot: Snapshot, record: Record, run: Run, request: Request) -> HeldRun | None:
     """Fence an unfinished run and decide how it continues; None when it has ended, or another process was faster."""
     held = with_new_lease(ports, run, targets.next_generation(ports, record), origin=request.origin)
+    held = held.model_copy(update={"budget": _budget(ports, record, run, held.generation, request)})
     if not (tenure := _draw(ports, snapshot, record, Event.TAKE_OVER, held, request)):
         return None
     with ports.heart.beating(record.name, run.run_id, None, tenure.generation), ending.release_on_failure(tenure):
@@ -97,6 +99,13 @@ def _as_requested(run: Run, request: Request) -> Run:
     return run.model_copy(update={"plan": run.plan.model_copy(update=accepted)})
 
 
+def _budget(ports: Ports, record: Record, old: Run, generation: int, request: Request) -> RunBudget | None:
+    """The budget of a run that is taken over: a new one, unless a task of the same DAG run is tried again."""
+    if request.origin and request.origin == old.origin and not old.stopped:
+        return old.budget
+    return granted(request.budget(record.definition.budget), ports.clock.now(), generation)
+
+
 def _decide(tenure: Tenure, old: Run, request: Request) -> tuple[EngineSession | None, Decision]:
     target = old.plan.target
     gone = target is not None and targets.replaced(tenure.ports, target)
@@ -119,6 +128,7 @@ def _decision(tenure: Tenure, old: Run, request: Request, *, gone: bool) -> Deci
         definition_changed=record.definition.hash != old.definition.hash,
         target_replaced=gone,
         unresumable_reason=None if sealed or old.published else _unresumable_reason(tenure.ports, old),
+        stopped=old.stopped is not None,
         released=old.lease.owner is None and old.lease.parked_until is None,
         failed=old.failed_in == old.generation,
         taken_from=old.holder if request.take_over and held else None,

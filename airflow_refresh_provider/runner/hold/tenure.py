@@ -101,9 +101,13 @@ class UnitTenure:
 
     def check(self) -> Run:
         """The run as stored now. Raises Lost when the run or the unit has another owner, Paused when it is paused."""
+        return self.read()[1]
+
+    def read(self) -> tuple[Record, Run]:
+        """As `check`, with the record."""
         record, run = self._held()
         check_not_paused(record)
-        return run
+        return record, run
 
     def must_be_held(self) -> None:
         """Raises Lost when the run or the unit has another owner."""

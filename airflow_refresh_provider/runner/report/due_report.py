@@ -47,6 +47,7 @@ def _due(seen: Observation) -> DueReport:
             behind=(*behind, *_clock(record)),
             blocked=blocked,
             ready=ready,
+            stopped_at=record.run.stopped_at if record.run else None,
         )
     )
     return DueReport(
@@ -91,7 +92,7 @@ def _blocked(seen: Observation) -> Cause | None:
 def _ready(seen: Observation) -> Cause | None:
     record, published = seen.record, seen.record.published
     if record.run is not None:
-        return Cause.INTERRUPTED
+        return Cause.BUDGET_SPENT if record.run.stopped else Cause.INTERRUPTED
     if published is None:
         return Cause.FIRST
     if published.definition_hash != record.definition.hash:

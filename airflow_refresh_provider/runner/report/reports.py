@@ -8,9 +8,11 @@ from pydantic import ValidationError
 
 from airflow_refresh_provider.core.plan.plan import ChangeCounts
 from airflow_refresh_provider.core.run.extent import Extent
+from airflow_refresh_provider.core.run.last_run import LastRun
 from airflow_refresh_provider.core.run.record import Record, Run
 from airflow_refresh_provider.core.run.reports import ProgressReport, VnodeProgress
-from airflow_refresh_provider.core.run.results import HistoryEntry, RunResult, StoredHistory
+from airflow_refresh_provider.core.run.results import HistoryEntry, Outcome, RunResult, StoredHistory
+from airflow_refresh_provider.core.run.throttle import limit_of
 from airflow_refresh_provider.errors import Invalid
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.control import ProgressRow
@@ -87,7 +89,7 @@ def report(record: Record, run_id: str, rows: list[ProgressRow]) -> ProgressRepo
     done = list({(row.vnode, row.unit, row.chunk): row for row in rows}.values())
     size = _planned(run, done) if run and run.frozen else _recorded(done, ended=run is None)
     speed = rate(done, run.lease.taken_at) if run and not run.published else None
-    known = last if last and last.run_id == run_id else None
+    known = last if last and last.run_id == run_id and not _continued(run, last) else None
     return ProgressReport(
         name=record.name,
         run_id=run_id,
@@ -98,8 +100,15 @@ def report(record: Record, run_id: str, rows: list[ProgressRow]) -> ProgressRepo
         seconds_left=size.seconds_left(speed),
         outcome=known.outcome if known else None,
         failure=known.reason if known else None,
+        budget=run.budget if run else None,
+        throttle=limit_of(record) if run else None,
         vnodes=tuple(_vnode(r) for _, r in sorted({row.vnode: row for row in rows}.items())),
     )
+
+
+def _continued(run: Run | None, last: LastRun) -> bool:
+    """Whether a run that was stopped by its budget is in progress again."""
+    return run is not None and last.outcome is Outcome.BUDGET_SPENT and not run.stopped
 
 
 def _planned(run: Run, done: list[ProgressRow]) -> Extent:

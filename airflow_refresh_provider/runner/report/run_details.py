@@ -16,6 +16,7 @@ from airflow_refresh_provider.core.run.run_detail import (
     inputs_of,
     phases_of,
 )
+from airflow_refresh_provider.core.run.throttle import limit_of
 from airflow_refresh_provider.errors import Invalid
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.control import ProgressRow
@@ -67,6 +68,8 @@ def _in_progress(ports: Ports, record: Record, run: Run, rows: list[ProgressRow]
         phases=phases_of(run),
         chunks=chunks_of(run, done, live=liveness.is_running),
         notices=notices_of(run),
+        budget=run.budget,
+        throttle=limit_of(record),
         error=aftermath(record, last.code, last.reason or "", how_far.chunks_done) if last and failed else None,
         **{
             field: getattr(how_far, field)

@@ -17,6 +17,7 @@ from airflow_refresh_provider.core.run.record import Record, Run
 from airflow_refresh_provider.core.run.reports import DefinitionStatus, DueReport, Freshness, RunStatus
 from airflow_refresh_provider.core.run.status import status as status_of
 from airflow_refresh_provider.core.run.status import status_text
+from airflow_refresh_provider.core.run.throttle import limit_of
 from airflow_refresh_provider.errors import RefreshError
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.runner.facts.records import owner_liveness
@@ -87,6 +88,7 @@ def _status(record: Record, run: RunStatus | None) -> DefinitionStatus:
         status_text=status_text(record, run.chunks_done if run else 0),
         suspended=record.suspended,
         paused=record.paused,
+        throttle=limit_of(record),
         generation=record.generation,
         run=run,
         last_run=record.last_run,
@@ -128,6 +130,7 @@ def _run_status(ports: Ports, record: Record, liveness: Liveness) -> RunStatus |
         percent=how_far.percent,
         rows_per_second=how_far.rows_per_second,
         seconds_left=how_far.seconds_left,
+        budget=run.budget,
         notices=notices_of(run),
     )
 

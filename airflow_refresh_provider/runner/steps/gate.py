@@ -21,6 +21,7 @@ from airflow_refresh_provider.runner.facts import pinned_inputs, targets
 from airflow_refresh_provider.runner.hold.log_lookup import seal_of
 from airflow_refresh_provider.runner.hold.tenure import Tenure
 from airflow_refresh_provider.runner.steps import chunks, merge
+from airflow_refresh_provider.runner.steps.budgets import BudgetSpent
 from airflow_refresh_provider.runner.windows import comparing, rounds
 
 REPAIR_ROUNDS = 5
@@ -41,6 +42,8 @@ def gate(tenure: Tenure, session: EngineSession, workers: int, stop: threading.E
         if sealed := _sealed_by_its_chunk(tenure, run):
             return Passed(sealed.published, sealed.version)
         if slots := chunks.unfinished(tenure.ports, run):
+            if run.run.budget and run.run.budget.spent:
+                raise BudgetSpent(run.run.budget.spent)
             raise chunks.chunks_missing(tenure.name, slots)
         newest = tenure.ports.log.newest(run.target.location)
         found = _unplanned(tenure, run, newest)

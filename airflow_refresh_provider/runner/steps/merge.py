@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 
+from airflow_refresh_provider.core.plan.plan import Chunk
 from airflow_refresh_provider.core.run.prepared import FrozenRun, frozen
 from airflow_refresh_provider.errors import Lost
 from airflow_refresh_provider.ports.engine import EngineSession
@@ -17,7 +18,9 @@ from airflow_refresh_provider.runner.facts.stopwatch import Stopwatch
 from airflow_refresh_provider.runner.hold.fence import fence_slot
 from airflow_refresh_provider.runner.hold.tenure import Tenure, UnitTenure
 from airflow_refresh_provider.runner.report import journal
+from airflow_refresh_provider.runner.steps.budgets import BudgetSpent
 from airflow_refresh_provider.runner.steps.chunks import apply_chunk, chunk_done
+from airflow_refresh_provider.runner.steps.pacing import Merged, Pace
 
 
 def merge(tenure: Tenure, session: EngineSession, workers: int, stop: threading.Event) -> int:
@@ -67,7 +70,7 @@ def fence_unit(held: UnitTenure, session: EngineSession) -> None:
 
 
 def merge_unit(held: UnitTenure, session: EngineSession, stop: threading.Event) -> int:
-    """Apply the chunks of one unit that are not in yet. Returns how many were."""
+    """Apply the chunks of one unit that are not in yet. Returns how many were. Raises BudgetSpent, too."""
     run = frozen(held.check())
     ports = held.whole.ports
     unit = next(u for u in run.current.units if u.slot == held.slot)
@@ -76,16 +79,26 @@ def merge_unit(held: UnitTenure, session: EngineSession, stop: threading.Event) 
     skipped = [c for c in unit.chunks if c.number <= done]
     if skipped:
         ports.watch.skip(sum(c.counts.total for c in skipped), len(skipped))
+    pace = Pace(held, run, stop)
     for chunk in unit.chunks[len(skipped) :]:
-        if stop.is_set():
+        now = pace.next_chunk()
+        if now is None:
             break
-        took = Stopwatch(ports.clock)
-        commit = apply_chunk(held, session, frozen(held.check()), chunk)
-        journal.chunk_done(held, run.run, chunk, commit)
-        rows = chunk.counts.total or max(0, commit.net_rows or 0)
-        of, way = unit.chunks[-1].number, chunk.way.value
-        ports.watch.committed(Committed(run.run.run_id, held.slot, chunk.number, of, way, rows, took.total()))
+        pace.done(_merge_chunk(held, session, now, chunk, unit.chunks[-1].number))
+    pace.ended(run)
     return len(skipped)
+
+
+def _merge_chunk(held: UnitTenure, session: EngineSession, run: FrozenRun, chunk: Chunk, of: int) -> Merged:
+    """Commit a chunk and record that it is in."""
+    ports = held.whole.ports
+    started, took = ports.clock.now(), Stopwatch(ports.clock)
+    commit = apply_chunk(held, session, run, chunk)
+    journal.chunk_done(held, run.run, chunk, commit)
+    rows = chunk.counts.total or max(0, commit.net_rows or 0)
+    way = chunk.way.value
+    ports.watch.committed(Committed(run.run.run_id, held.slot, chunk.number, of, way, rows, took.total()))
+    return Merged(rows, started, ports.clock.now())
 
 
 def _merge_alone(held: UnitTenure, stop: threading.Event) -> int:
@@ -105,9 +118,14 @@ def _merge_alone(held: UnitTenure, stop: threading.Event) -> int:
 
 
 def _failed_first(future: Future[int]) -> int:
-    """Losing the run explains every other failure, so it is raised first."""
-    error = future.exception()
-    return 0 if isinstance(error, Lost) else 1 if error else 2
+    """Losing the run explains every other failure, so it is raised first; a failure comes before a spent budget."""
+    match future.exception():
+        case Lost():
+            return 0
+        case BudgetSpent():
+            return 2
+        case error:
+            return 1 if error else 3
 
 
 def _totals(run: FrozenRun) -> tuple[int, int]:

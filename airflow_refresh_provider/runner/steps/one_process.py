@@ -25,7 +25,7 @@ from airflow_refresh_provider.runner.hold import ending
 from airflow_refresh_provider.runner.hold.takeover import HeldRun
 from airflow_refresh_provider.runner.hold.tenure import Tenure
 from airflow_refresh_provider.runner.report import freshness
-from airflow_refresh_provider.runner.steps import finish, load, merge
+from airflow_refresh_provider.runner.steps import budgets, finish, load, merge
 from airflow_refresh_provider.runner.steps.run_results import not_started, result_of
 from airflow_refresh_provider.runner.steps.start import Decided, NotStarted, begin
 
@@ -48,13 +48,16 @@ def continue_run(held: HeldRun, request: Request, watch: Stopwatch, step: Step, 
     skipped = 0
     if step is not Step.RESUME and not tenure.read_record().definition.view:
         return _end_without_spark(held, step, watch)
-    with keep_or_abandon(tenure), working(held, watch) as session:
-        if step is Step.PUBLISH:
-            finish.publish_sealed(tenure)
-        elif step is Step.RESUME:
-            skipped = (work or _load_merge_and_end)(tenure, session, request, watch)
-        view_error = finish.show(tenure, session)
-        result = _end(held, watch, skipped)
+    try:
+        with keep_or_abandon(tenure), working(held, watch) as session:
+            if step is Step.PUBLISH:
+                finish.publish_sealed(tenure)
+            elif step is Step.RESUME:
+                skipped = (work or _load_merge_and_end)(tenure, session, request, watch)
+            view_error = finish.show(tenure, session)
+            result = _end(held, watch, skipped)
+    except budgets.BudgetSpent:
+        return budgets.stop(held, watch)
     if view_error:
         raise view_error
     return result

@@ -15,8 +15,9 @@ from airflow_refresh_provider.core.run.prepared import FrozenRun, frozen, frozen
 from airflow_refresh_provider.core.run.record import Run
 from airflow_refresh_provider.core.run.recovery import Step
 from airflow_refresh_provider.core.run.request import Request
-from airflow_refresh_provider.core.run.results import RunResult, StartedRun, UnitOfWork
+from airflow_refresh_provider.core.run.results import Outcome, RunResult, StartedRun, UnitOfWork
 from airflow_refresh_provider.core.run.suspension import check_not_paused
+from airflow_refresh_provider.core.timing.cascade import stopped_upstream
 from airflow_refresh_provider.errors import Failed, Interrupted, Invalid, Refused, Retry
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.table_log import LogGap
@@ -37,14 +38,18 @@ from airflow_refresh_provider.runner.steps.start import NotStarted, begin
 
 
 def start(ports: Ports, name: str, request: Request) -> StartedRun | RunResult:
-    """Hold a run and park it; a RunResult says that there is nothing to do. Raises as `begin`.
+    """Hold a run and park it; a RunResult says that there is nothing to do, or that it is skipped. Raises as `begin`.
 
     An unfinished run that reads other versions than requested is finished here, before the requested one.
     """
     watch = Stopwatch(ports.clock)
+    if skipped := _without_upstream(ports, name, request):
+        return not_started(skipped, watch)
     started = begin(ports, name, request, watch)
     if isinstance(started, HeldRun) and _reads_others(started.tenure.read_run(), request.pins):
-        continue_run(started, request, watch, _step(started))
+        before = continue_run(started, request, watch, _step(started))
+        if before.outcome is Outcome.BUDGET_SPENT:
+            return before
         started = begin(ports, name, request, watch)
     if isinstance(started, NotStarted):
         return not_started(started, watch)
@@ -69,7 +74,8 @@ def fill(ports: Ports, name: str, request: Request) -> tuple[UnitOfWork, ...]:
 def merge_unit(ports: Ports, name: str, request: Request, slot: int) -> int:
     """Merge one unit under a claim of its own. Returns how many of its chunks were already in.
 
-    Raises Lost when the run is not between its load and its end, or has no such unit, as for a task of an earlier try.
+    Raises BudgetSpent when chunks are left that the next run applies. Raises Lost when the run is not between its load
+    and its end, or has no such unit, as for a task of an earlier try.
     """
     run = _own_run(ports, name, request)
     planned = frozen_or_none(run)
@@ -102,7 +108,7 @@ def merge_unit(ports: Ports, name: str, request: Request, slot: int) -> int:
 
 
 def finish(ports: Ports, name: str, request: Request) -> RunResult:
-    """Everything after the units: gate, seal, publish, view, clean up.
+    """Everything after the units: gate, seal, publish, view, clean up. A run whose budget is spent is released instead.
 
     Raises Failed when chunks are missing, or when a new run was started and has not been loaded.
 
@@ -123,7 +129,7 @@ def finish(ports: Ports, name: str, request: Request) -> RunResult:
 
 
 def interrupt(ports: Ports, name: str, request: Request) -> bool:
-    """Fence the owners of this origin's run and release it; False when the origin has no run.
+    """Fence the owners of this origin's run and release it; False when the origin has no run, or its budget was spent.
 
     Raises Lost when the definition was dropped.
     """
@@ -131,12 +137,22 @@ def interrupt(ports: Ports, name: str, request: Request) -> bool:
     record = snapshot.record or registered(ports, name, None)
     if record.dropped or record.state is State.RESETTING:
         raise run_ended(ports, name, request.origin)
-    if record.run is None or record.run.origin != request.origin:
+    if record.run is None or record.run.origin != request.origin or record.run.stopped:
         return False
     if held := takeover.take_over(ports, snapshot, record, record.run, request):
         close(held.session)
         leases.release(held.tenure)
     return True
+
+
+def _without_upstream(ports: Ports, name: str, request: Request) -> NotStarted | None:
+    """Why a refresh of a cascade is skipped: it would join what is new with a target that has stopped before."""
+    if not request.pins:
+        return None
+    records = {record.name: record for record in ports.store.records()}
+    stopped = stopped_upstream(name, records, request.origin) if name in records else ()
+    reason = f"{', '.join(stopped)} upstream of it was not refreshed: its budget is spent"
+    return NotStarted(records[name], reason, Outcome.SKIPPED) if stopped else None
 
 
 def _attached(ports: Ports, name: str, request: Request) -> HeldRun:

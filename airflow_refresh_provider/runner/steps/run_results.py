@@ -6,7 +6,7 @@ from airflow_refresh_provider.core.changes.pins import digests, ignored_files
 from airflow_refresh_provider.core.definition.mode import Mode
 from airflow_refresh_provider.core.plan.reasons import AS_PLANNED, Reason
 from airflow_refresh_provider.core.run.notices import notices_of
-from airflow_refresh_provider.core.run.record import Published, Run
+from airflow_refresh_provider.core.run.record import Published, Record, Run
 from airflow_refresh_provider.core.run.results import ChunkCounts, Outcome, Rows, RunResult
 from airflow_refresh_provider.runner.facts.stopwatch import Stopwatch
 from airflow_refresh_provider.runner.hold.takeover import HeldRun
@@ -48,6 +48,28 @@ def result_of(name: str, run: Run, published: Published, held: HeldRun, skipped:
 
 def _unplanned(reason: Reason | None) -> bool:
     return reason is not None and reason.code not in AS_PLANNED
+
+
+def stopped_result(record: Record, held: HeldRun, done: int, reason: str, watch: Stopwatch) -> RunResult:
+    """The result of a run whose budget is spent, with so many of its chunks in the target."""
+    run, published = record.run, record.published
+    assert run is not None
+    return RunResult(
+        run_id=run.run_id,
+        name=record.name,
+        outcome=Outcome.BUDGET_SPENT,
+        mode=(Mode.INCREMENTAL if run.windows else Mode.FULL).value,
+        generation=run.generation,
+        resumed=held.resumed,
+        chunks=ChunkCounts(done=done),
+        input_versions=digests(run.plan.pins),
+        published_version=published.version if published else None,
+        attempts=run.attempts,
+        elapsed_seconds=run.elapsed(held.tenure.ports.clock.now()),
+        seconds=watch.total(),
+        stages=watch.stages,
+        reason=reason,
+    )
 
 
 def not_started(found: NotStarted, watch: Stopwatch) -> RunResult:

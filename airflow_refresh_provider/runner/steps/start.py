@@ -14,6 +14,7 @@ from airflow_refresh_provider.core.definition.mode import Mode
 from airflow_refresh_provider.core.plan.plan import Plan
 from airflow_refresh_provider.core.plan.policy import check_strict
 from airflow_refresh_provider.core.query.query import bind_clock
+from airflow_refresh_provider.core.run.budget import granted
 from airflow_refresh_provider.core.run.lifecycle import Event, State
 from airflow_refresh_provider.core.run.owner import WAIT_FOR_LEASE
 from airflow_refresh_provider.core.run.record import Record, Run
@@ -171,6 +172,7 @@ def _new_run(
     """A run under a generation above every one in the target: a marker that Delta has seen is never used again."""
     now = ports.clock.now()
     run_id = ports.processes.new_id()
+    budget = granted(request.budget(record.definition.budget), now, generation)
     facts = queries.facts_of(record)
     mode = request.mode or record.definition.mode
     row_by_row = mode is Mode.FULL or facts.row_wise
@@ -185,6 +187,7 @@ def _new_run(
         generations=(generation,),
         origin=request.origin,
         scheduled=request.scheduled,
+        budget=budget,
         plan=Plan(
             pins=pins,
             moment=now,

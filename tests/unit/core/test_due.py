@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airflow_refresh_provider.core.definition.schedule import Schedule
-from airflow_refresh_provider.core.timing.due import Behind, Cause, DueFacts, due, lag
+from airflow_refresh_provider.core.timing.due import Behind, Cause, DueFacts, describe, due, lag
 
 NOW = datetime(2024, 1, 10, 12, 30, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -70,6 +70,28 @@ def test_a_suspended_paused_or_running_definition_is_never_due(cause: Cause) -> 
 def test_an_interrupted_or_redefined_refresh_is_due_without_changes(cause: Cause) -> None:
     assert due(replace(FACTS, ready=cause, behind=())).cause is cause
     assert due(replace(FACTS, refreshed_at=None)).cause is Cause.FIRST
+
+
+@pytest.mark.parametrize(
+    ("schedule", "cause", "next_at"),
+    [
+        ({"cron": "0 13 * * *"}, Cause.NOT_YET, NOW + 30 * MINUTE),
+        ({"cron": "25 12 * * *"}, Cause.BUDGET_SPENT, None),
+        ({"interval": "15 min"}, Cause.NOT_YET, NOW + 5 * MINUTE),
+        ({"interval": "10 min"}, Cause.BUDGET_SPENT, None),
+        ({"on_change": True, "at_most_every": "1 h"}, Cause.NOT_YET, NOW + 50 * MINUTE),
+        ({"on_change": True}, Cause.BUDGET_SPENT, None),
+        ({}, Cause.MANUAL, None),
+    ],
+)
+def test_a_run_whose_budget_is_spent_is_continued_at_the_next_time(
+    schedule: dict[str, object], cause: Cause, next_at: datetime | None
+) -> None:
+    stopped = replace(FACTS, ready=Cause.BUDGET_SPENT, stopped_at=NOW - 10 * MINUTE, behind=())
+    found = due(replace(stopped, schedule=Schedule.model_validate(schedule)))
+    assert (found.cause, found.next_at) == (cause, next_at)
+    said = describe(found.cause, (), ready=Cause.BUDGET_SPENT)
+    assert "budget" in said
 
 
 minutes = st.integers(0, 10_000)

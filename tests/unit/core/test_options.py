@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
+import pytest
 from pydantic import Field
 
 from airflow_refresh_provider.core.definition.mode import Mode
@@ -16,6 +17,7 @@ from airflow_refresh_provider.core.run.options import (
     user_options,
 )
 from airflow_refresh_provider.core.run.request import RunRequest
+from airflow_refresh_provider.errors import Invalid
 
 CHOSEN: dict[str, Any] = {
     "mode": "full",
@@ -25,6 +27,10 @@ CHOSEN: dict[str, Any] = {
     "force": True,
     "strict": True,
     "workers": 3,
+    "until": "06:00",
+    "budget_seconds": 3600,
+    "budget_bytes": "200 GB",
+    "no_budget": True,
     "compare_only": True,
 }
 """A value of each option that is not its default."""
@@ -52,13 +58,32 @@ def test_a_new_field_is_an_option_without_another_edit() -> None:
 def test_choices_and_defaults_are_those_of_the_model() -> None:
     options = {o.name: o for o in user_options(RunRequest)}
     assert options["mode"].choices == ("as_defined", "full", "incremental", "auto")
-    assert [o.default for o in options.values()] == ["as_defined", "resume", "refuse", False, False, False, 2, False]
+    assert [o.default for o in options.values()] == [
+        *("as_defined", "resume", "refuse", False, False, False, 2),
+        *(None, None, None, False),
+        False,
+    ]
     assert from_values(RunRequest, {o.name: o.default for o in options.values()}) == RunRequest()
 
 
 def test_only_what_differs_from_the_defaults_becomes_an_argument() -> None:
     assert to_arguments(RunRequest(pins={})) == []
     assert to_arguments(RunRequest(mode=Mode.FULL, force=True)) == ["--mode", "full", "--force"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"until": "6:00"}, "until: must be a time of day from 00:00 to 23:59, such as 06:00"),
+        ({"budget_bytes": "much"}, "budget_bytes: must be an amount of bytes such as 200 GB or 1.5 TiB, or a number"),
+        ({"budget_bytes": "0 B"}, "budget_bytes: must be more than nothing"),
+        ({"budget_seconds": 0, "workers": 0}, "workers: .*; budget_seconds: "),
+    ],
+)
+def test_a_value_that_an_option_cannot_have_is_named(wrong: dict[str, Any], said: str) -> None:
+    with pytest.raises(Invalid, match=said) as error:
+        from_values(RunRequest, wrong)
+    assert error.value.code == "bad_parameter"
 
 
 def test_values_that_are_no_options_are_ignored() -> None:

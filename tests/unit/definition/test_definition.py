@@ -125,6 +125,8 @@ DECIDES_NOT: list[dict[str, object]] = [
     {"visibility": "live"},
     {"view": "gold.orders"},
     {"chunking": {"chunk_rows": 10}},
+    {"budget": {"until": "06:00", "seconds": 3600, "bytes": "200 GB"}},
+    {"throttle": 50_000},
     {"on_schema_change": {"added": "refuse"}},
     {"max_delete_ratio": 1},
     {"adopt": True},
@@ -240,6 +242,15 @@ WRONG: list[tuple[dict[str, object], str]] = [
     ({"vnodes": True}, "vnodes: must be auto or a whole number"),
     ({"chunking": {"chunk_rows": 0}}, "chunking.chunk_rows: must be 1 or more (it is 0)"),
     ({"chunking": {"chunk_row": 1}}, "chunking.chunk_row: unknown field. Did you mean chunk_rows?"),
+    ({"budget": {}}, "budget: must have at least one of until, seconds and bytes"),
+    ({"budget": {"until": 960}}, "budget.until: must be text: put it in quotes (it is 960)"),
+    ({"budget": {"until": "24:00"}}, "budget.until: must be a time of day from 00:00 to 23:59, such as 06:00"),
+    ({"budget": {"seconds": 0}}, "budget.seconds: must be 1 or more (it is 0)"),
+    ({"budget": {"bytes": "200 gigabytes"}}, "budget.bytes: must be an amount of bytes such as 200 GB or 1.5 TiB"),
+    ({"budget": {"bytes": "0 GB"}}, "budget.bytes: must be 1 or more"),
+    ({"budget": {"bytes": True}}, "budget.bytes: must be a whole number"),
+    ({"budget": {"minutes": 1}}, "budget.minutes: unknown field."),
+    ({"throttle": 0}, "throttle: must be 1 or more (it is 0)"),
     ({"max_delete_ratio": 1.5}, "max_delete_ratio: must be 1.0 or less (it is 1.5)"),
     ({"max_delete_ratio": "0.5"}, 'max_delete_ratio: must be a number (it is "0.5")'),
     ({"max_delete_ratio": float("nan")}, "max_delete_ratio: "),
@@ -257,6 +268,15 @@ WRONG: list[tuple[dict[str, object], str]] = [
 def test_a_wrong_field_is_named_with_its_value_and_the_fix(change: dict[str, object], line: str) -> None:
     (found,) = problems_of(**change)
     assert found.startswith(line)
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [("200 GB", 200_000_000_000), ("1.5 TiB", 1_649_267_441_664), ("7 B", 7), ("2kb", 2000), (12, 12)],
+)
+def test_amounts_of_bytes(written: object, expected: int) -> None:
+    budget = build(budget={"bytes": written}).budget
+    assert budget is not None and budget.bytes == expected
 
 
 def test_several_problems_are_reported_at_once_one_a_line() -> None:

@@ -34,7 +34,9 @@ READS = (
     "/api/v1/openapi.json",
 )
 CHANGES = tuple(
-    f"{prefix}/definitions/{NAME}/{verb}" for prefix in ("", "/api/v1") for verb in ("pause", "resume", "suspend")
+    f"{prefix}/definitions/{NAME}/{verb}"
+    for prefix in ("", "/api/v1")
+    for verb in ("pause", "resume", "suspend", "throttle")
 )
 
 
@@ -101,6 +103,38 @@ def test_a_form_changes_and_shows_the_definition_again() -> None:
     editor.post(f"/definitions/{NAME}/suspend", data={"token": TOKEN, "why": "<b>"})
     assert "suspended" in editor.get(f"/definitions/{NAME}").text
     assert "&lt;b&gt;" in editor.get(f"/definitions/{NAME}").text
+
+
+def test_a_form_throttles_takes_the_limit_off_and_leaves_it_to_the_definition() -> None:
+    shop = Shop(throttle=9)
+    editor = browser(shop.refreshes)
+    for typed, expected, status in (
+        ("70000", 70000, 303),
+        ("0", None, 303),
+        ("", 9, 303),
+        ("-1", 9, 422),
+        ("x", 9, 422),
+    ):
+        answer = editor.post(f"/definitions/{NAME}/throttle", data={"token": TOKEN, "rows_per_second": typed})
+        assert (answer.status_code, shop.refreshes.stored(NAME).throttle) == (status, expected)
+    shown = editor.get(f"/definitions/{NAME}").text
+    assert "9 rows/s" in shown and f"airflow-refresh throttle {NAME} ROWS_PER_SECOND" in shown
+    assert "do-throttle" not in browser(shop.refreshes, "viewer").get(f"/definitions/{NAME}").text
+
+
+@pytest.mark.parametrize("given", [70000, 0, None])
+def test_the_api_throttles(given: int | None) -> None:
+    shop = Shop()
+    path = f"/api/v1/definitions/{NAME}/throttle"
+    answer = browser(shop.refreshes).post(path, json={"rows_per_second": given}, headers=WITH_TOKEN)
+    assert (answer.status_code, answer.json()["throttle"]) == (200, given or None)
+
+
+@pytest.mark.parametrize("given", [-1, 1.5, "7", True, 10**13])
+def test_a_rate_that_is_none_is_422(given: object) -> None:
+    path = f"/api/v1/definitions/{NAME}/throttle"
+    answer = browser(Shop().refreshes).post(path, json={"rows_per_second": given}, headers=WITH_TOKEN)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (422, "invalid_request")
 
 
 def test_a_program_that_proves_itself_with_each_request_needs_no_token() -> None:

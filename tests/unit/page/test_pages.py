@@ -7,6 +7,7 @@ import pytest
 from airflow_refresh_provider.core.run.health import Health
 from airflow_refresh_provider.core.run.notice import Notice
 from airflow_refresh_provider.core.run.overview import DefinitionDetail, Overview
+from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.core.run.run_detail import RunDetail
 from airflow_refresh_provider.errors import RefreshError
 from tests.unit.page.site import browser, views_of
@@ -37,6 +38,21 @@ def test_the_overview_has_a_line_for_each_definition_and_counts_them() -> None:
     assert page.status_code == 200
     for text in (NAME, "1 table", "1 fresh", "+0 ~1 -0", "ada", "sales", "/memory"):
         assert text in page.text, text
+
+
+def test_a_run_that_has_stopped_says_what_is_spent_and_that_it_is_continued() -> None:
+    world = World(*[row(i) for i in range(9)], **LIVE, budget={"bytes": 1}, throttle=70_000)
+    world.run(Request(workers=1, no_budget=True))
+    world.become(*[row(i, "b") for i in range(9)])
+    run_id = world.run().run_id
+    client = browser(world.refreshes)
+    for path, texts in {
+        f"/definitions/{ORDERS}": ("stopped: budget spent, 1 of 8 chunks", "; the next run continues", "70,000 rows/s"),
+        f"/definitions/{ORDERS}/runs/{run_id}": (" of 1); the next run continues", "70,000 rows/s"),
+        "/": ("stopped: budget spent, 1 of 8 chunks", "1 budget spent"),
+    }.items():
+        page = client.get(path).text
+        assert [text for text in texts if text not in page] == []
 
 
 def test_what_needs_a_person_comes_first() -> None:
