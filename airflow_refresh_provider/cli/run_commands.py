@@ -1,4 +1,4 @@
-"""Commands on runs: run, cascade, progress, pause, suspend, resume, due, freshness, history, recover, abandon."""
+"""Commands on runs: run, cascade, progress, pause, cancel, due, freshness, history, recover and the like."""
 
 from __future__ import annotations
 
@@ -68,6 +68,11 @@ def resume(call: Call, name: str) -> DefinitionStatus:
     if suspended and found.definition.refresh.on_change:
         call.watch.note(_MISSED)
     return found
+
+
+def cancel(call: Call, name: str, run: str | None, give_up: bool) -> Recovery:
+    """End the run in progress."""
+    return call.refreshes().cancel(name, run_id=run, give_up=give_up)
 
 
 def history(call: Call, name: list[str], tag: list[str], all: bool) -> list[HistoryEntry]:

@@ -10,8 +10,8 @@
 | `refresh.seconds` | timer | from the start of a refresh, or of the attempt of a single task, to its end |
 
 `outcome` is `succeeded` or `nothing_to_do`, or `skipped` if the definition of a scheduled refresh is suspended, or,
-of a try, `failed`, `refused` (a decision is needed) or `interrupted` (it was stopped on request). A task that is
-killed counts nothing.
+of a try, `failed`, `refused` (a decision is needed), `cancelled` (by a person) or `interrupted` (it was
+stopped on request). A task that is killed counts nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from datetime import timedelta
 from airflow.sdk.observability import stats
 
 from airflow_refresh_provider.core.run.results import Outcome, RunResult
-from airflow_refresh_provider.errors import Interrupted, RefreshError, Refused
+from airflow_refresh_provider.errors import Cancelled, Interrupted, RefreshError, Refused
 
 
 def committed(definition: str, stage: str, rows: int) -> None:
@@ -55,6 +55,8 @@ def failed(definition: str, error: RefreshError | Interrupted) -> None:
     match error:
         case Refused():
             _count(definition, Outcome.REFUSED)
+        case Cancelled():
+            _count(definition, Outcome.CANCELLED)
         case Interrupted():
             _count(definition, Outcome.INTERRUPTED)
         case _:

@@ -52,13 +52,14 @@ class RecoveryOutcome(StrEnum):
     CLEANED_UP = "cleaned_up"  # it was published, and its staging was left
     LIVE = "live"  # it has an owner
     PAUSED = "paused"
+    CANCELLED = "cancelled"  # by a person; a refresh resumes it
     RESETTING = "resetting"  # the definition is being dropped
     CLEAN = "clean"  # there was no run
     FAILED = "failed"
 
 
 class Recovery(Stored):
-    """What `recover` did with the run of one definition; `error` if it failed."""
+    """What `recover`, `abandon` or `cancel` did with the run of one definition; `error` if it failed."""
 
     name: str
     run_id: str | None

@@ -18,6 +18,7 @@ class Health(StrEnum):
     PAUSED = "paused"
     SUSPENDED = "suspended"
     FAILED = "failed"  # the last run failed, and the target is not up to date
+    CANCELLED = "cancelled"  # a person has cancelled a run, which the next caller resumes or abandons
     INTERRUPTED = "interrupted"  # a run was not finished; the next caller resumes it
     NOT_PUBLISHED = "not_published"
     UNKNOWN = "unknown"  # an input, or the target, cannot be read
@@ -52,6 +53,8 @@ def health(record: Record, facts: HealthFacts) -> Health:
         return Health.PAUSED if record.paused else Health.SUSPENDED
     found = _of_the_target(record, facts)
     failed = record.last_run is not None and record.last_run.failed
+    if record.run is not None and record.run.cancelled:
+        return Health.CANCELLED
     if record.run is not None:
         return Health.FAILED if failed and record.run.failed_in == record.run.generation else Health.INTERRUPTED
     return Health.FAILED if failed and found is not Health.FRESH else found

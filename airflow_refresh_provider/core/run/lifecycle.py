@@ -42,6 +42,7 @@ class Event(StrEnum):
     ABANDON = "abandon"  # an unsealed run ends without being published
     PAUSE = "pause"  # no run starts, and the run in progress stops before its next chunk
     RESUME = "resume"  # a pause or a suspension ends
+    CANCEL = "cancel"  # the run is taken from its owner; the next caller resumes or abandons it
     SUSPEND = "suspend"  # no run starts until the definition is resumed
     START_FAILED = "start_failed"  # a scheduled run could not start
     REBUILD = "rebuild"  # the published version was restored from the target's log
@@ -78,6 +79,8 @@ TRANSITIONS: dict[tuple[State, Event], State] = {
     (State.REFRESHING, Event.RESUME): State.REFRESHING,
     (State.FINISHING, Event.PAUSE): State.FINISHING,
     (State.FINISHING, Event.RESUME): State.FINISHING,
+    (State.REFRESHING, Event.CANCEL): State.REFRESHING,
+    (State.FINISHING, Event.CANCEL): State.FINISHING,
     (State.IDLE, Event.SUSPEND): State.IDLE,
     (State.REFRESHING, Event.SUSPEND): State.REFRESHING,
     (State.FINISHING, Event.SUSPEND): State.FINISHING,

@@ -7,6 +7,7 @@ from datetime import datetime
 from airflow_refresh_provider.core.changes.pins import Digests, IgnoredFiles
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.plan.plan import ChangeCounts
+from airflow_refresh_provider.core.run.cancellation import Cancellation
 from airflow_refresh_provider.core.run.health import Health
 from airflow_refresh_provider.core.run.last_run import LastRun
 from airflow_refresh_provider.core.run.notice import Notice
@@ -20,7 +21,7 @@ class RunStatus(Stored):
     """A run in progress, or interrupted. `live`: its owner has sent a recent heartbeat.
 
     `origin` is what it was started for, such as a DAG run. `kept_until`: until then only tasks of the origin may resume
-    it.
+    it. `cancelled`: a person has cancelled it, and no owner has resumed it since.
     """
 
     run_id: str
@@ -29,6 +30,7 @@ class RunStatus(Stored):
     live: bool
     origin: str | None = None
     kept_until: datetime | None = None
+    cancelled: Cancellation | None = None
     started_at: datetime
     generation: int
     attempts: int
@@ -72,7 +74,7 @@ class ProgressReport(Stored):
 
     `percent`, 0 to 100, is of rows where they are known, else of chunks. `rows_per_second` is that of the newest chunks
     of this attempt, `seconds_left` follows from it; both are null before two chunks are done, and after the end.
-    `outcome` is that of a run that has ended, or has failed and is kept; `failure` is why it was not published.
+    `outcome` is that of a run that has ended, has failed, or was cancelled; `failure` is why it was not published.
     """
 
     name: str
@@ -149,7 +151,7 @@ class DefinitionStatus(Stored):
     """One definition, its run, what is published, and how its table is.
 
     `state` is as stored; `status` is derived from it and the run, `status_text` includes the progress. `last_run` is
-    the newest run that has ended, or has failed and is kept. `health` is the whole in one word; it, `freshness` and
+    the newest run that has ended, has failed, or was cancelled. `health` is the whole in one word; it, `freshness` and
     `due` are null where inputs and target were not read. `ignored_files` lay in the folders of inputs at the last
     refresh and were not read. `notices` are about its query. `reading`: how other programs read what is
     published; only `show` has both. `looked_at`: when inputs and target were read, null where they were not.

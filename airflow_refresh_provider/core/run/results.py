@@ -36,10 +36,13 @@ class Outcome(StrEnum):
     REFUSED = "refused"
     INTERRUPTED = "interrupted"
     ABANDONED = "abandoned"
+    CANCELLED = "cancelled"
 
     @classmethod
     def of(cls, error: errors.RefreshError) -> Outcome:
         """How a refresh ended that raised an error."""
+        if isinstance(error, errors.Cancelled):
+            return cls.CANCELLED
         return cls.REFUSED if isinstance(error, errors.Refused) else cls.FAILED
 
 
@@ -103,7 +106,9 @@ class RunResult(Stored):
 
 
 class HistoryEntry(Stored):
-    """One ended run of the definition `name`; `reason` is why it was abandoned or refused.
+    """One ended run of the definition `name`; `reason` is why it was abandoned, refused or cancelled.
+
+    A cancelled run that is resumed has another end later, which counts then.
 
     `elapsed_seconds` is from its start to its end, with all `attempts` and the time between them.
     """
@@ -122,7 +127,7 @@ class HistoryEntry(Stored):
 class StoredHistory(Stored):
     """A history entry as the events table stores it. `format` is the version of the entry and of what is in it."""
 
-    format: int = Field(default=3, le=3)
+    format: int = Field(default=4, le=4)
     entry: HistoryEntry
 
 
