@@ -26,10 +26,11 @@ class LazyApp:
     def _made(self) -> ASGIApp:
         if self._app is None:
             from airflow_refresh_provider.airflow_plugin.gate import AirflowGate
+            from airflow_refresh_provider.airflow_plugin.starter import DagStarter
             from airflow_refresh_provider.airflow_plugin.views import Roots
             from airflow_refresh_provider.page.app import create_app
 
-            self._app = create_app(Roots().views, AirflowGate())
+            self._app = create_app(Roots().views, AirflowGate(), DagStarter())
         return self._app
 
 

@@ -70,9 +70,9 @@ def resume(call: Call, name: str) -> DefinitionStatus:
     return found
 
 
-def cancel(call: Call, name: str, run: str | None, give_up: bool) -> Recovery:
+def cancel(call: Call, name: str, run: str | None, abandon: bool) -> Recovery:
     """End the run in progress."""
-    return call.refreshes().cancel(name, run_id=run, give_up=give_up)
+    return call.refreshes().cancel(name, run_id=run, abandon=abandon, by=call.environment.get("USER"))
 
 
 def history(call: Call, name: list[str], tag: list[str], all: bool) -> list[HistoryEntry]:

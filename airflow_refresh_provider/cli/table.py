@@ -95,7 +95,7 @@ COMMANDS = (
         (
             _NAME,
             Option("--run", "only if this is the run in progress", value="ID"),
-            Option("--give-up", "abandon the run: the next one starts from the newest input versions", Kind.FLAG),
+            Option("--abandon", "abandon the run: the next one starts from the newest input versions", Kind.FLAG),
         ),
     ),
     Command(("due",), "whether a refresh is due now; needs no Spark", f"{_RUNS}:due", _SELECTION),

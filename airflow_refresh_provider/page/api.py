@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Body, Depends, Query, Request
 from pydantic import Field
 
+from airflow_refresh_provider.core.run.admin_results import Recovery, RequestedRefresh
 from airflow_refresh_provider.core.run.health import Health
 from airflow_refresh_provider.core.run.overview import DefinitionDetail, Filter, Overview
 from airflow_refresh_provider.core.run.reports import DefinitionStatus
 from airflow_refresh_provider.core.run.results import ErrorReport
 from airflow_refresh_provider.core.run.run_detail import RunDetail
 from airflow_refresh_provider.core.text.stored import Stored
-from airflow_refresh_provider.page.guard import api_changer, reader
-from airflow_refresh_provider.page.ports import Views
+from airflow_refresh_provider.page.guard import api_changer, api_starter, reader
+from airflow_refresh_provider.page.ports import Views, Visitor
+from airflow_refresh_provider.page.starting import start
 
 PREFIX = "/api/v1"
 LIMIT = 1000
@@ -24,6 +26,12 @@ class Why(Stored):
     """The reason of a suspension, shown with the definition."""
 
     why: Annotated[str, Field(min_length=1, max_length=500)] = "by hand"
+
+
+class HowCancelled(Stored):
+    """Whether a cancelled run is abandoned; else the next run resumes it."""
+
+    abandon: bool = False
 
 
 class Problem(Stored):
@@ -105,6 +113,26 @@ def resume(views: ViewsDep, name: str) -> DefinitionStatus:
 def suspend(views: ViewsDep, name: str, why: Why) -> DefinitionStatus:
     """Start no refresh of a definition until it is resumed."""
     return views.suspend(name, why.why)
+
+
+@router.post("/definitions/{name}/runs/{run_id}/cancel")
+def cancel(
+    views: ViewsDep, changer: Annotated[Visitor, Depends(api_changer)], name: str, run_id: str, how: HowCancelled
+) -> Recovery:
+    """End a run, and no later one; its statement in Spark is interrupted within seconds."""
+    return views.cancel(name, run_id, abandon=how.abandon, by=changer.name)
+
+
+@router.post("/definitions/{name}/refresh")
+def refresh(
+    request: Request,
+    views: ViewsDep,
+    starter: Annotated[Visitor, Depends(api_starter)],
+    name: str,
+    options: Annotated[dict[str, Any], Body()],
+) -> RequestedRefresh:
+    """Start a refresh with these options: `mode`, `on_interrupted`, `force`, `strict`, each with a default."""
+    return start(request, views, starter, name, options)
 
 
 @router.get("/openapi.json", include_in_schema=False)

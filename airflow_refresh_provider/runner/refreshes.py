@@ -142,12 +142,12 @@ class Refreshes:
         """End a pause or a suspension; an unfinished run waits for the next caller."""
         return pausing.resume(self.ports, name)
 
-    def cancel(self, name: str, *, run_id: str | None = None, give_up: bool = False, by: str | None = None) -> Recovery:
+    def cancel(self, name: str, *, run_id: str | None = None, abandon: bool = False, by: str | None = None) -> Recovery:
         """End the run in progress, or only the run of this id: its statement in Spark is interrupted within seconds.
 
-        The next refresh resumes it; with `give_up` it is abandoned instead. Raises Refused where it has ended already.
+        The next refresh resumes it; with `abandon` it is abandoned instead. Raises Refused where it has ended already.
         """
-        return cancelling.cancel(self.ports, name, run_id, give_up=give_up, by=by)
+        return cancelling.cancel(self.ports, name, run_id, abandon=abandon, by=by)
 
     def progress(self, name: str) -> ProgressReport:
         """The run in progress, else the last one."""

@@ -71,7 +71,7 @@ class MemoryProcesses:
 
 
 class MemoryHeart:
-    """Beats once, when work begins; looks only when told to: see `look`."""
+    """Beats once, when work begins; looks only when asked: see `look`."""
 
     def __init__(self, store: ControlStore, clock: Clock) -> None:
         self._store = store

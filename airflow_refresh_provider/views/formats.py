@@ -78,7 +78,7 @@ def stopping(name: str) -> str:
     """How a run in progress is stopped, to be continued later or for good."""
     return (
         f"to stop it: `airflow-refresh pause {name}`, before its next chunk; `airflow-refresh cancel {name}`, at once; "
-        "the next run resumes it, unless it is cancelled with --give-up"
+        "the next run resumes it, unless it is cancelled with --abandon"
     )
 
 

@@ -104,6 +104,14 @@ class ServerReport(Stored):
     log: str
 
 
+class RequestedRefresh(Stored):
+    """A refresh that was requested on the page: `started` is what does it; `waits`: why that does not start yet."""
+
+    name: str
+    started: str
+    waits: str | None = None
+
+
 class PageReport(Stored):
     """The page that was served at `url`, until it was ended."""
 

@@ -11,11 +11,11 @@ CODE = "cancelled"
 
 
 class Cancellation(Stored):
-    """Who has cancelled a run, and when. `give_up`: it is to be abandoned; else the next run resumes it."""
+    """Who has cancelled a run, and when. `abandon`: it is to be abandoned; else the next run resumes it."""
 
     by: str
     at: datetime
-    give_up: bool = False
+    abandon: bool = False
 
     @property
     def text(self) -> str:
@@ -25,4 +25,4 @@ class Cancellation(Stored):
     @property
     def then(self) -> str:
         """What the next run does."""
-        return "the next run starts a new one" if self.give_up else "the next run resumes it"
+        return "the next run starts a new one" if self.abandon else "the next run resumes it"

@@ -18,7 +18,7 @@ def run_to_cancel(record: Record, run_id: str | None) -> Run:
     """The run in progress, if it is the one that is meant; without an id any is. Raises Refused: the race was lost."""
     run, name = record.run, record.name
     if run is None and run_id is None:
-        raise _refused("no_run", f"{name} has no run in progress", name)
+        raise _refused("nothing_to_cancel", f"{name} has no run in progress", name)
     if run is None or run_id not in (None, run.run_id):
         other = f", and run {run.run_id} was started since, which is not touched" if run else ""
         raise _refused("run_over", f"run {run_id} of {name} has ended{other}", name)
@@ -27,9 +27,9 @@ def run_to_cancel(record: Record, run_id: str | None) -> Run:
     return run
 
 
-def is_cancelled(run: Run, *, give_up: bool) -> bool:
+def is_cancelled(run: Run, *, abandon: bool) -> bool:
     """Whether a request changes nothing any more."""
-    return run.cancelled is not None and run.lease.owner is None and run.cancelled.give_up >= give_up
+    return run.cancelled is not None and run.lease.owner is None and run.cancelled.abandon >= abandon
 
 
 def cancelled(record: Record, run: Run, cancellation: Cancellation, sessions: tuple[str, ...]) -> Record:
@@ -85,7 +85,7 @@ def _error(record: Record, run_id: str) -> Cancelled:
     name, run = record.name, record.run
     last = record.last_run
     how = last.reason if last and last.run_id == run_id and last.reason else CODE
-    kept = run is not None and run.run_id == run_id and not (run.cancelled and run.cancelled.give_up)
+    kept = run is not None and run.run_id == run_id and not (run.cancelled and run.cancelled.abandon)
     then = "continues it after its last chunk" if kept else "starts a new run"
     return Cancelled(
         CODE,

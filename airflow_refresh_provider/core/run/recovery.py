@@ -93,7 +93,7 @@ def next_step(run: Run, facts: Facts) -> Decision:
         return Decision(step=Step.ABANDON, reason="the target is no longer the table the run started with")
     if facts.definition_changed:
         return Decision(step=Step.ABANDON, reason="the definition was changed while the run was interrupted")
-    if facts.cancelled and facts.cancelled.give_up:
+    if facts.cancelled and facts.cancelled.abandon:
         return Decision(step=Step.ABANDON, reason=f"{facts.cancelled.text}, for good")
     if facts.on_interrupted is OnInterrupted.RESTART:
         return Decision(step=Step.ABANDON, reason="abandoning it was requested")

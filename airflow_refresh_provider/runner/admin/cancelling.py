@@ -20,14 +20,14 @@ from airflow_refresh_provider.runner.hold.control_writes import Change, change
 from airflow_refresh_provider.runner.hold.run_sessions import sessions_of
 
 
-def request_cancel(ports: Ports, name: str, run_id: str | None, *, give_up: bool, by: str | None) -> Recovery:
+def request_cancel(ports: Ports, name: str, run_id: str | None, *, abandon: bool, by: str | None) -> Recovery:
     """Cancel the run in progress, or the one of an id. Needs no Spark.
 
-    Its owner interrupts its statement within seconds. `give_up`: that owner, or the next, abandons it. `by` is who
+    Its owner interrupts its statement within seconds. `abandon`: that owner, or the next, abandons it. `by` is who
     cancels, by default this process. Raises Invalid for an unknown name, Refused where the run has ended meanwhile.
     """
     meant = run_id
-    wanted = Cancellation(by=by or ports.processes.this().label, at=ports.clock.now(), give_up=give_up)
+    wanted = Cancellation(by=by or ports.processes.this().label, at=ports.clock.now(), abandon=abandon)
 
     def decide(stored: Record | None) -> Change:
         nonlocal meant
@@ -36,7 +36,7 @@ def request_cancel(ports: Ports, name: str, run_id: str | None, *, give_up: bool
             raise being_dropped(name)
         run = cancelling.run_to_cancel(record, meant)
         meant = run.run_id  # a run that is started after this look is another one
-        if cancelling.is_cancelled(run, give_up=give_up):
+        if cancelling.is_cancelled(run, abandon=abandon):
             return Change(None, record)
         return Change(Event.CANCEL, cancelling.cancelled(record, run, wanted, sessions_of(run)))
 
@@ -49,13 +49,13 @@ def request_cancel(ports: Ports, name: str, run_id: str | None, *, give_up: bool
     return Recovery(name=name, run_id=run.run_id, outcome=RecoveryOutcome.CANCELLED, reason=reason)
 
 
-def cancel(ports: Ports, name: str, run_id: str | None, *, give_up: bool, by: str | None) -> Recovery:
-    """As `request_cancel`. With `give_up` the run is abandoned at once, which needs Spark once chunks are planned.
+def cancel(ports: Ports, name: str, run_id: str | None, *, abandon: bool, by: str | None) -> Recovery:
+    """As `request_cancel`. With `abandon` the run is abandoned at once, which needs Spark once chunks are planned.
 
     Where that fails the request stays, and the next run abandons it.
     """
-    found = request_cancel(ports, name, run_id, give_up=give_up, by=by)
-    if not give_up or found.run_id is None:
+    found = request_cancel(ports, name, run_id, abandon=abandon, by=by)
+    if not abandon or found.run_id is None:
         return found
     try:
         return recovering.end_cancelled(ports, name, found.run_id)

@@ -60,7 +60,7 @@ def _recover(ports: Ports, name: str) -> Recovery:
         return _no_run(record)
     if record.paused:
         return Recovery(name=record.name, run_id=run.run_id, outcome=RecoveryOutcome.PAUSED, reason="it is paused")
-    if run.cancelled and not run.cancelled.give_up:
+    if run.cancelled and not run.cancelled.abandon:
         reason = f"it was {run.cancelled.text}; `airflow-refresh run {name}` resumes it"
         return Recovery(name=name, run_id=run.run_id, outcome=RecoveryOutcome.CANCELLED, reason=reason)
     liveness = owner_liveness(ports, record)

@@ -37,10 +37,12 @@ def abandon(tenure: Tenure, reason: str, outcome: Outcome = Outcome.ABANDONED, c
 
     `code` is that of the error, if there was one.
     """
-    run = tenure.read_run()
+    stored, run = tenure.read()
     record_end(tenure.ports, tenure.name, run, run.generation, outcome, reason)
     failed = run.scheduled and outcome not in (Outcome.ABANDONED, Outcome.CANCELLED)
     last = _last_run(tenure.ports, run, outcome, code, reason)
+    if outcome is Outcome.CANCELLED and stored.last_run:  # its tasks are still refused
+        last = last.model_copy(update={"origin": stored.last_run.origin})
 
     def abandoned(record: Record, _run: Run) -> Record:
         counted = after_failure(record, reason) if failed else {}
@@ -187,5 +189,4 @@ def _last_run(ports: Ports, run: Run | None, outcome: Outcome, code: str | None,
         elapsed_seconds=run.elapsed(at) if run else None,
         code=code,
         reason=reason,
-        origin=run.origin if run and outcome is Outcome.CANCELLED else None,
     )

@@ -36,7 +36,7 @@ def with_new_lease(
             "origin": origin,
             "attempts": run.attempts + (not keep_claims),
             "left_over": (),
-            "cancelled": run.cancelled if run.cancelled and run.cancelled.give_up else None,
+            "cancelled": run.cancelled if run.cancelled and run.cancelled.abandon else None,
         }
     )
 

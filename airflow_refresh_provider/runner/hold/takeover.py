@@ -68,8 +68,8 @@ def take_over(ports: Ports, snapshot: Snapshot, record: Record, run: Run, reques
         ports.watch.note(f"{_DOING[decision.step]} run {run.run_id}: {decision.reason}")
         if decision.step is Step.ABANDON:
             close(session)
-            given_up = run.cancelled is not None and run.cancelled.give_up
-            ending.abandon(tenure, decision.reason, *((Outcome.CANCELLED, CODE) if given_up else ()))
+            for_good = run.cancelled is not None and run.cancelled.abandon
+            ending.abandon(tenure, decision.reason, *((Outcome.CANCELLED, CODE) if for_good else ()))
             return None
     return HeldRun(tenure, resumed=True, decision=decision, session=session)
 

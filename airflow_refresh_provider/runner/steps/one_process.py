@@ -22,7 +22,7 @@ from airflow_refresh_provider.ports.table_log import LogGap
 from airflow_refresh_provider.runner.facts.hidden_values import without_values
 from airflow_refresh_provider.runner.facts.stopwatch import Stopwatch
 from airflow_refresh_provider.runner.hold import ending
-from airflow_refresh_provider.runner.hold.giving_up import give_up_quietly
+from airflow_refresh_provider.runner.hold.abandoning import abandon_quietly
 from airflow_refresh_provider.runner.hold.leases import holding
 from airflow_refresh_provider.runner.hold.takeover import HeldRun
 from airflow_refresh_provider.runner.hold.tenure import Tenure
@@ -44,7 +44,7 @@ def refresh(ports: Ports, name: str, request: Request) -> RunResult:
     try:
         return continue_run(started, request, watch, started.decision.step if started.decision else Step.RESUME)
     except Cancelled:
-        give_up_quietly(ports, name, started.tenure.run_id)
+        abandon_quietly(ports, name, started.tenure.run_id)
         raise
 
 

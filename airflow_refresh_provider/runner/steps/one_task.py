@@ -25,7 +25,7 @@ from airflow_refresh_provider.runner.facts.hidden_values import without_values
 from airflow_refresh_provider.runner.facts.records import registered
 from airflow_refresh_provider.runner.facts.stopwatch import Stopwatch
 from airflow_refresh_provider.runner.hold import ending, leases, takeover
-from airflow_refresh_provider.runner.hold.giving_up import give_up
+from airflow_refresh_provider.runner.hold.abandoning import abandon_cancelled
 from airflow_refresh_provider.runner.hold.losses import run_ended
 from airflow_refresh_provider.runner.hold.run_sessions import close
 from airflow_refresh_provider.runner.hold.takeover import HeldRun
@@ -137,7 +137,7 @@ def interrupt(ports: Ports, name: str, request: Request) -> bool:
         raise run_ended(ports, name, request.origin)
     run = record.run
     if run is not None and run.origin == request.origin and run.cancelled:
-        give_up(ports, name, run.run_id)
+        abandon_cancelled(ports, name, run.run_id)
     check_not_cancelled(record, request.origin)
     if run is None or run.origin != request.origin:
         return False

@@ -43,8 +43,8 @@ def at_step(world: World, what: str, act: Callable[[], object], nth: int = 1) ->
 
 def cancel(world: World, **how: Any) -> None:
     """As the page of another process does: control tables alone."""
-    given: dict[str, Any] = {"run_id": None, "give_up": False, "by": "ann", **how}
-    cancelling.request_cancel(world.process(), NAME, given["run_id"], give_up=given["give_up"], by=given["by"])
+    given: dict[str, Any] = {"run_id": None, "abandon": False, "by": "ann", **how}
+    cancelling.request_cancel(world.process(), NAME, given["run_id"], abandon=given["abandon"], by=given["by"])
 
 
 def seen_by_its_owner(world: World, **how: Any) -> Callable[[], None]:
@@ -123,9 +123,9 @@ def test_the_owner_s_sessions_are_released_once_it_looks() -> None:
     assert sessions
 
 
-def test_a_run_that_is_given_up_is_abandoned_by_its_owner() -> None:
+def test_a_run_that_is_cancelled_for_good_is_abandoned_by_its_owner() -> None:
     world = changed(**LIVE)
-    run_id = cancelled_after(world, 2, give_up=True)
+    run_id = cancelled_after(world, 2, abandon=True)
     assert world.record.run is None and not world.staged()
     [ended, *_] = world.refreshes.history(NAME)
     assert (ended.run_id, ended.outcome) == (run_id, Outcome.CANCELLED)
@@ -135,26 +135,26 @@ def test_a_run_that_is_given_up_is_abandoned_by_its_owner() -> None:
     assert world.fresh()
 
 
-def test_a_run_that_is_given_up_without_an_owner_is_abandoned_by_the_next() -> None:
+def test_a_run_that_is_cancelled_for_good_without_an_owner_is_abandoned_by_the_next() -> None:
     world = changed(**LIVE)
     with at(world.lake, "begin /gold", nth=2):
         assert cut_off(world)
     kept = world.interrupted.run_id
     world.die(world.ports)
-    cancel(world, give_up=True)
+    cancel(world, abandon=True)
     assert world.interrupted.run_id == kept
     assert not world.another().resumed
     assert world.fresh()
     assert next(e.outcome for e in world.refreshes.history(NAME) if e.run_id == kept) is Outcome.CANCELLED
 
 
-def test_the_request_to_give_up_outlives_the_next_owner() -> None:
+def test_the_request_to_abandon_outlives_the_next_owner() -> None:
     world = changed(**LIVE)
     with at(world.lake, "begin /gold", nth=2):
         assert cut_off(world)
     kept = world.interrupted.run_id
     world.die(world.ports)
-    cancel(world, give_up=True)
+    cancel(world, abandon=True)
     second = world.process()
     with at(world.lake, "open session"), pytest.raises(Killed):
         Refreshes(second).run(NAME, Request(workers=1))
@@ -164,18 +164,18 @@ def test_the_request_to_give_up_outlives_the_next_owner() -> None:
     assert world.fresh()
 
 
-def test_with_spark_at_hand_a_run_is_given_up_at_once() -> None:
+def test_with_spark_at_hand_a_run_is_abandoned_at_once() -> None:
     world = changed(**LIVE)
     with at(world.lake, "begin /gold", nth=2):
         assert cut_off(world)
-    found = Refreshes(world.process()).cancel(NAME, give_up=True, by="ann")
+    found = Refreshes(world.process()).cancel(NAME, abandon=True, by="ann")
     assert (found.outcome, found.reason) == (RecoveryOutcome.ABANDONED, "cancelled by ann, for good")
     assert world.record.run is None and not world.staged()
 
 
-def test_a_first_load_that_is_given_up_publishes_nothing() -> None:
+def test_a_first_load_that_is_cancelled_for_good_publishes_nothing() -> None:
     world = World(*[row(i) for i in range(9)], **LIVE)
-    with at_step(world, "commit /gold", seen_by_its_owner(world, give_up=True), nth=2), pytest.raises(Cancelled):
+    with at_step(world, "commit /gold", seen_by_its_owner(world, abandon=True), nth=2), pytest.raises(Cancelled):
         world.run()
     assert world.record.published is None and world.record.run is None
     world.another()
@@ -186,7 +186,7 @@ def test_a_request_that_lost_its_race_says_so() -> None:
     world = changed()
     with pytest.raises(Refused) as nothing:
         world.refreshes.cancel(NAME)
-    assert nothing.value.code == "no_run"
+    assert nothing.value.code == "nothing_to_cancel"
     world.run()
     ended = world.refreshes.history(NAME)[0].run_id
     with pytest.raises(Refused) as over:
@@ -205,7 +205,8 @@ def test_a_request_never_hits_a_run_that_is_started_while_it_is_written() -> Non
     started(world)
     first = world.interrupted.run_id
     other = world.process()
-    real, races = other.store.commit, []
+    real = other.store.commit
+    races: list[int] = []
 
     def commit(*given: Any) -> Any:
         if not races:
@@ -214,7 +215,7 @@ def test_a_request_never_hits_a_run_that_is_started_while_it_is_written() -> Non
             one_task.start(world.process(), NAME, OTHER)
         return real(*given)
 
-    other.store.commit = commit  # type: ignore[method-assign]
+    other.store.commit = commit  # type: ignore[assignment,method-assign]
     with pytest.raises(Refused) as refused:
         Refreshes(other).cancel(NAME)
     assert refused.value.code == "run_over" and first in refused.value.message
@@ -242,8 +243,8 @@ def test_a_request_may_be_repeated_and_made_final() -> None:
     before = world.record
     cancel(world, by="ben")
     assert world.record == before
-    cancel(world, give_up=True)
-    assert world.interrupted.cancelled is not None and world.interrupted.cancelled.give_up
+    cancel(world, abandon=True)
+    assert world.interrupted.cancelled is not None and world.interrupted.cancelled.abandon
 
 
 def test_every_task_of_a_cancelled_run_ends_and_none_resumes_it() -> None:
@@ -279,11 +280,11 @@ def test_a_unit_stops_in_the_middle() -> None:
     assert world.fresh()
 
 
-def test_the_teardown_abandons_what_is_given_up_and_a_cleared_dag_run_starts_nothing() -> None:
+def test_the_teardown_abandons_what_was_cancelled_for_good_and_a_cleared_dag_run_starts_nothing() -> None:
     world = changed(**BY_VNODE)
     started(world)
     loaded(world)
-    cancel(world, give_up=True)
+    cancel(world, abandon=True)
     with pytest.raises(Cancelled):
         one_task.interrupt(world.process(), NAME, MINE)
     assert world.record.run is None and not world.staged()
@@ -297,7 +298,7 @@ def test_recover_leaves_a_cancelled_run_to_a_refresh() -> None:
     cancelled_after(world, 1)
     [found] = world.refreshes.recover()
     assert found.outcome is RecoveryOutcome.CANCELLED
-    cancel(world, give_up=True)
+    cancel(world, abandon=True)
     [found] = world.refreshes.recover()
     assert found.outcome is RecoveryOutcome.ABANDONED
     assert world.record.run is None

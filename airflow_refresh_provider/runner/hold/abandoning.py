@@ -13,19 +13,19 @@ from airflow_refresh_provider.runner.hold.run_sessions import close
 from airflow_refresh_provider.runner.hold.takeover import take_over
 
 
-def give_up(ports: Ports, name: str, run_id: str) -> None:
+def abandon_cancelled(ports: Ports, name: str, run_id: str) -> None:
     """Abandon a run, if it was cancelled for good. A run that is sealed is released, for the next one to publish."""
     snapshot = ports.store.read(name)
     record = snapshot.record
     run = record.run if record else None
-    if record is None or run is None or run.run_id != run_id or not (run.cancelled and run.cancelled.give_up):
+    if record is None or run is None or run.run_id != run_id or not (run.cancelled and run.cancelled.abandon):
         return
     if held := take_over(ports, snapshot, record, run, Request()):
         close(held.session)
         release(held.tenure)
 
 
-def give_up_quietly(ports: Ports, name: str, run_id: str) -> None:
-    """As `give_up`; what fails is left to the next run, which reads in the record that it has to abandon this one."""
+def abandon_quietly(ports: Ports, name: str, run_id: str) -> None:
+    """As `abandon_cancelled`; what fails is left to the next run, which finds the request in the record."""
     with suppress(RefreshError, LogGap):
-        give_up(ports, name, run_id)
+        abandon_cancelled(ports, name, run_id)
