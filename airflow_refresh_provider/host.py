@@ -99,12 +99,14 @@ class StoredHeart:
         stop = threading.Event()
 
         def beat() -> None:
+            held = True
             for look in count():
                 with suppress(RefreshError):
-                    if look % _LOOKS_A_BEAT == 0:
+                    if held and look % _LOOKS_A_BEAT == 0:
                         self._store.beat(name, run_id, unit, Beat(generation=generation, at=self._clock.now()))
                 with suppress(RefreshError):
-                    if not _holds(self._store.read(name).record, run_id, unit, generation):
+                    held = _holds(self._store.read(name).record, run_id, unit, generation)
+                    if not held:
                         interrupt()
                 if stop.wait(LOOK_EVERY.total_seconds()):
                     return

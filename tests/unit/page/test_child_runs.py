@@ -29,9 +29,9 @@ def runs(script: str, *words: str) -> ChildRuns:
 
 def until(found: Callable[[], object]) -> None:
     end = time.monotonic() + 30
-    while not found() and time.monotonic() < end:
+    while not found():
+        assert time.monotonic() < end
         time.sleep(0.05)
-    assert found()
 
 
 def test_a_refresh_is_a_process_with_the_options_of_the_form_and_the_places_of_the_page(tmp_path: Path) -> None:
