@@ -1,40 +1,42 @@
-"""The command `cancel`: on tables in memory, and on Spark while a statement runs that takes minutes."""
+"""The command `cancel`: on tables in memory, and on Spark while a statement waits for hours."""
 
 from __future__ import annotations
 
 import json
+import threading
 import time
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
 from deltalake import write_deltalake
+from pyspark.sql import SparkSession
 
 from airflow_refresh_provider.compose import refreshes
 from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.places import Places
 from airflow_refresh_provider.runner.steps import one_task
 from airflow_refresh_provider.spark.connect.endpoint import Endpoint
-from airflow_refresh_provider.spark.connect.sessions import close, connect
+from airflow_refresh_provider.spark.connect.faults import SPARK_ERRORS
+from airflow_refresh_provider.spark.connect.sessions import close, connect, release
 from tests.cli.conftest import Program, World
 from tests.cli.test_stopping import start
 
 NAME = "people_copy"
-MINUTES = 180_000
-PACE = "refresh.test.pace"
-SLOW = f"""
+COPY = f"""
 name: {NAME}
 target: gold/{NAME}
-query: |
-  SELECT id, name, reflect('java.lang.Thread', 'sleep',
-    CAST(reflect('java.lang.System', 'getProperty', '{PACE}', '0') AS BIGINT)) AS slept
-  FROM people
+from: people
 inputs:
   people: {{path: silver/people}}
 keys: [id]
 """
-"""Each row takes as long as a property of the server's JVM says."""
+SLEEPS = "reflect('java.lang.Thread', 'sleep', 500L)"
+TASKS = 20_000
+"""Of half a second each: for hours no other statement gets a core of the server, unless they are cancelled."""
 
 
 @pytest.fixture
@@ -79,39 +81,50 @@ def test_a_request_that_comes_too_late_is_refused(here: Program, registered: Wor
     assert here("cancel", NAME, "--run", run_id).code == 0
 
 
-def set_pace(spark: str, milliseconds: int) -> None:
-    session = connect(Endpoint(spark), str(uuid.uuid4()))
-    session.range(1).selectExpr(f"reflect('java.lang.System', 'setProperty', '{PACE}', '{milliseconds}')").collect()
-    close(session)
+@contextmanager
+def busy(spark: str) -> Iterator[None]:
+    """Inside the block all cores of the server are taken, so that any other statement waits."""
+    session_id = str(uuid.uuid4())
+    session = connect(Endpoint(spark), session_id)
+    work = threading.Thread(target=_sleep, args=(session,), daemon=True)
+    work.start()
+    time.sleep(2)
+    try:
+        yield
+    finally:
+        release(Endpoint(spark), session_id)
+        work.join(60)
+        close(session)
+
+
+def _sleep(session: SparkSession) -> None:
+    with suppress(*SPARK_ERRORS):
+        session.range(0, TASKS, 1, TASKS).selectExpr(SLEEPS).collect()
 
 
 @pytest.mark.slow
-def test_a_statement_that_takes_minutes_is_interrupted_and_the_next_run_resumes(
+def test_a_statement_that_would_take_hours_is_interrupted_and_the_next_run_resumes(
     program: Program, spark: str, tmp_path: Path
 ) -> None:
     people = str(tmp_path / "silver" / "people")
     write_deltalake(people, pa.table({"id": [1, 2], "name": ["a", "b"]}))
-    (tmp_path / "slow.yaml").write_text(SLOW)
+    (tmp_path / "copy.yaml").write_text(COPY)
     places = ("--control", "control", "--spark", spark, "--output", "json")
-    assert program("register", "slow.yaml", *places).code == 0
+    assert program("register", "copy.yaml", *places).code == 0
     assert program("run", NAME, *places).code == 0
     write_deltalake(people, pa.table({"id": [1, 2, 3], "name": ["a", "c", "d"]}), mode="overwrite")
-    found = refreshes(Places(str(tmp_path / "control"), spark, str(tmp_path)))
-    set_pace(spark, MINUTES)
-    try:
+    with busy(spark):
         run = start("-m", "airflow_refresh_provider.cli.main", "run", NAME, *places, folder=tmp_path)
         assert run.stderr is not None
-        while not run.stderr.readline().startswith("compare"):
+        while not run.stderr.readline().startswith("prepare"):
             assert run.poll() is None, run.communicate()
-        time.sleep(2)  # the statement is sent after the line
+        time.sleep(2)  # it waits for a core
         cancelled = program("cancel", NAME, *places, USER="ann")
-        out, err = run.communicate(timeout=MINUTES / 1000 / 3)
-    finally:
-        set_pace(spark, 0)
+        out, err = run.communicate(timeout=60)
     assert cancelled.code == 0, cancelled.out
     assert (run.returncode, json.loads(out)["error"]["code"]) == (5, "cancelled"), out + err
     assert "Traceback" not in err
-    kept = found.stored(NAME).run
+    kept = refreshes(Places(str(tmp_path / "control"), spark, str(tmp_path))).stored(NAME).run
     assert kept is not None and kept.cancelled is not None and kept.cancelled.by == "ann"
     last = program("run", NAME, *places)
     assert last.code == 0, last.out
