@@ -48,7 +48,7 @@ class NotedStarter:
         self.ended: ErrorReport | None = None
 
     def may_start(self, visitor: Visitor, name: str) -> bool:
-        return visitor.name in ("editor", "program") and name != "untouchable"
+        return visitor.name not in ("guest", "viewer") and name != "untouchable"
 
     def start(self, visitor: Visitor, name: str, request: RefreshRequest) -> RequestedRefresh:
         if self.error:
