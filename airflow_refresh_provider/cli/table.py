@@ -94,7 +94,7 @@ COMMANDS = (
         f"{_RUNS}:cancel",
         (
             _NAME,
-            Option("--run", "only if this is the run in progress", value="ID"),
+            Option("--run", "only if this is the run in progress", value="ID", optional=True),
             Option("--abandon", "abandon the run: the next one starts from the newest input versions", Kind.FLAG),
         ),
     ),
