@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     )
     from airflow_refresh_provider.operators.submit_operator import RefreshSubmitOperator
     from airflow_refresh_provider.publication import published
-    from airflow_refresh_provider.refreshing import refresh, refresh_several
+    from airflow_refresh_provider.refreshing import cancel, refresh, refresh_several
     from airflow_refresh_provider.sensors.refresh_sensors import (
         RefreshFreshnessSensor,
         RefreshPublishedSensor,
@@ -50,6 +50,7 @@ __all__ = [
     "RefreshStateSensor",
     "RefreshSubmitOperator",
     "VnodeMergeOperator",
+    "cancel",
     "cascade_dag",
     "load_definitions",
     "published",
@@ -77,6 +78,7 @@ _HOME = {
     "RefreshStateSensor": _SENSORS,
     "RefreshSubmitOperator": "airflow_refresh_provider.operators.submit_operator",
     "VnodeMergeOperator": _OPERATORS,
+    "cancel": "airflow_refresh_provider.refreshing",
     "cascade_dag": "airflow_refresh_provider.dag_factory",
     "load_definitions": "airflow_refresh_provider.definition_files",
     "published": "airflow_refresh_provider.publication",
@@ -89,7 +91,7 @@ _HOME = {
 }
 
 
-_WITHOUT_AIRFLOW = {"Definition", "load_definitions", "published"}
+_WITHOUT_AIRFLOW = {"Definition", "cancel", "load_definitions", "published"}
 _OLDEST_AIRFLOW = (3, 3)
 
 

@@ -106,6 +106,12 @@ class Lost(RefreshError):
     """End quietly: another owner holds the run now, nothing of it may be changed."""
 
 
+class Cancelled(Lost):
+    """End: a person has cancelled the run. It is not tried again by itself."""
+
+    exit_code = 5
+
+
 class Defect(RefreshError):
     """Report it: a guarantee of this package did not hold."""
 

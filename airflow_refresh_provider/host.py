@@ -10,11 +10,13 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 
 import psutil
 
-from airflow_refresh_provider.core.run.owner import BEAT_EVERY, Beat, OriginStatus, Owner
+from airflow_refresh_provider.core.run.owner import BEAT_EVERY, LOOK_EVERY, Beat, OriginStatus, Owner
+from airflow_refresh_provider.core.run.record import Record
 from airflow_refresh_provider.errors import RefreshError
 from airflow_refresh_provider.ports.control import ControlStore
 from airflow_refresh_provider.ports.world import Clock
@@ -22,6 +24,8 @@ from airflow_refresh_provider.ports.world import Clock
 _CLOCK_SHIFT = 2.0
 """Seconds by which two readings of the start of one process may differ: it is relative to a boot time that changes
 when the clock is set."""
+
+_LOOKS_A_BEAT = BEAT_EVERY // LOOK_EVERY
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _PID_SPACE = Path("/proc/self/ns/pid")
@@ -81,22 +85,30 @@ class LocalProcesses:
 
 
 class StoredHeart:
-    """Beats into the control store from a thread, at once and then every BEAT_EVERY."""
+    """Beats into the control store from a thread, at once and then every BEAT_EVERY, and looks into it more often."""
 
     def __init__(self, store: ControlStore, clock: Clock) -> None:
         self._store = store
         self._clock = clock
 
     @contextmanager
-    def beating(self, name: str, run_id: str, unit: int | None, generation: int) -> Iterator[None]:
-        """Beat until the block ends. A beat that fails is left out: it says nothing about the work."""
+    def beating(
+        self, name: str, run_id: str, unit: int | None, generation: int, interrupt: Callable[[], object]
+    ) -> Iterator[None]:
+        """Beat until the block ends. A beat or a look that fails is left out: it says nothing about the work."""
         stop = threading.Event()
 
         def beat() -> None:
-            while True:
+            held = True
+            for look in count():
                 with suppress(RefreshError):
-                    self._store.beat(name, run_id, unit, Beat(generation=generation, at=self._clock.now()))
-                if stop.wait(BEAT_EVERY.total_seconds()):
+                    if held and look % _LOOKS_A_BEAT == 0:
+                        self._store.beat(name, run_id, unit, Beat(generation=generation, at=self._clock.now()))
+                with suppress(RefreshError):
+                    held = _holds(self._store.read(name).record, run_id, unit, generation)
+                    if not held:
+                        interrupt()
+                if stop.wait(LOOK_EVERY.total_seconds()):
                     return
 
         thread = threading.Thread(target=beat, name=f"beat-{run_id}-{unit}", daemon=True)
@@ -106,6 +118,11 @@ class StoredHeart:
         finally:
             stop.set()
             thread.join(timeout=BEAT_EVERY.total_seconds())
+
+
+def _holds(record: Record | None, run_id: str, unit: int | None, generation: int) -> bool:
+    run = record.run if record else None
+    return run is not None and run.run_id == run_id and run.is_held(unit, generation)
 
 
 def _seen_from(owner: Owner) -> tuple[str, str | None, int | None]:

@@ -1,4 +1,4 @@
-"""Refreshes from Python, of one definition and of several, without Airflow."""
+"""Refreshes from Python, started and cancelled, without Airflow."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+from airflow_refresh_provider.core.run.admin_results import Recovery
 from airflow_refresh_provider.core.run.results import RefreshesResult, RunResult
 
 
@@ -47,3 +48,22 @@ def refresh_several(
     selection = Selection(names, tuple(tags), every=not (names or tags))
     places = resolve(os.environ, current_folder, control, spark)
     return refreshes(places).run_several(selection, validated(Request, options), due=due)
+
+
+def cancel(
+    name: str,
+    *,
+    run_id: str | None = None,
+    abandon: bool = False,
+    control: str | None = None,
+    spark: str | None = None,
+) -> Recovery:
+    """End the run in progress, or only the run of an id: its owner interrupts its statement in Spark within seconds.
+
+    The next refresh resumes it; with `abandon` it starts a new one. Raises errors.Refused where it has ended meanwhile.
+    """
+    from airflow_refresh_provider.compose import refreshes
+    from airflow_refresh_provider.places import current_folder, resolve
+
+    places = resolve(os.environ, current_folder, control, spark)
+    return refreshes(places).cancel(name, run_id=run_id, abandon=abandon)

@@ -8,6 +8,7 @@ the background.
 from __future__ import annotations
 
 import json
+import os
 import statistics
 import tempfile
 import time
@@ -29,6 +30,7 @@ from airflow_refresh_provider.core.run.record import Published, Record
 from airflow_refresh_provider.core.run.results import HistoryEntry, Outcome, Rows, RunResult, StoredHistory
 from airflow_refresh_provider.delta.control.control_table import ControlTable
 from airflow_refresh_provider.delta.control.store import DeltaControlStore
+from airflow_refresh_provider.page.child_runs import ChildRuns
 from airflow_refresh_provider.page.stand_alone import HOST, TokenGate, stand_alone
 from airflow_refresh_provider.page.stored_views import StoredViews
 from airflow_refresh_provider.places import Places
@@ -52,7 +54,7 @@ def main() -> None:
 def _measure(places: Places) -> dict[str, float]:
     found = refreshes(places)
     gate, views = TokenGate(), StoredViews(found)
-    client = TestClient(stand_alone(views, gate), base_url=f"http://{HOST}")
+    client = TestClient(stand_alone(views, gate, ChildRuns(places, os.environ)), base_url=f"http://{HOST}")
     client.get(f"/?token={gate.token}", follow_redirects=False)
     first = _milliseconds(lambda: _ask(client, "/"))
     records = {record.name: record for record in found.ports.store.records()}

@@ -24,11 +24,12 @@ class LazyApp:
     def _made(self) -> ASGIApp:
         if self._app is None:
             from airflow_refresh_provider.airflow_plugin.gate import AirflowGate
+            from airflow_refresh_provider.airflow_plugin.starter import DagStarter
             from airflow_refresh_provider.airflow_plugin.tabs import router
             from airflow_refresh_provider.airflow_plugin.views import Roots
             from airflow_refresh_provider.page.app import create_app
 
-            app = create_app(Roots().views, AirflowGate())
+            app = create_app(Roots().views, AirflowGate(), DagStarter())
             app.include_router(router)
             self._app = app
         return self._app

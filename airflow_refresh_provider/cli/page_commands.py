@@ -16,14 +16,15 @@ if TYPE_CHECKING:
 
 def page(call: Call, port: int) -> PageReport:
     """Serve the page until a signal comes."""
+    from airflow_refresh_provider.page.child_runs import ChildRuns
     from airflow_refresh_provider.page.stand_alone import TokenGate, address, listening, stand_alone
     from airflow_refresh_provider.page.stored_views import StoredViews
 
     views, gate = StoredViews(call.refreshes()), TokenGate()
-    with listening(port) as at:
+    with listening(port) as at, ChildRuns(call.places, call.environment) as runs:
         url = address(at, gate)
-        call.watch.note(f"the page is at {url}\nCtrl-C ends it")
-        _serve(stand_alone(views, gate), at)
+        call.watch.note(f"the page is at {url}\nCtrl-C ends it, and the refreshes that it has started")
+        _serve(stand_alone(views, gate, runs), at)
     return PageReport(url=url.partition("?")[0])
 
 

@@ -25,7 +25,7 @@ from airflow_refresh_provider.core.run.explanation import Explanation
 from airflow_refresh_provider.core.run.options import from_values
 from airflow_refresh_provider.core.run.reports import DueReport, Freshness
 from airflow_refresh_provider.core.run.results import Outcome, RefreshesResult
-from airflow_refresh_provider.errors import Defect, Explained, Interrupted, RefreshError, Refused
+from airflow_refresh_provider.errors import Cancelled, Defect, Explained, Interrupted, RefreshError, Refused
 
 _NOT_DUE = 4
 _NOT_FOLLOWED = 4
@@ -95,6 +95,8 @@ def _code_of(ended: Any) -> int:
             return RefreshError.exit_code
         case RefreshesResult(outcome=Outcome.REFUSED):
             return Refused.exit_code
+        case RefreshesResult(outcome=Outcome.CANCELLED):
+            return Cancelled.exit_code
         case list() if any(isinstance(one, DueReport | Freshness | Recovery) and one.error for one in ended):
             return RefreshError.exit_code
         case [Explanation(), *_] if any(one.broken for one in ended):

@@ -88,6 +88,11 @@ def resume(call: Call, name: str) -> DefinitionStatus:
     return found
 
 
+def cancel(call: Call, name: str, run: str | None, abandon: bool) -> Recovery:
+    """End the run in progress."""
+    return call.refreshes().cancel(name, run_id=run, abandon=abandon, by=call.environment.get("USER"))
+
+
 def history(call: Call, name: list[str], tag: list[str], all: bool) -> list[HistoryEntry]:
     """The ended runs of one definition or of several."""
     selection = _selection(name, tag, every=all)

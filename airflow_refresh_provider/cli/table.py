@@ -99,6 +99,16 @@ COMMANDS = (
         ),
     ),
     Command(("resume",), "end a pause or a suspension", f"{_RUNS}:resume", (_NAME,)),
+    Command(
+        ("cancel",),
+        "end the run in progress and interrupt its statement in Spark; the next run resumes it",
+        f"{_RUNS}:cancel",
+        (
+            _NAME,
+            Option("--run", "only if this is the run in progress", value="ID", optional=True),
+            Option("--abandon", "abandon the run: the next one starts from the newest input versions", Kind.FLAG),
+        ),
+    ),
     Command(("due",), "whether a refresh is due now; needs no Spark", f"{_RUNS}:due", _SELECTION),
     Command(
         ("freshness",),

@@ -17,7 +17,7 @@ from airflow_refresh_provider.core.definition.broken import Broken
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.run.results import RunResult
 from airflow_refresh_provider.core.text.wording import counted
-from airflow_refresh_provider.errors import Interrupted, Paused, RefreshError
+from airflow_refresh_provider.errors import Cancelled, Interrupted, Paused, RefreshError
 from airflow_refresh_provider.hooks import configuration
 from airflow_refresh_provider.hooks.refresh_hook import RefreshHook
 from airflow_refresh_provider.task_context import binding, lineage
@@ -75,9 +75,8 @@ class _RefreshTask(BaseOperator):
                 raise self._broken.error
             try:
                 self._running = True
-                return self.perform(
-                    context, binding.ports(context, self.refresh_conn_id, self.definition_name, self.log)
-                )
+                ports = binding.ports(context, self.refresh_conn_id, self.definition_name, self.log)
+                return self.perform(context, ports)
             except AirflowSkipException as skip:
                 self.log.info("skipped: %s", skip)
                 binding.note(context, f"skipped: {skip}")
@@ -85,12 +84,12 @@ class _RefreshTask(BaseOperator):
             except Paused as paused:
                 self.log.info("%s; deferred until it is resumed", paused.message)
                 places = RefreshHook(self.refresh_conn_id).places()
-                trigger = trigger_for(
-                    self.definition_name, places, Condition(unpaused=True), configuration.poll_interval()
-                )
+                condition = Condition(unpaused=True, run_id=binding.own_run(context, ports, self.definition_name))
+                trigger = trigger_for(self.definition_name, places, condition, configuration.poll_interval())
                 raise TaskDeferred(trigger=trigger, method_name="execute") from None
             except RefreshError as error:
-                binding.note(context, f"{self.task_id} failed: {error.kept(redact=True).partition(chr(10))[0]}")
+                how = "was stopped" if isinstance(error, Cancelled) else "failed"
+                binding.note(context, f"{self.task_id} {how}: {error.kept(redact=True).partition(chr(10))[0]}")
                 raise
             except binding.DeferUntil as until:
                 from airflow.providers.standard.triggers.temporal import DateTimeTrigger

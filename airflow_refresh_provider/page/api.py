@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Body, Depends, Query, Request
 from pydantic import Field
 
+from airflow_refresh_provider.core.run.admin_results import Recovery, RequestedRefresh
 from airflow_refresh_provider.core.run.health import Health
 from airflow_refresh_provider.core.run.overview import DefinitionDetail, Filter, Overview
 from airflow_refresh_provider.core.run.reports import DefinitionStatus
@@ -14,8 +15,9 @@ from airflow_refresh_provider.core.run.results import ErrorReport
 from airflow_refresh_provider.core.run.run_detail import RunDetail
 from airflow_refresh_provider.core.run.throttle import MOST_ROWS
 from airflow_refresh_provider.core.text.stored import Stored
-from airflow_refresh_provider.page.guard import api_changer, reader
-from airflow_refresh_provider.page.ports import Views
+from airflow_refresh_provider.page.guard import api_changer, api_starter, reader
+from airflow_refresh_provider.page.ports import Views, Visitor
+from airflow_refresh_provider.page.starting import start
 
 PREFIX = "/api/v1"
 LIMIT = 1000
@@ -31,6 +33,12 @@ class Rate(Stored):
     """How many rows a second runs may change: 0 is without a limit, null as the definition says."""
 
     rows_per_second: Annotated[int, Field(strict=True, ge=0, le=MOST_ROWS)] | None
+
+
+class HowCancelled(Stored):
+    """Whether a cancelled run is abandoned; else the next run resumes it."""
+
+    abandon: bool = False
 
 
 class Problem(Stored):
@@ -118,6 +126,26 @@ def suspend(views: ViewsDep, name: str, why: Why) -> DefinitionStatus:
 def throttle(views: ViewsDep, name: str, rate: Rate) -> DefinitionStatus:
     """Limit the rate of runs from the next chunk on."""
     return views.throttle(name, rate.rows_per_second)
+
+
+@router.post("/definitions/{name}/runs/{run_id}/cancel")
+def cancel(
+    views: ViewsDep, changer: Annotated[Visitor, Depends(api_changer)], name: str, run_id: str, how: HowCancelled
+) -> Recovery:
+    """End a run, and no later one; its statement in Spark is interrupted within seconds."""
+    return views.cancel(name, run_id, abandon=how.abandon, by=changer.name)
+
+
+@router.post("/definitions/{name}/refresh")
+def refresh(
+    request: Request,
+    views: ViewsDep,
+    starter: Annotated[Visitor, Depends(api_starter)],
+    name: str,
+    options: Annotated[dict[str, Any], Body()],
+) -> RequestedRefresh:
+    """Start a refresh with these options: `mode`, `on_interrupted`, `force`, `strict`, each with a default."""
+    return start(request, views, starter, name, options)
 
 
 @router.get("/openapi.json", include_in_schema=False)

@@ -12,25 +12,26 @@ from starlette.exceptions import HTTPException
 from airflow_refresh_provider import __version__
 from airflow_refresh_provider.core.run.results import ErrorReport
 from airflow_refresh_provider.errors import RefreshError
-from airflow_refresh_provider.page import api, files, guard, pages
+from airflow_refresh_provider.page import api, files, guard, pages, steering
 from airflow_refresh_provider.page.answers import status_of
-from airflow_refresh_provider.page.ports import Gate, Views
+from airflow_refresh_provider.page.ports import Gate, Starter, Views
 from airflow_refresh_provider.page.shield import Shield
 from airflow_refresh_provider.page.templating import render
 
 
-def create_app(views: Callable[[], Views], gate: Gate) -> FastAPI:
+def create_app(views: Callable[[], Views], gate: Gate, starter: Starter) -> FastAPI:
     """The page and its API, at addresses below the one where it is mounted.
 
     `views` is called for each request, and raises errors.RefreshError where there are none.
     """
     app = FastAPI(title="Refreshes", version=__version__, docs_url=None, redoc_url=None, openapi_url=None)
-    app.state.views, app.state.gate = views, gate
+    app.state.views, app.state.gate, app.state.starter = views, gate, starter
     app.dependency_overrides[guard.visitor] = gate.visitor
     app.add_middleware(Shield)
     app.include_router(api.router)
     app.include_router(files.router)
     app.include_router(pages.router)
+    app.include_router(steering.router)
     app.add_exception_handler(RefreshError, _failed)  # type: ignore[arg-type]
     app.add_exception_handler(HTTPException, _refused)  # type: ignore[arg-type]
     app.add_exception_handler(RequestValidationError, _invalid)  # type: ignore[arg-type]

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from fastapi import Depends, Form, Header, HTTPException, Request
 
-from airflow_refresh_provider.page.ports import Gate, Visitor
+from airflow_refresh_provider.page.ports import Gate, Starter, Visitor
 
 TOKEN_HEADER = "X-Refresh-Token"
 _SITE = "Sec-Fetch-Site"
@@ -47,6 +47,34 @@ def form_changer(
     return _changer(request, name, visitor, token, site)
 
 
+def api_starter(
+    request: Request,
+    name: str,
+    visitor: Annotated[Visitor, Depends(reader)],
+    token: Annotated[str, Header(alias=TOKEN_HEADER)] = "",
+    site: Annotated[str | None, Header(alias=_SITE)] = None,
+) -> Visitor:
+    """Who asks, and may start a refresh of the definition `name` of the path. Raises HTTPException 401, 403."""
+    return _starter(request, name, visitor, token, site)
+
+
+def form_starter(
+    request: Request,
+    name: str,
+    visitor: Annotated[Visitor, Depends(reader)],
+    token: Annotated[str, Form()] = "",
+    site: Annotated[str | None, Header(alias=_SITE)] = None,
+) -> Visitor:
+    """As `api_starter`, for a form of this page."""
+    return _starter(request, name, visitor, token, site)
+
+
+def may_start(request: Request, visitor: Visitor, name: str) -> bool:
+    """Whether the page offers a refresh."""
+    starter: Starter = request.app.state.starter
+    return starter.may_start(visitor, name)
+
+
 def may_change(request: Request, visitor: Visitor, name: str) -> bool:
     """Whether the page offers a change."""
     return _gate(request).may_change(visitor, name)
@@ -55,6 +83,17 @@ def may_change(request: Request, visitor: Visitor, name: str) -> bool:
 def _changer(request: Request, name: str, visitor: Visitor, token: str, site: str | None) -> Visitor:
     if not may_change(request, visitor, name):
         raise HTTPException(403, f"you may not change {name}: ask for the permission to edit its DAG")
+    return _genuine(visitor, token, site)
+
+
+def _starter(request: Request, name: str, visitor: Visitor, token: str, site: str | None) -> Visitor:
+    if not may_start(request, visitor, name):
+        raise HTTPException(403, f"you may not refresh {name}: ask for the permission to trigger its DAG")
+    return _genuine(visitor, token, site)
+
+
+def _genuine(visitor: Visitor, token: str, site: str | None) -> Visitor:
+    """The visitor, if the change comes from this page."""
     foreign = site is not None and site not in ("same-origin", "none")
     if visitor.token is not None and (foreign or not hmac.compare_digest(token.encode(), visitor.token.encode())):
         raise HTTPException(403, "the change does not come from this page: reload the page and try again")

@@ -6,9 +6,12 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from airflow_refresh_provider.core.run.admin_results import Recovery, RequestedRefresh
 from airflow_refresh_provider.core.run.notice import Notice
 from airflow_refresh_provider.core.run.overview import DefinitionDetail, Filter, Overview
 from airflow_refresh_provider.core.run.reports import DefinitionStatus
+from airflow_refresh_provider.core.run.request import Request
+from airflow_refresh_provider.core.run.results import ErrorReport
 from airflow_refresh_provider.core.run.run_detail import RunDetail
 
 
@@ -37,6 +40,14 @@ class Views(Protocol):
         """0 is without a limit, None as the definition says."""
         ...
 
+    def cancel(self, name: str, run_id: str, *, abandon: bool, by: str) -> Recovery:
+        """Cancel this run alone. Raises Refused where it has ended meanwhile."""
+        ...
+
+    def check_can_start(self, name: str) -> None:
+        """Raises Refused where a refresh that starts now would be."""
+        ...
+
 
 @dataclass(frozen=True)
 class Visitor:
@@ -63,6 +74,20 @@ class Gate(Protocol):
 
     def may_change(self, visitor: Visitor, name: str) -> bool:
         """Whether a definition may be changed; it need not exist."""
+        ...
+
+
+class Starter(Protocol):
+    """Starts refreshes outside of the process that serves the page."""
+
+    def may_start(self, visitor: Visitor, name: str) -> bool: ...
+
+    def start(self, visitor: Visitor, name: str, request: Request) -> RequestedRefresh:
+        """Start a refresh. Raises errors.RefreshError."""
+        ...
+
+    def failure(self, name: str) -> ErrorReport | None:
+        """Why the last refresh that was started from here ended with an error; None where only its run says so."""
         ...
 
 

@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from airflow_refresh_provider.errors import Invalid
 from airflow_refresh_provider.page.app import create_app
-from airflow_refresh_provider.page.ports import Views, Visitor
+from airflow_refresh_provider.page.ports import Starter, Views, Visitor
 
 HOST = "127.0.0.1"
 _QUERY = "token"
@@ -77,9 +77,9 @@ class _Entrance:
         await answer(scope, receive, send)
 
 
-def stand_alone(views: Views, gate: TokenGate) -> ASGIApp:
+def stand_alone(views: Views, gate: TokenGate, starter: Starter) -> ASGIApp:
     """The application for this machine alone: a name of another one is no name of it (DNS rebinding)."""
-    app = create_app(lambda: views, gate)
+    app = create_app(lambda: views, gate, starter)
     app.add_middleware(_Entrance, gate=gate)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=[HOST, "localhost"], www_redirect=False)
     return app

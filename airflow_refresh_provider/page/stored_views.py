@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from airflow_refresh_provider.core.run.admin_results import Recovery
 from airflow_refresh_provider.core.run.notice import Notice
 from airflow_refresh_provider.core.run.overview import DefinitionDetail, Filter, Overview, counts_of, urgent_first
 from airflow_refresh_provider.core.run.reports import DefinitionStatus
 from airflow_refresh_provider.core.run.run_detail import RunDetail
 from airflow_refresh_provider.page.lookout import Lookout, in_background
 from airflow_refresh_provider.page.ports import Notices, no_notices
+from airflow_refresh_provider.runner.admin.cancelling import request_cancel
 from airflow_refresh_provider.runner.refreshes import Refreshes
 from airflow_refresh_provider.runner.report.definition_details import definition_detail
 from airflow_refresh_provider.runner.report.observation import observe
 from airflow_refresh_provider.runner.report.overview import overview
 from airflow_refresh_provider.runner.report.run_details import run_detail
+from airflow_refresh_provider.runner.steps.busy import check_can_start
 
 
 class StoredViews:
@@ -77,6 +80,14 @@ class StoredViews:
     def throttle(self, name: str, rows_per_second: int | None) -> DefinitionStatus:
         """Limit the rate of runs from the next chunk on."""
         return self._refreshes.throttle(name, rows_per_second)
+
+    def cancel(self, name: str, run_id: str, *, abandon: bool, by: str) -> Recovery:
+        """Cancel this run alone. It is abandoned, if it is to be, by its owner or by the next run: not here."""
+        return request_cancel(self._ports, name, run_id, abandon=abandon, by=by)
+
+    def check_can_start(self, name: str) -> None:
+        """Raises Refused while another owner holds the run, or where the definition is paused or suspended."""
+        check_can_start(self._ports, name)
 
     def _missing(self) -> tuple[Notice, ...]:
         if self._ports.store.exists:

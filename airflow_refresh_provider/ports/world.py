@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Protocol
@@ -36,6 +37,12 @@ class Processes(Protocol):
 
 
 class Heart(Protocol):
-    """Signs of life while work is in progress."""
+    """Signs of life while work is in progress, and a look at whether the run is still held."""
 
-    def beating(self, name: str, run_id: str, unit: int | None, generation: int) -> AbstractContextManager[None]: ...
+    def beating(
+        self, name: str, run_id: str, unit: int | None, generation: int, interrupt: Callable[[], object]
+    ) -> AbstractContextManager[None]:
+        """Beat inside the block. `interrupt` is called, from another thread, again and again once the run, or the unit,
+        has another generation: it was cancelled, taken over or dropped.
+        """
+        ...

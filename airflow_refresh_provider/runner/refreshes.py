@@ -18,7 +18,16 @@ from airflow_refresh_provider.core.run.reports import DefinitionStatus, DueRepor
 from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.core.run.results import Differences, HistoryEntry, RefreshesResult, RunResult
 from airflow_refresh_provider.ports.bundle import Ports
-from airflow_refresh_provider.runner.admin import cascades, dropping, pausing, rebuilding, recovering, registry, several
+from airflow_refresh_provider.runner.admin import (
+    cancelling,
+    cascades,
+    dropping,
+    pausing,
+    rebuilding,
+    recovering,
+    registry,
+    several,
+)
 from airflow_refresh_provider.runner.facts.records import registered
 from airflow_refresh_provider.runner.facts.stopwatch import Stopwatch
 from airflow_refresh_provider.runner.report import (
@@ -136,6 +145,13 @@ class Refreshes:
     def resume(self, name: str) -> DefinitionStatus:
         """End a pause or a suspension; an unfinished run waits for the next caller."""
         return pausing.resume(self.ports, name)
+
+    def cancel(self, name: str, *, run_id: str | None = None, abandon: bool = False, by: str | None = None) -> Recovery:
+        """End the run in progress, or only the run of this id: its statement in Spark is interrupted within seconds.
+
+        The next refresh resumes it; with `abandon` it is abandoned instead. Raises Refused where it has ended already.
+        """
+        return cancelling.cancel(self.ports, name, run_id, abandon=abandon, by=by)
 
     def progress(self, name: str) -> ProgressReport:
         """The run in progress, else the last one."""

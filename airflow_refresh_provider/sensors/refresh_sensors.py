@@ -56,7 +56,10 @@ class _RefreshSensor(BaseSensorOperator):
         """Check once. An error that a retry may cure counts as not met."""
         try:
             places = RefreshHook(self.refresh_conn_id).places()
-            return PokeReturnValue(*triggers.look(places, self.definition, self.condition()))
+            is_done, found = triggers.look(places, self.definition, self.condition())
+            if found["cancelled"] and not is_done:
+                self.log.info("a run of %s was %s", self.definition, found["cancelled"])
+            return PokeReturnValue(is_done, found)
         except Retry as error:
             self.log.warning("%s", error.message)
             return PokeReturnValue(is_done=False)

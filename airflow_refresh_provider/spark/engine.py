@@ -67,17 +67,17 @@ class ClassicEngine:
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
-        self._opened: dict[str, SparkSession] = {}
+        self._opened: dict[str, SparkEngineSession] = {}
 
     def open(self, session_id: str) -> SparkEngineSession:
         """Open a session besides the application's own."""
-        self._opened[session_id] = sessions.open_classic(self._spark)
-        return SparkEngineSession(self._opened[session_id])
+        self._opened[session_id] = SparkEngineSession(sessions.open_classic(self._spark))
+        return self._opened[session_id]
 
     def release(self, session_id: str) -> None:
-        """Interrupt the statements of a session of this application; those of another application end with it."""
-        if session := self._opened.pop(session_id, None):
-            sessions.interrupt_classic(session)
+        """End the use of a session of this application; statements of another application end with that one."""
+        if session := self._opened.get(session_id):
+            session.interrupt()
 
 
 class SparkEngineSession:
@@ -86,6 +86,12 @@ class SparkEngineSession:
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
         self._lost = False
+        self._released = False
+
+    def interrupt(self) -> None:
+        """Interrupt what runs in a classic session, and refuse every further operation. Called from any thread."""
+        self._released = True
+        sessions.interrupt_classic(self._spark)
 
     def engine(self) -> str:
         with self._act(Doing(left="Nothing was changed.")):
@@ -162,7 +168,7 @@ class SparkEngineSession:
     @contextmanager
     def _act(self, act: Doing, *, discarded: bool = False) -> Iterator[None]:
         """One operation. `discarded`: after an error its output is not used, so the session stays usable."""
-        if self._lost:
+        if self._lost or self._released:
             raise Retry(
                 "session_lost",
                 "the Spark session cannot be used any more: its last statement is not known to have ended",

@@ -116,6 +116,14 @@ def published_before(context: Context, ports: Ports, name: str) -> RunResult | N
     return Refreshes(ports).published_for(name, _origin(context))
 
 
+def own_run(context: Context, ports: Ports, name: str) -> str | None:
+    """The id of the run in progress, if it was started for this DAG run."""
+    from airflow_refresh_provider.runner.refreshes import Refreshes
+
+    run = Refreshes(ports).stored(name).run
+    return run.run_id if run and run.origin == _origin(context) else None
+
+
 def request(context: Context, pins: Mapping[str, Any] | None = None) -> RunRequest:
     """The request of this DAG run, from the trigger form or the defaults of the DAG.
 

@@ -6,7 +6,7 @@ Time stands still except for `sleep`; processes live until they are declared dea
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 
@@ -71,17 +71,36 @@ class MemoryProcesses:
 
 
 class MemoryHeart:
-    """Beats once, when work begins."""
+    """Beats once, when work begins; looks only when asked: see `look`."""
 
     def __init__(self, store: ControlStore, clock: Clock) -> None:
         self._store = store
         self._clock = clock
+        self._looks: list[Callable[[], object]] = []
 
     @contextmanager
-    def beating(self, name: str, run_id: str, unit: int | None, generation: int) -> Iterator[None]:
+    def beating(
+        self, name: str, run_id: str, unit: int | None, generation: int, interrupt: Callable[[], object]
+    ) -> Iterator[None]:
         """Give the one sign of life."""
         self._store.beat(name, run_id, unit, Beat(generation=generation, at=self._clock.now()))
-        yield
+
+        def look() -> None:
+            record = self._store.read(name).record
+            run = record.run if record else None
+            if run is None or run.run_id != run_id or not run.is_held(unit, generation):
+                interrupt()
+
+        self._looks.append(look)
+        try:
+            yield
+        finally:
+            self._looks.remove(look)
+
+    def look(self) -> None:
+        """Interrupt the statements of this process whose run, or unit, has another owner or none."""
+        for look in tuple(self._looks):
+            look()
 
 
 def memory_ports(lake: MemoryLake, store: ControlStore, dead: set[int] | None = None) -> Ports:

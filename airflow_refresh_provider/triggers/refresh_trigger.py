@@ -21,22 +21,30 @@ from airflow_refresh_provider.signals import metrics
 class Condition:
     """What to wait for: one of some states, a refresh published after a moment (ISO 8601 with zone), no pause, a target
     at most `max_lag` seconds behind its inputs.
+
+    `run_id`: the run that is waited for with a pause; it is waited for no longer once it was cancelled or has ended.
     """
 
     states: tuple[str, ...] = ()
     published_after: str | None = None
     unpaused: bool = False
     max_lag: float | None = None
+    run_id: str | None = None
 
     def is_met(self, status: DefinitionStatus) -> bool:
         """Whether a definition meets it, but for the lag."""
         if self.states and status.state not in self.states:
             return False
-        if self.unpaused and status.paused:
+        if self.unpaused and status.paused and not self._is_over(status):
             return False
         if self.published_after is None:
             return True
         return status.published_at is not None and status.published_at > datetime.fromisoformat(self.published_after)
+
+    def _is_over(self, status: DefinitionStatus) -> bool:
+        """Whether the run that is waited for was cancelled, or has ended."""
+        run = status.run
+        return self.run_id is not None and (run is None or run.run_id != self.run_id or run.cancelled is not None)
 
 
 def seen(status: DefinitionStatus) -> dict[str, Any]:
@@ -47,7 +55,14 @@ def seen(status: DefinitionStatus) -> dict[str, Any]:
         "published_version": status.published_version,
         "published_at": status.published_at.isoformat() if status.published_at else None,
         "input_versions": dict(status.input_versions),
+        "cancelled": cancelled(status),
     }
+
+
+def cancelled(status: DefinitionStatus) -> str | None:
+    """That a run was cancelled, and what the next one does; None where none was."""
+    run = status.run
+    return f"{run.cancelled.text}; {run.cancelled.then}" if run and run.cancelled else None
 
 
 class RefreshTrigger(BaseTrigger):

@@ -145,7 +145,7 @@ def health_text(value: DefinitionStatus) -> str:
             left = f", {formats.duration(run.seconds_left)} left" if run.seconds_left is not None else ""
             done = f"{run.percent:.0f} %" if run.percent is not None else run.stage
             return f"running, {done}{left}"
-        case Health.WAITING | Health.INTERRUPTED | Health.BUDGET_SPENT | Health.FAILED if run:
+        case Health.WAITING | Health.INTERRUPTED | Health.BUDGET_SPENT | Health.FAILED | Health.CANCELLED if run:
             at = f"{formats.done_of(run.chunks_done, run.chunks_total)} chunks"
             return f"{words}, {at}"
         case Health.FAILED if value.last_run and value.last_run.code:
@@ -162,6 +162,8 @@ def why(value: DefinitionStatus) -> str | None:
     match value.health:
         case Health.FAILED if last:
             return last.reason
+        case Health.CANCELLED if value.run and value.run.cancelled:
+            return f"{value.run.cancelled.text}; {value.run.cancelled.then}"
         case Health.SUSPENDED:
             return value.suspended
         case Health.BUDGET_SPENT if value.run:
@@ -208,7 +210,7 @@ def _due_text(value: DefinitionStatus) -> str | None:
 
 def _stopping(value: DefinitionStatus) -> tuple[str, ...]:
     """How the run in progress is stopped."""
-    return (formats.stopping(value.name),) if value.run else ()
+    return (formats.stopping(value.name),) if value.run and not value.run.cancelled else ()
 
 
 def _reading(value: DefinitionStatus) -> tuple[str, ...]:
@@ -234,6 +236,8 @@ def _progress(run: RunStatus) -> str:
 def _holder(run: RunStatus) -> str:
     """The owner of the run, or which tasks it is kept for."""
     tasks = f"tasks of {run.origin.strip()}" if run.origin else "tasks of the same run"
+    if run.cancelled:
+        return f"{run.cancelled.text} at {formats.time(run.cancelled.at)}; {run.cancelled.then}"
     if run.live:
         return f"held by {run.owner or tasks}"
     return f"between two {tasks}, kept until {formats.time(run.kept_until)}" if run.kept_until else "interrupted"

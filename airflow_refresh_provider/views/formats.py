@@ -78,8 +78,8 @@ def notices(found: Sequence[Notice]) -> str | None:
 def stopping(name: str) -> str:
     """How a run in progress is stopped, to be continued later or for good."""
     return (
-        f"to stop it: `airflow-refresh pause {name}`, to be continued later; "
-        f"`airflow-refresh abandon {name} --stop`, for good"
+        f"to stop it: `airflow-refresh pause {name}`, before its next chunk; `airflow-refresh cancel {name}`, at once; "
+        "the next run resumes it, unless it is cancelled with --abandon"
     )
 
 

@@ -13,15 +13,25 @@ from starlette.testclient import TestClient
 
 from airflow_refresh_provider.hooks.addresses import PREFIX
 from airflow_refresh_provider.page.guard import TOKEN_HEADER
+from tests.airflow.conftest import Airflow
 from tests.airflow.shared import Shared
-from tests.unit.runner.world import NAME
+from tests.unit.runner.phased import started
+from tests.unit.runner.world import NAME, definition, row
 
 PAGE = f"{PREFIX}/"
 READS = (
-    *("", f"definitions/{NAME}", f"definitions/{NAME}/runs/x", "static/page.css"),
+    *("", f"definitions/{NAME}", f"definitions/{NAME}/refresh", f"definitions/{NAME}/runs/x", "static/page.css"),
     *("api/v1/overview", "api/v1/definitions", f"api/v1/definitions/{NAME}", "api/v1/openapi.json"),
 )
-CHANGES = tuple(f"{api}definitions/{NAME}/{verb}" for api in ("", "api/v1/") for verb in ("pause", "resume", "suspend"))
+CHANGES = tuple(
+    f"{api}definitions/{NAME}/{verb}"
+    for api in ("", "api/v1/")
+    for verb in ("pause", "resume", "suspend", "refresh", "runs/x/cancel")
+)
+REFRESHED = """
+from airflow_refresh_provider import Definition, refresh_dag
+refresh_dag(Definition.model_validate({definition!r}))
+"""
 
 
 @pytest.fixture(scope="module")
@@ -163,3 +173,56 @@ def test_a_triggerer_that_has_died_is_on_the_page(site: TestClient) -> None:
             session_.query(Job).delete()
     assert "the triggerer has given no sign of life since 2024-01-01 04:23:00 UTC" in text
     assert "dag_processor_down" not in text
+
+
+@pytest.fixture
+def registered(airflow: Airflow, shared: Shared) -> Iterator[str]:
+    """The DAG of the definition, which Airflow knows since it has run once; DAG runs that wait go with the test."""
+    from airflow.models import DagRun
+    from airflow.utils.session import create_session
+
+    dag = airflow.dag(REFRESHED.format(definition=shared.definition))
+    airflow.run(dag)
+    yield dag.dag_id
+    with create_session() as session_:
+        session_.query(DagRun).filter(DagRun.dag_id == dag.dag_id, DagRun.state == "queued").delete()
+
+
+def queued(dag_id: str) -> list[tuple[str | None, object]]:
+    """Who has triggered the DAG runs that wait, and with which configuration."""
+    from airflow.models import DagRun
+    from airflow.utils.session import create_session
+
+    with create_session() as session_:
+        found = session_.query(DagRun).filter(DagRun.dag_id == dag_id, DagRun.state == "queued")
+        return [(run.triggering_user_name, run.conf) for run in found]
+
+
+def test_refresh_now_triggers_a_dag_run_in_the_name_of_the_user(site: TestClient, registered: str) -> None:
+    editor, page = session(site, "USER"), f"{PAGE}definitions/{NAME}/refresh"
+    given = editor.get(page).text.partition('name="token" value="')[2].partition('"')[0]
+    assert editor.post(page, data={"token": "x", "mode": "full"}).status_code == 403
+    assert queued(registered) == []
+    answer = editor.post(page, data={"token": given, "mode": "full", "on_interrupted": "resume", "force": "true"})
+    assert answer.status_code == 200
+    assert f"of {registered}" in answer.text and "its DAG is paused" in answer.text
+    assert queued(registered) == [("user", {"mode": "full", "force": True})]
+
+
+def test_a_definition_without_its_dag_says_so(site: TestClient, shared: Shared) -> None:
+    shared.world.refreshes.register(definition(name="alone", target="/gold/alone"))
+    bearer = {"Authorization": f"Bearer {token('USER')}"}
+    answer = site.post(f"{PAGE}api/v1/definitions/alone/refresh", json={}, headers=bearer)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (409, "not_triggered")
+    assert "there is no DAG refresh.alone" in answer.json()["error"]["message"]
+
+
+def test_a_run_is_cancelled_in_the_name_of_the_user(site: TestClient, shared: Shared) -> None:
+    shared.world.run()
+    shared.world.become(row(1, "b"))
+    run_id = started(shared.world).run_id
+    bearer = {"Authorization": f"Bearer {token('USER')}"}
+    answer = site.post(f"{PAGE}api/v1/definitions/{NAME}/runs/{run_id}/cancel", json={}, headers=bearer)
+    assert (answer.status_code, answer.json()["outcome"]) == (200, "cancelled")
+    assert shared.world.interrupted.cancelled is not None
+    assert shared.world.interrupted.cancelled.by == "user"

@@ -17,7 +17,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from airflow_refresh_provider.page.stand_alone import TokenGate, address, listening, stand_alone
 from airflow_refresh_provider.runner.refreshes import Refreshes
-from tests.unit.page.site import views_of
+from tests.unit.page.site import NotedStarter, views_of
 
 ROOT = Path(__file__).parents[2]
 AXE = "4.14.1"
@@ -83,7 +83,7 @@ def serve(chromium: Browser) -> Iterator[Callable[[Refreshes], Site]]:
 
     def start(refreshes: Refreshes) -> Site:
         gate, at = TokenGate(), listening(0)
-        config = uvicorn.Config(stand_alone(views_of(refreshes), gate), log_level="warning")
+        config = uvicorn.Config(stand_alone(views_of(refreshes), gate, NotedStarter()), log_level="warning")
         servers.append(uvicorn.Server(config))
         threading.Thread(target=servers[-1].run, kwargs={"sockets": [at]}, daemon=True).start()
         while not servers[-1].started:

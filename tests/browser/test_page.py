@@ -143,6 +143,30 @@ def test_a_definition_is_paused_and_resumed_by_its_buttons(serve: Callable[[Refr
     assert made.refreshes.stored(NAME).suspended == 'it\'s "wrong" <b>'
 
 
+@pytest.mark.parametrize("scripts", [True, False])
+def test_a_run_is_cancelled_once_that_is_confirmed(serve: Callable[[Refreshes], Site], *, scripts: bool) -> None:
+    world = interrupted()
+    page = serve(world.refreshes).open(f"/definitions/{ORDERS}", java_script_enabled=scripts)
+    page.get_by_role("link", name="Cancel the run").click()
+    page.get_by_role("link", name="back").click()
+    assert world.interrupted.cancelled is None
+    page.get_by_role("link", name="Cancel the run").click()
+    page.get_by_label("the next run resumes it").check()
+    page.get_by_role("button", name="Cancel the run").click()
+    expect(page.get_by_text("the next run resumes it").first).to_be_visible()
+    assert world.interrupted.cancelled is not None and not world.interrupted.cancelled.abandon
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_a_refresh_is_requested_with_its_options(serve: Callable[[Refreshes], Site], *, scripts: bool) -> None:
+    page = serve(shop().refreshes).open(f"/definitions/{NAME}", java_script_enabled=scripts)
+    page.get_by_role("link", name="Refresh now").click()
+    page.get_by_label("mode").select_option("full")
+    page.get_by_label("force").check()
+    page.get_by_role("button", name="Refresh now").click()
+    expect(page.get_by_text("a noted run")).to_be_visible()
+
+
 def test_a_map_of_chunks_fills(serve: Callable[[Refreshes], Site]) -> None:
     world = interrupted()
     run_id = world.interrupted.run_id
@@ -182,7 +206,8 @@ def test_every_page_fits_and_axe_finds_nothing_serious(
     made.lake.append("/in/orders", [order(100, 1)])
     run_id = made.refreshes.history(NAME)[0].run_id
     site = serve(made.refreshes)
-    running = serve(interrupted().refreshes)
+    broken = interrupted()
+    running = serve(broken.refreshes)
     # Axe tries styles of its own, which the browser refuses.
     options: dict[str, Any] = {"heard": False, "color_scheme": theme, "viewport": PHONE | {"width": width}}
     pages = {
@@ -191,6 +216,8 @@ def test_every_page_fits_and_axe_finds_nothing_serious(
         "hostile": site.open("/definitions/report", **options),
         "ended": site.open(f"/definitions/{NAME}/runs/{run_id}", **options),
         "running": running.open(f"/definitions/{ORDERS}", **options),
+        "refresh": site.open(f"/definitions/{NAME}/refresh", **options),
+        "cancel": running.open(f"/definitions/{ORDERS}/runs/{broken.interrupted.run_id}/cancel", **options),
     }
     for name, page in pages.items():
         keep(page, f"{name}-{theme}-{width}")

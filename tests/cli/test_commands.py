@@ -321,7 +321,7 @@ def test_an_unfinished_run_is_shown_with_how_to_stop_it_and_ended_for_good(world
     with at(world.lake, "commit", disconnected):
         assert here("run", "people_copy").code == 1
     for command in ("show", "progress"):
-        assert "`airflow-refresh abandon people_copy --stop`, for good" in here(command, "people_copy").out
+        assert "`airflow-refresh cancel people_copy`, at once" in here(command, "people_copy").out
     ended = here("abandon", "people_copy", "--output", "json")
     assert (ended.code, ended.json["outcome"]) == (0, "abandoned")
     assert here("abandon", "people_copy", "--output", "json").json["outcome"] == "clean"

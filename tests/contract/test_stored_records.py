@@ -26,6 +26,7 @@ from airflow_refresh_provider.core.plan.plan import (
 from airflow_refresh_provider.core.plan.ways import Way
 from airflow_refresh_provider.core.query.facts import ClockSpan, Obstacle, QueryFacts
 from airflow_refresh_provider.core.run.budget import RunBudget
+from airflow_refresh_provider.core.run.cancellation import Cancellation
 from airflow_refresh_provider.core.run.lifecycle import Event, State
 from airflow_refresh_provider.core.run.owner import Owner
 from airflow_refresh_provider.core.run.record import Claim, Lease, Published, Record, Run
@@ -143,6 +144,7 @@ RUN = _made(
     frozen=st.none() | FROZEN,
     counts=COUNTS,
     published=st.booleans(),
+    cancelled=st.none() | _made(Cancellation, by=TEXT, at=MOMENT, abandon=st.booleans()),
 )
 PUBLISHED = _made(
     Published,

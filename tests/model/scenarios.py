@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -10,6 +11,8 @@ from typing import Any
 from airflow_refresh_provider.core.run.lifecycle import State
 from airflow_refresh_provider.core.run.request import OnInterrupted
 from airflow_refresh_provider.core.run.results import Outcome
+from airflow_refresh_provider.errors import Refused
+from airflow_refresh_provider.runner.admin import cancelling
 from tests.model.actors import Actor, Schedule, Stage
 from tests.model.invariants import CHANGED, GROUPED, JOINED, violations
 from tests.model.search import Played
@@ -208,6 +211,22 @@ def _abandoning(world: ModelWorld) -> list[Actor]:
     return [owner(world, "A"), Actor("B", abandon_and_run)]
 
 
+def _cancelling(world: ModelWorld, *, abandon: bool = False) -> list[Actor]:
+    """The run is cancelled while its owner is running, and the target refreshed."""
+
+    def cancel_and_run() -> object:
+        with suppress(Refused):  # it has ended
+            cancelling.request_cancel(world.ports("B"), NAME, None, abandon=abandon, by="B")
+        return world.owner("B").run(NAME, ONE)
+
+    return [owner(world, "A"), Actor("B", cancel_and_run)]
+
+
+def _tasks_cancelled(world: ModelWorld) -> list[Actor]:
+    """A run is cancelled for good while the tasks of its DAG run are running, and the target refreshed."""
+    return [tasks(world, "A"), *_cancelling(world, abandon=True)[1:]]
+
+
 def _dropping(world: ModelWorld) -> list[Actor]:
     """The definition is dropped while an owner is running, registered with another query, and refreshed."""
 
@@ -285,6 +304,10 @@ SCENARIOS = [
     Scenario("tasks, taken over on request", changes, _tasks_taken_over, VNODES),
     Scenario("ended for good", changes, _abandoning, CHUNKED),
     Scenario("ended for good, incremental", changes, _abandoning, CHUNKED | INCREMENTAL),
+    Scenario("cancelled", changes, _cancelling, CHUNKED),
+    Scenario("cancelled, first load", first_load, _cancelling, CHUNKED),
+    Scenario("cancelled for good, incremental", changes, partial(_cancelling, abandon=True), VNODES | INCREMENTAL),
+    Scenario("tasks, cancelled for good", changes, _tasks_cancelled, VNODES),
     Scenario("dropped", changes, _dropping, CHUNKED),
     Scenario("dropped by vnode", changes, _dropping, VNODES),
     Scenario("dropped, incremental", changes, _dropping, CHUNKED | INCREMENTAL),

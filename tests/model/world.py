@@ -28,7 +28,14 @@ from tests.unit.runner.world import COLUMNS, INPUT, NAME, TARGET, definition
 OUTSIDE = "outside"
 """The actor of what is done between schedules."""
 
-WRITES_OF_OWNERS = frozenset(Event) - {Event.REGISTER, Event.START, Event.TAKE_OVER, Event.ADOPT, Event.DROP}
+WRITES_OF_OWNERS = frozenset(Event) - {
+    Event.REGISTER,
+    Event.START,
+    Event.TAKE_OVER,
+    Event.ADOPT,
+    Event.CANCEL,
+    Event.DROP,
+}
 """Transitions that only the owner of the run may store."""
 
 

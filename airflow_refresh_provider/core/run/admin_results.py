@@ -53,13 +53,14 @@ class RecoveryOutcome(StrEnum):
     LIVE = "live"  # it has an owner
     PAUSED = "paused"
     BUDGET_SPENT = "budget_spent"  # the next run continues it
+    CANCELLED = "cancelled"  # by a person; a refresh resumes it
     RESETTING = "resetting"  # the definition is being dropped
     CLEAN = "clean"  # there was no run
     FAILED = "failed"
 
 
 class Recovery(Stored):
-    """What `recover` did with the run of one definition; `error` if it failed."""
+    """What `recover`, `abandon` or `cancel` did with the run of one definition; `error` if it failed."""
 
     name: str
     run_id: str | None
@@ -102,6 +103,14 @@ class ServerReport(Stored):
     pid: int | None
     home: str
     log: str
+
+
+class RequestedRefresh(Stored):
+    """A refresh that was requested on the page: `started` is what does it; `waits`: why that does not start yet."""
+
+    name: str
+    started: str
+    waits: str | None = None
 
 
 class PageReport(Stored):

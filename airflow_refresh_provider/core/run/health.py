@@ -18,6 +18,7 @@ class Health(StrEnum):
     PAUSED = "paused"
     SUSPENDED = "suspended"
     FAILED = "failed"  # the last run failed, and the target is not up to date
+    CANCELLED = "cancelled"  # a person has cancelled a run, which the next caller resumes or abandons
     INTERRUPTED = "interrupted"  # a run was not finished; the next caller resumes it
     BUDGET_SPENT = "budget_spent"  # a run was stopped, and the next one continues it
     NOT_PUBLISHED = "not_published"
@@ -53,6 +54,8 @@ def health(record: Record, facts: HealthFacts) -> Health:
         return Health.PAUSED if record.paused else Health.SUSPENDED
     found = _of_the_target(record, facts)
     failed = record.last_run is not None and record.last_run.failed
+    if record.run is not None and record.run.cancelled:
+        return Health.CANCELLED
     if record.run is not None:
         if record.run.stopped:
             return Health.BUDGET_SPENT

@@ -11,6 +11,7 @@ from airflow_refresh_provider.core.text.stored import Stored
 class LastRun(Stored):
     """A run that ended, or failed. `run_id` is null if it failed before it was started; `elapsed_seconds` is from the
     start of the run to `at`, with all attempts and the time between them. `code` and `reason` are those of the error.
+    `origin` is that of a run that was cancelled.
     """
 
     run_id: str | None = None
@@ -23,6 +24,7 @@ class LastRun(Stored):
     chunks: int = 0
     code: str | None = None
     reason: str | None = None
+    origin: str | None = None
 
     @property
     def failed(self) -> bool:

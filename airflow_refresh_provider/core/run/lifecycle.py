@@ -44,6 +44,7 @@ class Event(StrEnum):
     PAUSE = "pause"  # no run starts, and the run in progress stops before its next chunk
     THROTTLE = "throttle"  # another limit of rows a second, from the next chunk on
     RESUME = "resume"  # a pause or a suspension ends
+    CANCEL = "cancel"  # the run is taken from its owner; the next caller resumes or abandons it
     SUSPEND = "suspend"  # no run starts until the definition is resumed
     START_FAILED = "start_failed"  # a scheduled run could not start
     REBUILD = "rebuild"  # the published version was restored from the target's log
@@ -84,6 +85,8 @@ TRANSITIONS: dict[tuple[State, Event], State] = {
     (State.IDLE, Event.THROTTLE): State.IDLE,
     (State.REFRESHING, Event.THROTTLE): State.REFRESHING,
     (State.FINISHING, Event.THROTTLE): State.FINISHING,
+    (State.REFRESHING, Event.CANCEL): State.REFRESHING,
+    (State.FINISHING, Event.CANCEL): State.FINISHING,
     (State.IDLE, Event.SUSPEND): State.IDLE,
     (State.REFRESHING, Event.SUSPEND): State.REFRESHING,
     (State.FINISHING, Event.SUSPEND): State.FINISHING,

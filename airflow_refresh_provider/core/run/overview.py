@@ -17,6 +17,7 @@ _URGENT_FIRST = (
     Health.FAILED,
     Health.SUSPENDED,
     Health.INTERRUPTED,
+    Health.CANCELLED,
     Health.REPLACED,
     Health.OVERWRITTEN,
     Health.UNKNOWN,

@@ -11,6 +11,8 @@ from enum import StrEnum
 from airflow_refresh_provider.core.text.stored import Stored
 
 BEAT_EVERY = timedelta(seconds=10)
+LOOK_EVERY = timedelta(seconds=2)
+"""How often an owner looks whether it still holds its run, so that its statement ends within five seconds."""
 STALE_AFTER = timedelta(seconds=45)
 PARKED_FOR = timedelta(hours=1)
 WAIT_FOR_LEASE = timedelta(seconds=60)

@@ -17,6 +17,7 @@ from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.plan.plan import ChangeCounts, Frozen, Plan
 from airflow_refresh_provider.core.query.facts import QueryFacts
 from airflow_refresh_provider.core.run.budget import RunBudget
+from airflow_refresh_provider.core.run.cancellation import Cancellation
 from airflow_refresh_provider.core.run.last_run import LastRun
 from airflow_refresh_provider.core.run.lifecycle import Event, State, advance
 from airflow_refresh_provider.core.run.owner import PARKED_FOR, Owner
@@ -78,7 +79,8 @@ class Run(Stored):
     run was started for, such as a DAG run whose tasks continue it. `scheduled`: it was not started by hand.
     `failed_in`: the generation in which it last counted as failed; all units of a generation count once.
     `unresumable_reason`: why what the run reads cannot bring it to its end, once that has been found out.
-    `left_over`: sessions of owners that a drop has fenced, until they are released.
+    `left_over`: sessions of owners that a drop or a cancellation has taken the run from, until they are released.
+    `cancelled`: a person has cancelled it, and no owner has resumed it since.
     """
 
     run_id: str
@@ -98,6 +100,7 @@ class Run(Stored):
     failed_in: int | None = None
     unresumable_reason: str | None = None
     left_over: tuple[str, ...] = ()
+    cancelled: Cancellation | None = None
 
     @property
     def stopped(self) -> str | None:
@@ -142,6 +145,12 @@ class Run(Stored):
         """Whether the query reads the clock, so that its result changes without its inputs."""
         return self.plan.query != self.definition.query_text
 
+    def is_held(self, unit: int | None, generation: int) -> bool:
+        """Whether a generation still holds the run as a whole (unit None), or one of its units."""
+        if unit is None:
+            return self.generation == generation
+        return unit in self.claims and self.claims[unit].generation == generation
+
     @property
     def windows(self) -> Windows:
         """What the run reads of its inputs; none when it reads everything."""
@@ -152,8 +161,8 @@ class Record(Stored):
     """Everything stored about one definition. `generation` is the counter: the highest number ever drawn.
 
     `format` is the version of this model, `facts` are those of the definition's query. `last_run` is the newest run
-    that has ended, or has stopped or failed and is kept. `trust` is that in incremental refreshes by touched values.
-    `throttle`: rows a second by command, 0 without a limit, None as the definition says.
+    that has ended, or has stopped, failed or been cancelled and is kept. `trust` is that in incremental refreshes by
+    touched values. `throttle`: rows a second by command, 0 without a limit, None as the definition says.
     """
 
     format: int = Field(default=RECORD_FORMAT, le=RECORD_FORMAT)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from datetime import datetime
 from enum import StrEnum
 
+from airflow_refresh_provider.core.run.cancellation import Cancellation
 from airflow_refresh_provider.core.run.lifecycle import State
 from airflow_refresh_provider.core.run.owner import Liveness
 from airflow_refresh_provider.core.run.record import Record, Run
@@ -45,8 +46,9 @@ class Decision(Stored):
 class Facts(Stored):
     """What was found out about an unfinished run after it was fenced.
 
-    `unresumable_reason`: why it cannot be finished at its pins. `released`: its last owner released it, and `stopped`:
-    because its budget was spent. `failed`: it ended with an error. `taken_from`: who held it when it was taken over on
+    `unresumable_reason`: why it cannot be finished at its pins. `cancelled`: a person has cancelled it. `released`: its
+    last owner released it, and `stopped`: because its budget was spent. `failed`: it ended with an error.
+    `taken_from`: who held it when it was taken over on
     request. `chunks`: how many are in the target, and of how many; None before they are planned.
     """
 
@@ -56,6 +58,7 @@ class Facts(Stored):
     unresumable_reason: str | None
     on_interrupted: OnInterrupted
     stopped: bool = False
+    cancelled: Cancellation | None = None
     released: bool = False
     failed: bool = False
     taken_from: str | None = None
@@ -92,6 +95,8 @@ def next_step(run: Run, facts: Facts) -> Decision:
         return Decision(step=Step.ABANDON, reason="the target is no longer the table the run started with")
     if facts.definition_changed:
         return Decision(step=Step.ABANDON, reason="the definition was changed while the run was interrupted")
+    if facts.cancelled and facts.cancelled.abandon:
+        return Decision(step=Step.ABANDON, reason=f"{facts.cancelled.text}, for good")
     if facts.on_interrupted is OnInterrupted.RESTART:
         return Decision(step=Step.ABANDON, reason="abandoning it was requested")
     if facts.unresumable_reason:
@@ -100,6 +105,8 @@ def next_step(run: Run, facts: Facts) -> Decision:
 
 
 def _interruption(facts: Facts) -> str:
+    if facts.cancelled:
+        return f"it was {facts.cancelled.text}"
     if facts.taken_from:
         return f"it was taken over on request from {facts.taken_from}"
     if facts.stopped:

@@ -8,6 +8,7 @@ from airflow_refresh_provider.core.changes.pins import Digests, IgnoredFiles
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.plan.plan import ChangeCounts
 from airflow_refresh_provider.core.run.budget import RunBudget
+from airflow_refresh_provider.core.run.cancellation import Cancellation
 from airflow_refresh_provider.core.run.health import Health
 from airflow_refresh_provider.core.run.last_run import LastRun
 from airflow_refresh_provider.core.run.notice import Notice
@@ -21,7 +22,8 @@ class RunStatus(Stored):
     """A run in progress, or interrupted. `live`: its owner has sent a recent heartbeat.
 
     `origin` is what it was started for, such as a DAG run. `kept_until`: until then only tasks of the origin may resume
-    it. `budget` is what it may spend; its `spent` says why it stops.
+    it. `cancelled`: a person has cancelled it, and no owner has resumed it since. `budget` is what it may spend; its
+    `spent` says why it stops.
     """
 
     run_id: str
@@ -30,6 +32,7 @@ class RunStatus(Stored):
     live: bool
     origin: str | None = None
     kept_until: datetime | None = None
+    cancelled: Cancellation | None = None
     started_at: datetime
     generation: int
     attempts: int
@@ -74,8 +77,8 @@ class ProgressReport(Stored):
 
     `percent`, 0 to 100, is of rows where they are known, else of chunks. `rows_per_second` is that of the newest chunks
     of this attempt, `seconds_left` follows from it; both are null before two chunks are done, and after the end.
-    `outcome` is that of a run that has ended, or has failed or stopped and is kept; `failure` is why it was not
-    published. `budget` is that of a run in progress. `throttle`: how many rows a second runs may change.
+    `outcome` is that of a run that has ended, or has failed, stopped or been cancelled and is kept; `failure` is why it
+    was not published. `budget` is that of a run in progress. `throttle`: how many rows a second runs may change.
     """
 
     name: str
@@ -161,7 +164,7 @@ class DefinitionStatus(Stored):
 
     `state` is as stored; `status` is derived from it and the run, `status_text` includes the progress. `throttle`: how
     many rows a second its runs may change, null without a limit. `last_run` is the newest run that has ended, or has
-    failed or stopped and is kept. `health` is the whole in one word; it, `freshness` and
+    failed, stopped or been cancelled and is kept. `health` is the whole in one word; it, `freshness` and
     `due` are null where inputs and target were not read. `ignored_files` lay in the folders of inputs at the last
     refresh and were not read. `notices` are about its query. `reading`: how other programs read what is
     published; only `show` has both. `looked_at`: when inputs and target were read, null where they were not.

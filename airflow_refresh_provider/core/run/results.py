@@ -38,10 +38,13 @@ class Outcome(StrEnum):
     INTERRUPTED = "interrupted"
     BUDGET_SPENT = "budget_spent"
     ABANDONED = "abandoned"
+    CANCELLED = "cancelled"
 
     @classmethod
     def of(cls, error: errors.RefreshError) -> Outcome:
         """How a refresh ended that raised an error."""
+        if isinstance(error, errors.Cancelled):
+            return cls.CANCELLED
         return cls.REFUSED if isinstance(error, errors.Refused) else cls.FAILED
 
 
@@ -108,7 +111,9 @@ class RunResult(Stored):
 
 
 class HistoryEntry(Stored):
-    """One ended run of the definition `name`; `reason` is why it was abandoned or refused.
+    """One ended run of the definition `name`; `reason` is why it was abandoned, refused or cancelled.
+
+    A cancelled run that is resumed has another end later, which counts then.
 
     `elapsed_seconds` is from its start to its end, with all `attempts` and the time between them.
     """

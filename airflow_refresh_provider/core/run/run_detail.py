@@ -10,6 +10,8 @@ from airflow_refresh_provider.core.changes.pins import digests
 from airflow_refresh_provider.core.plan.plan import ChangeCounts
 from airflow_refresh_provider.core.plan.reasons import ReasonCode
 from airflow_refresh_provider.core.run.budget import RunBudget
+from airflow_refresh_provider.core.run.cancellation import CODE as CANCELLED
+from airflow_refresh_provider.core.run.cancellation import Cancellation
 from airflow_refresh_provider.core.run.notice import Notice
 from airflow_refresh_provider.core.run.record import Record, Run
 from airflow_refresh_provider.core.run.results import ErrorReport, Outcome, RunResult
@@ -52,7 +54,7 @@ class PinnedInput(Stored):
 
 
 class RunDetail(Stored):
-    """A run in progress, or one that has ended, which has an `outcome`.
+    """A run in progress, or one that has ended, which has an `outcome`. `cancelled`: by whom, if not resumed since.
 
     `planned` are the rows that it changes, null before they are known, and `unchanged` those that stay as they are.
     `chunks` are all of a run in progress once they are planned, of an ended one those whose progress is still kept.
@@ -70,6 +72,7 @@ class RunDetail(Stored):
     owner: str | None = None
     live: bool = False
     kept_until: datetime | None = None
+    cancelled: Cancellation | None = None
     attempts: int = 0
     generations: tuple[int, ...] = ()
     mode: str | None = None
@@ -163,4 +166,5 @@ def aftermath(record: Record, code: str | None, reason: str, done: int) -> Error
     else:
         after += " starts a new run"
     left = f"{chunks or 'The target was not changed. '}{readers}"
-    return ErrorReport(code=code or "not_published", message=reason, left=left, next=f"Fix the cause. {after}.")
+    fix = "" if code == CANCELLED else "Fix the cause. "
+    return ErrorReport(code=code or "not_published", message=reason, left=left, next=f"{fix}{after}.")

@@ -27,7 +27,7 @@ def status(record: Record) -> RefreshStatus:
     run = record.run
     if record.state is State.RESETTING:
         return RefreshStatus.RESETTING
-    if run is None:
+    if run is None or run.cancelled:
         return RefreshStatus.IDLE
     if run.windows:
         return RefreshStatus.CONSUMING_LOG if run.plan.target else RefreshStatus.INITIALIZING
@@ -37,6 +37,8 @@ def status(record: Record) -> RefreshStatus:
 def status_text(record: Record, chunks_done: int) -> str:
     """The status as a sentence, with the progress of its run."""
     run = record.run
+    if run is not None and run.cancelled:
+        return f"{run.cancelled.text}; {_how_far(run, chunks_done)}; {run.cancelled.then}"
     match status(record):
         case RefreshStatus.IDLE if record.published is None:
             return "nothing has been published yet"

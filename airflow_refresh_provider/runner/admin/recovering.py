@@ -60,7 +60,10 @@ def _recover(ports: Ports, name: str) -> Recovery:
         return _no_run(record)
     if record.paused:
         return Recovery(name=record.name, run_id=run.run_id, outcome=RecoveryOutcome.PAUSED, reason="it is paused")
-    if run.stopped:
+    if run.cancelled and not run.cancelled.abandon:
+        reason = f"it was {run.cancelled.text}; `airflow-refresh run {name}` resumes it"
+        return Recovery(name=name, run_id=run.run_id, outcome=RecoveryOutcome.CANCELLED, reason=reason)
+    if run.stopped and not run.cancelled:
         reason = f"its budget is spent ({run.stopped}); the next run continues it"
         return Recovery(name=name, run_id=run.run_id, outcome=RecoveryOutcome.BUDGET_SPENT, reason=reason)
     liveness = owner_liveness(ports, record)
@@ -86,6 +89,19 @@ def abandon(ports: Ports, name: str, *, stop: bool) -> Recovery:
         if not stop and admit(record, owner_liveness(ports, record), ports.clock.now()) is Admission.BUSY:
             raise _still_running(name, record.run)
         found = _taken_over(ports, snapshot, record, request)
+        if found.outcome is not RecoveryOutcome.LIVE:
+            return found
+    raise contended(name)
+
+
+def end_cancelled(ports: Ports, name: str, run_id: str) -> Recovery:
+    """Abandon a run that was cancelled for good; one that is complete in its target is published."""
+    for _ in range(WRITE_TRIES):
+        snapshot = ports.store.read(name)
+        record = registered(ports, name, snapshot.record)
+        if record.run is None or record.run.run_id != run_id:
+            return _not_continued(ports, record, run_id)
+        found = _taken_over(ports, snapshot, record, Request())
         if found.outcome is not RecoveryOutcome.LIVE:
             return found
     raise contended(name)

@@ -37,10 +37,12 @@ def abandon(tenure: Tenure, reason: str, outcome: Outcome = Outcome.ABANDONED, c
 
     `code` is that of the error, if there was one.
     """
-    run = tenure.read_run()
+    stored, run = tenure.read()
     record_end(tenure.ports, tenure.name, run, run.generation, outcome, reason)
-    failed = run.scheduled and outcome is not Outcome.ABANDONED
+    failed = run.scheduled and outcome not in (Outcome.ABANDONED, Outcome.CANCELLED)
     last = _last_run(tenure.ports, run, outcome, code, reason)
+    if outcome is Outcome.CANCELLED and stored.last_run:  # its tasks are still refused
+        last = last.model_copy(update={"origin": stored.last_run.origin})
 
     def abandoned(record: Record, _run: Run) -> Record:
         counted = after_failure(record, reason) if failed else {}
@@ -93,7 +95,10 @@ def release_on_failure(tenure: Tenure) -> Iterator[None]:
         yield
     except Lost:
         raise
-    except (RefreshError, LogGap, Interrupted, KeyboardInterrupt):
+    except RefreshError:
+        release_or_lose(tenure)
+        raise
+    except (LogGap, Interrupted, KeyboardInterrupt):
         release_quietly(tenure)
         raise
 
@@ -141,11 +146,11 @@ def reason_of(run: Run, error: RefreshError) -> str:
 def must_be_kept(tenure: Tenure, error: RefreshError) -> bool:
     """Whether a failed run is kept to be resumed: once staging is frozen, or when only its environment failed.
 
-    A run whose windows turned out to be wrong because of the data itself is not kept: it would fail again.
+    A run whose windows turned out to be wrong because of the data itself is not kept: it would fail again. Raises Lost.
     """
+    record, run = tenure.read()
     if error.code in ENVIRONMENT_ERRORS:
         return True
-    record, run = tenure.read()
     refuted = run.frozen is not None and not run.frozen.current.compared and error.code in KEY_ERRORS
     return record.state is State.FINISHING and not refuted
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
+from functools import partial
+
 from airflow_refresh_provider.core.run.lifecycle import Event
 from airflow_refresh_provider.core.run.record import Lease, Run
 from airflow_refresh_provider.ports.bundle import Ports
-from airflow_refresh_provider.runner.hold.tenure import Tenure
+from airflow_refresh_provider.runner.hold.tenure import Tenure, UnitTenure
 
 
 def new_lease(ports: Ports, generation: int) -> Lease:
@@ -21,7 +24,10 @@ def new_lease(ports: Ports, generation: int) -> Lease:
 def with_new_lease(
     ports: Ports, run: Run, generation: int, *, keep_claims: bool = False, origin: str | None = None
 ) -> Run:
-    """The run, held by this process. Units keep their owners only when the run's own task adopts it."""
+    """The run, held by this process. Units keep their owners only when the run's own task adopts it.
+
+    A cancelled run is so no longer, unless it is to be abandoned: that has to be known until it is done.
+    """
     return run.model_copy(
         update={
             "lease": new_lease(ports, generation),
@@ -29,8 +35,25 @@ def with_new_lease(
             "generations": (*run.generations, generation),
             "origin": origin,
             "attempts": run.attempts + (not keep_claims),
+            "left_over": (),
+            "cancelled": run.cancelled if run.cancelled and run.cancelled.abandon else None,
         }
     )
+
+
+def holding(tenure: Tenure) -> AbstractContextManager[None]:
+    """Signs of life of the run's owner inside the block; its statement is interrupted once it has lost the run."""
+    ports, session = tenure.ports, tenure.read_run().session
+    return ports.heart.beating(
+        tenure.name, tenure.run_id, None, tenure.generation, partial(ports.engine.release, session)
+    )
+
+
+def holding_unit(held: UnitTenure) -> AbstractContextManager[None]:
+    """As `holding`, of the owner of a unit."""
+    ports, whole, claim = held.whole.ports, held.whole, held.claim
+    interrupt = partial(ports.engine.release, claim.session)
+    return ports.heart.beating(whole.name, whole.run_id, held.slot, claim.generation, interrupt)
 
 
 def park(tenure: Tenure) -> None:

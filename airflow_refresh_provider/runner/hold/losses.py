@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
+from airflow_refresh_provider.core.run.cancelling import check_not_cancelled, why_cancelled
 from airflow_refresh_provider.core.run.lifecycle import State
+from airflow_refresh_provider.core.run.record import Record
 from airflow_refresh_provider.errors import Lost
 from airflow_refresh_provider.ports.bundle import Ports
 
 
 def lost(ports: Ports, name: str, run_id: str) -> Lost:
-    """The error of an owner that was replaced, or whose definition was dropped."""
-    run = f"run {run_id} of {name}"
-    return _dropped(ports, name, run) or Lost(
-        "lost_lease",
-        f"{run} is no longer held here: another owner has taken it over",
-        left="Everything committed so far stays; the new owner continues after it.",
-        next=f"See its owner with `airflow-refresh show {name}`.",
+    """The error of an owner that was replaced, or whose run was cancelled, or its definition dropped."""
+    run, record = f"run {run_id} of {name}", ports.store.read(name).record
+    return (
+        _dropped(record, name, run)
+        or (record and why_cancelled(record, run_id))
+        or Lost(
+            "lost_lease",
+            f"{run} is no longer held here: another owner has taken it over",
+            left="Everything committed so far stays; the new owner continues after it.",
+            next=f"See its owner with `airflow-refresh show {name}`.",
+        )
     )
 
 
 def run_ended(ports: Ports, name: str, origin: str | None) -> Lost:
-    """The error of a task whose origin has no run any more, or no run with work for this task."""
-    run = f"the run of {name} for {(origin or 'no origin').strip()}"
-    return _dropped(ports, name, run) or Lost(
+    """The error of a task whose origin has no run any more, or no run with work for this task. Raises Cancelled."""
+    run, record = f"the run of {name} for {(origin or 'no origin').strip()}", ports.store.read(name).record
+    if found := _dropped(record, name, run):
+        return found
+    if record is not None:
+        check_not_cancelled(record, origin)
+    return Lost(
         "run_ended",
         f"this task has nothing left to do: {run} has finished or was abandoned, released or taken over",
         left="Everything committed so far stays; nothing was changed here.",
@@ -30,8 +40,7 @@ def run_ended(ports: Ports, name: str, origin: str | None) -> Lost:
     )
 
 
-def _dropped(ports: Ports, name: str, run: str) -> Lost | None:
-    record = ports.store.read(name).record
+def _dropped(record: Record | None, name: str, run: str) -> Lost | None:
     if record is None or not (record.dropped or record.state is State.RESETTING):
         return None
     return Lost(

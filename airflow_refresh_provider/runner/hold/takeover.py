@@ -9,11 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from airflow_refresh_provider.core.run.budget import RunBudget, granted
+from airflow_refresh_provider.core.run.cancellation import CODE
 from airflow_refresh_provider.core.run.lifecycle import Event
 from airflow_refresh_provider.core.run.prepared import frozen_or_none
 from airflow_refresh_provider.core.run.record import Record, Run
 from airflow_refresh_provider.core.run.recovery import Decision, Facts, Step, next_step
 from airflow_refresh_provider.core.run.request import OnInterrupted, Request
+from airflow_refresh_provider.core.run.results import Outcome
 from airflow_refresh_provider.errors import StaleSnapshot
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.control import Snapshot
@@ -23,7 +25,7 @@ from airflow_refresh_provider.runner.facts import pinned_inputs, staging_paths, 
 from airflow_refresh_provider.runner.hold import ending
 from airflow_refresh_provider.runner.hold.control_writes import commit
 from airflow_refresh_provider.runner.hold.fence import fence_run
-from airflow_refresh_provider.runner.hold.leases import with_new_lease
+from airflow_refresh_provider.runner.hold.leases import holding, with_new_lease
 from airflow_refresh_provider.runner.hold.log_lookup import marked_chunks, seal_of
 from airflow_refresh_provider.runner.hold.run_sessions import close, closed_on_failure
 from airflow_refresh_provider.runner.hold.tenure import Tenure
@@ -63,12 +65,13 @@ def take_over(ports: Ports, snapshot: Snapshot, record: Record, run: Run, reques
     held = held.model_copy(update={"budget": _budget(ports, record, run, held.generation, request)})
     if not (tenure := _draw(ports, snapshot, record, Event.TAKE_OVER, held, request)):
         return None
-    with ports.heart.beating(record.name, run.run_id, None, tenure.generation), ending.release_on_failure(tenure):
+    with holding(tenure), ending.release_on_failure(tenure):
         session, decision = _decide(tenure, run, request)
         ports.watch.note(f"{_DOING[decision.step]} run {run.run_id}: {decision.reason}")
         if decision.step is Step.ABANDON:
             close(session)
-            ending.abandon(tenure, decision.reason)
+            for_good = run.cancelled is not None and run.cancelled.abandon
+            ending.abandon(tenure, decision.reason, *((Outcome.CANCELLED, CODE) if for_good else ()))
             return None
     return HeldRun(tenure, resumed=True, decision=decision, session=session)
 
@@ -129,6 +132,7 @@ def _decision(tenure: Tenure, old: Run, request: Request, *, gone: bool) -> Deci
         target_replaced=gone,
         unresumable_reason=None if sealed or old.published else _unresumable_reason(tenure.ports, old),
         stopped=old.stopped is not None,
+        cancelled=old.cancelled,
         released=old.lease.owner is None and old.lease.parked_until is None,
         failed=old.failed_in == old.generation,
         taken_from=old.holder if request.take_over and held else None,

@@ -57,6 +57,7 @@ def _in_progress(ports: Ports, record: Record, run: Run, rows: list[ProgressRow]
         owner=run.lease.owner.label if run.lease.owner else None,
         live=liveness.is_running,
         kept_until=run.kept_until(ports.clock.now()),
+        cancelled=run.cancelled,
         attempts=run.attempts,
         generations=run.generations,
         mode="incremental" if run.windows else "full",

@@ -122,6 +122,7 @@ def _run_status(ports: Ports, record: Record, liveness: Liveness) -> RunStatus |
         live=liveness.is_running,
         origin=run.origin,
         kept_until=_kept_until(ports, run, liveness),
+        cancelled=run.cancelled,
         started_at=run.started_at,
         generation=run.generation,
         attempts=run.attempts,

@@ -6,9 +6,11 @@ from datetime import datetime
 
 from airflow_refresh_provider.core.run.owner import BEAT_EVERY, Liveness
 from airflow_refresh_provider.core.run.record import Record, Run
+from airflow_refresh_provider.core.run.recovery import Admission, admit
+from airflow_refresh_provider.core.run.suspension import check_not_paused, check_not_suspended
 from airflow_refresh_provider.errors import Refused
 from airflow_refresh_provider.ports.bundle import Ports
-from airflow_refresh_provider.runner.facts.records import beats
+from airflow_refresh_provider.runner.facts.records import beats, being_dropped, owner_liveness, registered
 
 
 def may_end_soon(ports: Ports, name: str, run: Run, liveness: Liveness) -> bool:
@@ -23,6 +25,20 @@ def may_end_soon(ports: Ports, name: str, run: Run, liveness: Liveness) -> bool:
         return False
     last = max((lease.taken_at, *(b.at for b in beats(ports, name, run))))
     return ports.clock.now() - last > 1.5 * BEAT_EVERY
+
+
+def check_can_start(ports: Ports, name: str) -> None:
+    """Raises what a refresh would raise that starts now, as far as the control tables say: Invalid, Refused, Paused."""
+    record = registered(ports, name, ports.store.read(name).record)
+    check_not_paused(record)
+    now = ports.clock.now()
+    match admit(record, owner_liveness(ports, record), now):
+        case Admission.RESETTING:
+            raise being_dropped(name)
+        case Admission.START:
+            check_not_suspended(record)
+        case Admission.BUSY if record.run:
+            raise already_running(record, record.run, now)
 
 
 def already_running(record: Record, run: Run, now: datetime) -> Refused:

@@ -16,6 +16,7 @@ from airflow_refresh_provider.ports.watch import Committed
 from airflow_refresh_provider.runner.facts import targets
 from airflow_refresh_provider.runner.facts.stopwatch import Stopwatch
 from airflow_refresh_provider.runner.hold.fence import fence_slot
+from airflow_refresh_provider.runner.hold.leases import holding_unit
 from airflow_refresh_provider.runner.hold.tenure import Tenure, UnitTenure
 from airflow_refresh_provider.runner.report import journal
 from airflow_refresh_provider.runner.steps.budgets import BudgetSpent
@@ -107,7 +108,7 @@ def _merge_alone(held: UnitTenure, stop: threading.Event) -> int:
     session = ports.engine.open(held.claim.session)
     done = False
     try:
-        with ports.heart.beating(held.whole.name, held.whole.run_id, held.slot, held.claim.generation):
+        with holding_unit(held):
             skipped = merge_unit(held, session, stop)
         done = True
         return skipped

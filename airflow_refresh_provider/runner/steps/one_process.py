@@ -15,13 +15,15 @@ from airflow_refresh_provider.core.run.recovery import Step
 from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.core.run.results import Outcome, RunResult
 from airflow_refresh_provider.core.timing.due import is_late
-from airflow_refresh_provider.errors import Failed, Interrupted, Invalid, Lost, RefreshError, Refused, Retry
+from airflow_refresh_provider.errors import Cancelled, Failed, Interrupted, Invalid, Lost, RefreshError, Refused, Retry
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.engine import EngineSession
 from airflow_refresh_provider.ports.table_log import LogGap
 from airflow_refresh_provider.runner.facts.hidden_values import without_values
 from airflow_refresh_provider.runner.facts.stopwatch import Stopwatch
 from airflow_refresh_provider.runner.hold import ending
+from airflow_refresh_provider.runner.hold.abandoning import abandon_quietly
+from airflow_refresh_provider.runner.hold.leases import holding
 from airflow_refresh_provider.runner.hold.takeover import HeldRun
 from airflow_refresh_provider.runner.hold.tenure import Tenure
 from airflow_refresh_provider.runner.report import freshness
@@ -39,7 +41,11 @@ def refresh(ports: Ports, name: str, request: Request, decided: Decided | None =
     started = begin(ports, name, request, watch, decided)
     if isinstance(started, NotStarted):
         return not_started(started, watch)
-    return continue_run(started, request, watch, started.decision.step if started.decision else Step.RESUME)
+    try:
+        return continue_run(started, request, watch, started.decision.step if started.decision else Step.RESUME)
+    except Cancelled:
+        abandon_quietly(ports, name, started.tenure.run_id)
+        raise
 
 
 def continue_run(held: HeldRun, request: Request, watch: Stopwatch, step: Step, work: Work | None = None) -> RunResult:
@@ -97,8 +103,7 @@ def working(held: HeldRun, watch: Stopwatch) -> Iterator[EngineSession]:
     tenure, ports = held.tenure, held.tenure.ports
     run = tenure.read_run()
     session_id, inputs = run.session, run.definition.inputs.values()
-    beating = ports.heart.beating(tenure.name, tenure.run_id, None, tenure.generation)
-    with without_values(ports.environment, inputs), beating:
+    with without_values(ports.environment, inputs), holding(tenure):
         with watch.stage("connect"):
             session = held.session or ports.engine.open(session_id)
         try:

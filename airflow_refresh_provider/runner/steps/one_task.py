@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 
 from airflow_refresh_provider.core.changes.pins import VersionVector, same_versions
+from airflow_refresh_provider.core.run.cancelling import check_not_cancelled
 from airflow_refresh_provider.core.run.lifecycle import State
 from airflow_refresh_provider.core.run.prepared import FrozenRun, frozen, frozen_or_none
 from airflow_refresh_provider.core.run.record import Run
@@ -25,6 +26,7 @@ from airflow_refresh_provider.runner.facts.hidden_values import without_values
 from airflow_refresh_provider.runner.facts.records import registered
 from airflow_refresh_provider.runner.facts.stopwatch import Stopwatch
 from airflow_refresh_provider.runner.hold import ending, leases, takeover
+from airflow_refresh_provider.runner.hold.abandoning import abandon_cancelled
 from airflow_refresh_provider.runner.hold.losses import run_ended
 from airflow_refresh_provider.runner.hold.run_sessions import close
 from airflow_refresh_provider.runner.hold.takeover import HeldRun
@@ -85,13 +87,14 @@ def merge_unit(ports: Ports, name: str, request: Request, slot: int) -> int:
     ports.watch.stage("merge", unit.rows, unit.chunks)
     session_id = ports.processes.new_id()
     [held] = Tenure(ports, name, run.run_id, run.generation).claim((slot,), (session_id,))
-    with ports.heart.beating(name, run.run_id, slot, held.claim.generation):
+    with leases.holding_unit(held):
         session = ports.engine.open(session_id)
         try:
             with without_values(ports.environment, run.definition.inputs.values()):
                 merge.fence_unit(held, session)
                 return merge.merge_unit(held, session, threading.Event())
         except (Invalid, Refused, Failed) as error:
+            held.must_be_held()
             ending.record_failure(held.whole, error)
             raise
         except Retry:
@@ -131,15 +134,20 @@ def finish(ports: Ports, name: str, request: Request) -> RunResult:
 def interrupt(ports: Ports, name: str, request: Request) -> bool:
     """Fence the owners of this origin's run and release it; False when the origin has no run, or its budget was spent.
 
-    Raises Lost when the definition was dropped.
+    Raises Lost when the definition was dropped, Cancelled when the run was cancelled: it is released already, and
+    abandoned here if it was cancelled for good.
     """
     snapshot = ports.store.read(name)
     record = snapshot.record or registered(ports, name, None)
     if record.dropped or record.state is State.RESETTING:
         raise run_ended(ports, name, request.origin)
-    if record.run is None or record.run.origin != request.origin or record.run.stopped:
+    run = record.run
+    if run is not None and run.origin == request.origin and run.cancelled:
+        abandon_cancelled(ports, name, run.run_id)
+    check_not_cancelled(record, request.origin)
+    if run is None or run.origin != request.origin or run.stopped:
         return False
-    if held := takeover.take_over(ports, snapshot, record, record.run, request):
+    if held := takeover.take_over(ports, snapshot, record, run, request):
         close(held.session)
         leases.release(held.tenure)
     return True
@@ -168,6 +176,7 @@ def _own_run(ports: Ports, name: str, request: Request) -> Run:
     record = ports.store.read(name).record or registered(ports, name, None)
     if record.run is None or record.run.origin != request.origin:
         raise run_ended(ports, name, request.origin)
+    check_not_cancelled(record, request.origin)
     check_not_paused(record)
     return record.run
 

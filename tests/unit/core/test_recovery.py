@@ -8,6 +8,7 @@ import pytest
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.plan.plan import Plan
 from airflow_refresh_provider.core.query.facts import QueryFacts
+from airflow_refresh_provider.core.run.cancellation import Cancellation
 from airflow_refresh_provider.core.run.lifecycle import State
 from airflow_refresh_provider.core.run.owner import STALE_AFTER, Beat, Liveness, OriginStatus, Owner, liveness
 from airflow_refresh_provider.core.run.record import Lease, Record, Run
@@ -18,6 +19,7 @@ FACTS = QueryFacts(tables=(), clock_spans=(), row_wise=False)
 
 NOW = datetime(2024, 1, 1, tzinfo=UTC)
 HOUR = timedelta(hours=1)
+BY_ANN = Cancellation(by="ann", at=NOW)
 OWNER = Owner(host="h", boot_id="b", pid=1, started=0.0, label="o")
 DEFINITION = Definition.build(name="d", target="/t", query="SELECT * FROM x", inputs={"x": {"path": "/x"}}, keys=["k"])
 
@@ -99,6 +101,7 @@ EVERYTHING = {
     "definition_changed": True,
     "on_interrupted": OnInterrupted.RESTART,
     "unresumable_reason": "x: gone",
+    "cancelled": BY_ANN.model_copy(update={"abandon": True}),
 }
 
 
@@ -110,6 +113,7 @@ def test_facts_outrank_each_other_in_a_fixed_order() -> None:
     for name, neutral in (
         ("target_replaced", False),
         ("definition_changed", False),
+        ("cancelled", None),
         ("on_interrupted", OnInterrupted.RESUME),
         ("unresumable_reason", None),
     ):
@@ -117,7 +121,7 @@ def test_facts_outrank_each_other_in_a_fixed_order() -> None:
         assert decision.step is Step.ABANDON
         reasons.append(decision.reason)
         left[name] = neutral
-    assert len(set(reasons)) == 4
+    assert len(set(reasons)) == 5
     assert "x: gone" in reasons[-1]
     assert next_step(run(), facts(**left)).step is Step.RESUME
 
@@ -128,6 +132,7 @@ def test_facts_outrank_each_other_in_a_fixed_order() -> None:
         ({}, "its owner stopped sending heartbeats before its chunks were planned"),
         ({"released": True}, "it was stopped before its chunks were planned"),
         ({"released": True, "chunks": (7, 22)}, "it was stopped after 7 of 22 chunks"),
+        ({"cancelled": BY_ANN, "released": True, "chunks": (7, 22)}, "it was cancelled by ann after 7 of 22 chunks"),
         ({"released": True, "failed": True, "chunks": (0, 1)}, "it failed after 0 of 1 chunk"),
     ],
 )

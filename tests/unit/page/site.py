@@ -8,10 +8,14 @@ from typing import Any
 from fastapi import HTTPException, Request
 from starlette.testclient import TestClient
 
+from airflow_refresh_provider.core.run.admin_results import RequestedRefresh
 from airflow_refresh_provider.core.run.notice import Notice
+from airflow_refresh_provider.core.run.request import Request as RefreshRequest
+from airflow_refresh_provider.core.run.results import ErrorReport
+from airflow_refresh_provider.errors import RefreshError
 from airflow_refresh_provider.page.app import create_app
 from airflow_refresh_provider.page.guard import TOKEN_HEADER
-from airflow_refresh_provider.page.ports import Views, Visitor, no_notices
+from airflow_refresh_provider.page.ports import Starter, Views, Visitor, no_notices
 from airflow_refresh_provider.page.stored_views import StoredViews
 from airflow_refresh_provider.runner.refreshes import Refreshes
 
@@ -35,6 +39,27 @@ class NamedGate:
         return visitor.name in ("editor", "program") and name != "untouchable"
 
 
+class NotedStarter:
+    """Notes what it is asked to start. `error`: what it raises instead; `ended`: why the last one failed."""
+
+    def __init__(self) -> None:
+        self.started: list[tuple[str, str, RefreshRequest]] = []
+        self.error: RefreshError | None = None
+        self.ended: ErrorReport | None = None
+
+    def may_start(self, visitor: Visitor, name: str) -> bool:
+        return visitor.name not in ("guest", "viewer") and name != "untouchable"
+
+    def start(self, visitor: Visitor, name: str, request: RefreshRequest) -> RequestedRefresh:
+        if self.error:
+            raise self.error
+        self.started.append((visitor.name, name, request))
+        return RequestedRefresh(name=name, started="a noted run", waits="it is only noted")
+
+    def failure(self, name: str) -> ErrorReport | None:
+        return self.ended
+
+
 def at_once(work: Callable[[], None]) -> None:
     work()
 
@@ -44,8 +69,11 @@ def views_of(refreshes: Refreshes, notices: Callable[[], tuple[Notice, ...]] = n
     return StoredViews(refreshes, notices, start=at_once)
 
 
-def browser(of: Refreshes | Views, name: str | None = "editor", **options: Any) -> TestClient:
+def browser(
+    of: Refreshes | Views, name: str | None = "editor", starter: Starter | None = None, **options: Any
+) -> TestClient:
     """A browser of a visitor of this name; None is one that is not signed in."""
     views = views_of(of) if isinstance(of, Refreshes) else of
     headers = {} if name is None else {"x-name": name}
-    return TestClient(create_app(lambda: views, NamedGate()), headers=headers, follow_redirects=False, **options)
+    app = create_app(lambda: views, NamedGate(), starter or NotedStarter())
+    return TestClient(app, headers=headers, follow_redirects=False, **options)

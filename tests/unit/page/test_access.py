@@ -17,13 +17,15 @@ from airflow_refresh_provider.page.stored_views import StoredViews
 from airflow_refresh_provider.ports.control import Snapshot
 from airflow_refresh_provider.ports.store_as_written import StoreAsWritten
 from airflow_refresh_provider.runner.refreshes import Refreshes
-from tests.unit.page.site import TOKEN, WITH_TOKEN, NamedGate, at_once, browser, views_of
+from tests.unit.page.site import TOKEN, WITH_TOKEN, NamedGate, NotedStarter, at_once, browser, views_of
 from tests.unit.runner.shop import NAME, Shop
 
 READS = (
     "/",
     f"/definitions/{NAME}",
+    f"/definitions/{NAME}/refresh",
     f"/definitions/{NAME}/runs/x",
+    f"/definitions/{NAME}/runs/x/cancel",
     "/static/page.css",
     "/static/htmx.min.js",
     "/static/none",
@@ -36,12 +38,12 @@ READS = (
 CHANGES = tuple(
     f"{prefix}/definitions/{NAME}/{verb}"
     for prefix in ("", "/api/v1")
-    for verb in ("pause", "resume", "suspend", "throttle")
+    for verb in ("pause", "resume", "suspend", "throttle", "refresh", "runs/x/cancel")
 )
 
 
 def test_the_lists_above_have_every_route() -> None:
-    app = create_app(lambda: views_of(Shop().refreshes), NamedGate())
+    app = create_app(lambda: views_of(Shop().refreshes), NamedGate(), NotedStarter())
     known = {
         (method, route.path)
         for included in app.routes
@@ -51,7 +53,8 @@ def test_the_lists_above_have_every_route() -> None:
     }
     patterns = {path.replace("{name}", NAME, 1).replace("{run_id}", "x") for method, path in known if method == "GET"}
     assert {path.replace("/static/" + NAME, "/static/none") for path in patterns} <= set(READS)
-    assert {path.replace("{name}", NAME) for method, path in known if method == "POST"} == set(CHANGES)
+    posted = {path.replace("{name}", NAME).replace("{run_id}", "x") for method, path in known if method == "POST"}
+    assert posted == set(CHANGES)
     assert {method for method, _ in known} <= {"GET", "POST", "HEAD"}
 
 

@@ -9,14 +9,16 @@ from starlette.testclient import TestClient
 
 from airflow_refresh_provider.errors import Invalid
 from airflow_refresh_provider.page.stand_alone import HOST, TokenGate, address, listening, stand_alone
-from tests.unit.page.site import views_of
+from tests.unit.page.site import NotedStarter, views_of
 from tests.unit.runner.shop import NAME, Shop
 
 GATE = TokenGate("a long secret")
 
 
 def visitor(base: str = f"http://{HOST}:8790") -> TestClient:
-    return TestClient(stand_alone(views_of(Shop().refreshes), GATE), base_url=base, follow_redirects=False)
+    return TestClient(
+        stand_alone(views_of(Shop().refreshes), GATE, NotedStarter()), base_url=base, follow_redirects=False
+    )
 
 
 @pytest.mark.parametrize("path", ["/", f"/definitions/{NAME}", "/static/page.css", "/api/v1/overview", "/?token=x"])

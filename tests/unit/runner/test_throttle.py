@@ -173,8 +173,10 @@ class Beating:
         self._heart, self.now = heart, list[int | None]()
 
     @contextmanager
-    def beating(self, name: str, run_id: str, unit: int | None, generation: int) -> Any:
-        with self._heart.beating(name, run_id, unit, generation):
+    def beating(
+        self, name: str, run_id: str, unit: int | None, generation: int, interrupt: Callable[[], object]
+    ) -> Any:
+        with self._heart.beating(name, run_id, unit, generation, interrupt):
             self.now.append(unit)
             try:
                 yield

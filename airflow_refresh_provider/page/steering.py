@@ -1,0 +1,68 @@
+"""Pages with a form of their own, which work without scripts: refresh now, and cancel."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Form, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+
+from airflow_refresh_provider.page.api import ViewsDep
+from airflow_refresh_provider.page.guard import form_changer, form_starter, may_change, may_start, reader
+from airflow_refresh_provider.page.ports import Visitor
+from airflow_refresh_provider.page.starting import OPTIONS, start
+from airflow_refresh_provider.page.templating import render
+
+_TOKEN = "token"
+
+router = APIRouter(dependencies=[Depends(reader)], include_in_schema=False, default_response_class=HTMLResponse)
+VisitorDep = Annotated[Visitor, Depends(reader)]
+
+
+async def fields(request: Request) -> dict[str, str]:
+    """The fields of a form, as text, but for its token."""
+    return {name: str(value) for name, value in (await request.form()).items() if name != _TOKEN}
+
+
+@router.get("/definitions/{name}/refresh")
+def refresh_form(request: Request, views: ViewsDep, visitor: VisitorDep, name: str) -> Response:
+    """The options of a refresh. Raises Refused where none can start now."""
+    views.check_can_start(name)
+    values = {"name": name, "options": OPTIONS, "startable": may_start(request, visitor, name)}
+    return render(request, "refresh.html", values, visitor=visitor)
+
+
+@router.post("/definitions/{name}/refresh")
+def refresh(
+    request: Request,
+    views: ViewsDep,
+    visitor: Annotated[Visitor, Depends(form_starter)],
+    name: str,
+    given: Annotated[dict[str, str], Depends(fields)],
+) -> Response:
+    """Start it, and say what was started."""
+    started = start(request, views, visitor, name, given)
+    return render(request, "started.html", {"name": name, "found": started}, visitor=visitor)
+
+
+@router.get("/definitions/{name}/runs/{run_id}/cancel")
+def cancel_form(request: Request, views: ViewsDep, visitor: VisitorDep, name: str, run_id: str) -> Response:
+    """What cancelling a run means, to be confirmed."""
+    found = views.run(name, run_id)
+    values = {"found": found, "changeable": may_change(request, visitor, name)}
+    return render(request, "cancel.html", values, visitor=visitor)
+
+
+@router.post("/definitions/{name}/runs/{run_id}/cancel")
+def cancel(
+    request: Request,
+    views: ViewsDep,
+    visitor: Annotated[Visitor, Depends(form_changer)],
+    name: str,
+    run_id: str,
+    abandon: Annotated[bool, Form()] = False,
+) -> Response:
+    """Cancel the run, and show it."""
+    views.cancel(name, run_id, abandon=abandon, by=visitor.name)
+    root = request.scope.get("root_path", "").rstrip("/")
+    return RedirectResponse(f"{root}/definitions/{name}/runs/{run_id}", 303)
