@@ -52,7 +52,7 @@ def failed(definition: str, error: RefreshError | Interrupted) -> None:
     """A task ends with an error; whether it is tried again is not known here."""
     outcome = Outcome.INTERRUPTED if isinstance(error, Interrupted) else Outcome.of(error)
     _ended(definition, _NONE, error.code, outcome)
-    if isinstance(error, Lost):
+    if isinstance(error, Lost) and outcome is not Outcome.CANCELLED:
         _count("fenced_total", 1, definition=definition)
 
 
