@@ -8,7 +8,7 @@ from enum import StrEnum
 from airflow_refresh_provider.core.run.reports import DefinitionStatus, Freshness
 from airflow_refresh_provider.core.text.stored import Stored
 from airflow_refresh_provider.core.text.wording import counted
-from airflow_refresh_provider.errors import Explained, Interrupted, Lost, Retry
+from airflow_refresh_provider.errors import Cancelled, Explained, Interrupted, Lost, Retry
 
 
 class About(StrEnum):
@@ -134,6 +134,8 @@ def _readers(status: DefinitionStatus) -> str:
 def _clear(status: DefinitionStatus, error: Explained | None) -> str:
     if status.suspended or status.paused:
         return "yes, but it starts nothing before the definition is resumed"
+    if isinstance(error, Cancelled):
+        return "it starts nothing: the task ends with `cancelled` again; trigger another DAG run"
     if isinstance(error, Lost):
         return "yes, but another owner has the run, or it has ended: the task may find nothing to do"
     goes_on = "it continues after the last chunk" if status.run else "a new run starts"
@@ -145,7 +147,8 @@ def _clear(status: DefinitionStatus, error: Explained | None) -> str:
 def _command(status: DefinitionStatus, error: Explained | None) -> str:
     if status.suspended or status.paused:
         return f"airflow-refresh resume {status.name}"
-    return f"airflow-refresh {'show' if isinstance(error, Lost) else 'run'} {status.name}"
+    lost = isinstance(error, Lost) and not isinstance(error, Cancelled)
+    return f"airflow-refresh {'show' if lost else 'run'} {status.name}"
 
 
 def _history(status: DefinitionStatus) -> str:

@@ -8,7 +8,7 @@ import pytest
 
 from airflow_refresh_provider.core.run.alert import About, Alert, of_failure, of_state
 from airflow_refresh_provider.core.run.request import Request
-from airflow_refresh_provider.errors import Explained, Interrupted, Invalid, Lost, RefreshError, Retry
+from airflow_refresh_provider.errors import Cancelled, Explained, Interrupted, Invalid, Lost, RefreshError, Retry
 from tests.unit.runner.faults import at, disconnected
 from tests.unit.runner.world import INPUT, NAME, World, row
 
@@ -67,6 +67,7 @@ def test_the_failure_that_suspends_says_so_and_resumes() -> None:
     ("error", "clear", "command"),
     [
         (Lost("lost_lease", "m", left="l", next="n"), "yes, but another owner has the run", "show"),
+        (Cancelled("cancelled", "m", left="l", next="n"), "it starts nothing: the task ends with `cancelled`", "run"),
         (Interrupted("interrupted", "m", left="l", next="n"), "yes: a new run starts", "run"),
         (Retry("connection_lost", "m", left="l", next="n"), "yes: a new run starts", "run"),
         (Invalid("bad_query", "m", next="n"), "yes: a new run starts, and fails again", "run"),
