@@ -12,7 +12,6 @@ from pathlib import Path
 from statistics import median
 
 from airflow_refresh_provider.core.definition.definition import Definition
-from airflow_refresh_provider.core.run.results import RunResult
 from benchmarks import contenders
 from benchmarks.scenarios import Bench, Figures
 
@@ -20,6 +19,7 @@ SHARE = 0.001
 """Of the orders, with their lines."""
 _WARM_UPS = 3
 """The first incremental refresh is verified by a whole comparison."""
+_MEASURED = ("refresh", "stages", "rows", "touched", "overwrite", "merge")
 _FED = "TBLPROPERTIES ('delta.enableChangeDataFeed' = 'true', 'delta.enableDeletionVectors' = 'true')"
 _TABLES = ("lineitem", "orders", "customer")
 
@@ -63,10 +63,19 @@ VIEWS = {
 
 
 def measure(bench: Bench) -> Figures:
-    """All views, one after the other, on tables of their own."""
+    """All views, each after every change of their common inputs: Spark's code for each is compiled when it counts."""
     root = bench.lake.root / "keyed"
     _create(bench, root)
-    return {"share": SHARE, **{name: _view(bench, root, name, view) for name, view in VIEWS.items()}}
+    for name, view in VIEWS.items():
+        _prepare(bench, root, name, view)
+    found: dict[str, Figures] = {name: {key: [] for key in _MEASURED} for name in VIEWS}
+    for seed in range(_WARM_UPS + bench.runs):
+        _change(bench, root, seed)
+        for name, view in VIEWS.items():
+            figures = _round(bench, root, name, view)
+            if seed >= _WARM_UPS:
+                _keep(found[name], figures)
+    return {"share": SHARE, **{name: _summed_up(bench, root, name, figures) for name, figures in found.items()}}
 
 
 def _create(bench: Bench, root: Path) -> None:
@@ -77,12 +86,12 @@ def _create(bench: Bench, root: Path) -> None:
         ).collect()
 
 
-def _view(bench: Bench, root: Path, name: str, view: View) -> Figures:
-    definition = f"keyed_{name}"
+def _prepare(bench: Bench, root: Path, name: str, view: View) -> None:
+    """Register a view, refresh it for the first time, and create what the MERGE changes."""
     bench.refreshes.register(
         Definition.model_validate(
             {
-                "name": definition,
+                "name": _definition(name),
                 "target": str(root / f"{name}_target"),
                 "query": view.query,
                 "inputs": {table: {"path": str(root / table)} for table in view.inputs},
@@ -91,19 +100,36 @@ def _view(bench: Bench, root: Path, name: str, view: View) -> Figures:
             }
         )
     )
-    contenders.refresh(bench.refreshes, definition)
-    result, merged = f"({_bound(root, view)})", _table(root, f"{name}_merged")
-    bench.spark.sql(f"CREATE TABLE {merged} USING delta AS SELECT * FROM {result}").collect()
-    merge = _merge(merged, result, view.keys)
+    contenders.refresh(bench.refreshes, _definition(name))
+    merged = _table(root, f"{name}_merged")
+    bench.spark.sql(f"CREATE TABLE {merged} USING delta AS SELECT * FROM ({_bound(root, view)})").collect()
+
+
+def _round(bench: Bench, root: Path, name: str, view: View) -> Figures:
+    """What one refresh, one overwrite and one MERGE took."""
+    result = f"({_bound(root, view)})"
     overwrite = f"CREATE OR REPLACE TABLE {_table(root, f'{name}_overwritten')} USING delta AS SELECT * FROM {result}"
-    figures: Figures = {"refresh": [], "overwrite": [], "merge": [], "stages": [], "rows": [], "touched": []}
-    for seed in range(_WARM_UPS + bench.runs):
-        _change(bench, root, seed)
-        found = contenders.refresh(bench.refreshes, definition)
-        took = [contenders.seconds(_statement(bench, text)) for text in (overwrite, merge)]
-        if seed < _WARM_UPS:
-            continue
-        _keep(figures, found, *took)
+    merge = _merge(_table(root, f"{name}_merged"), result, view.keys)
+    found = contenders.refresh(bench.refreshes, _definition(name))
+    if found.mode != "incremental":
+        raise SystemExit(f"the refresh compared everything: {found.mode_reason}")
+    return {
+        "refresh": found.seconds,
+        "stages": found.stages,
+        "rows": found.rows.model_dump(),
+        "touched": found.touched,
+        "overwrite": contenders.seconds(_statement(bench, overwrite)),
+        "merge": contenders.seconds(_statement(bench, merge)),
+    }
+
+
+def _keep(kept: Figures, figures: Figures) -> None:
+    for key, value in figures.items():
+        kept[key].append(value)
+
+
+def _summed_up(bench: Bench, root: Path, name: str, figures: Figures) -> Figures:
+    """The figures of a view with its ratios. Its tables have to be equal."""
     if not contenders.equal(bench.spark, str(root / f"{name}_target"), str(root / f"{name}_overwritten")):
         raise SystemExit(f"the refreshed table {name} differs from its query")
     figures["of_overwrite"] = median(figures["refresh"]) / median(figures["overwrite"])
@@ -112,15 +138,8 @@ def _view(bench: Bench, root: Path, name: str, view: View) -> Figures:
     return figures
 
 
-def _keep(figures: Figures, found: RunResult, overwrite: float, merge: float) -> None:
-    if found.mode != "incremental":
-        raise SystemExit(f"the refresh compared everything: {found.mode_reason}")
-    figures["refresh"].append(found.seconds)
-    figures["stages"].append(found.stages)
-    figures["rows"].append(found.rows.model_dump())
-    figures["touched"].append(found.touched)
-    figures["overwrite"].append(overwrite)
-    figures["merge"].append(merge)
+def _definition(name: str) -> str:
+    return f"keyed_{name}"
 
 
 def _change(bench: Bench, root: Path, seed: int) -> None:
