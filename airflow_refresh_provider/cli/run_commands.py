@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from airflow_refresh_provider.cli.call import Call
 from airflow_refresh_provider.core.definition.selection import Selection
 from airflow_refresh_provider.core.run.admin_results import Rebuilt, Recovery
+from airflow_refresh_provider.core.run.costs import Cost, CostsBy
 from airflow_refresh_provider.core.run.reports import DefinitionStatus, DueReport, Freshness, ProgressReport
 from airflow_refresh_provider.core.run.request import Request, RunRequest
 from airflow_refresh_provider.core.run.results import Differences, HistoryEntry, RefreshesResult, RunResult
@@ -98,6 +99,11 @@ def history(call: Call, name: list[str], tag: list[str], all: bool) -> list[Hist
     selection = _selection(name, tag, every=all)
     refreshes = call.refreshes()
     return refreshes.history_several(selection) if selection.one is None else refreshes.history(selection.one)
+
+
+def costs(call: Call, name: list[str], tag: list[str], all: bool, by: str, days: int) -> list[Cost]:
+    """What ended runs have cost."""
+    return call.refreshes().costs(_selection(name, tag, every=all), CostsBy(by), days)
 
 
 def recover(call: Call, name: str | None) -> list[Recovery]:

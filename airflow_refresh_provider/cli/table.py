@@ -6,6 +6,7 @@ The function of a command is named, and imported only when the command is given,
 from __future__ import annotations
 
 from airflow_refresh_provider.cli.command import Command, Kind, Option
+from airflow_refresh_provider.core.run.costs import CostsBy
 from airflow_refresh_provider.core.run.request import Request, RunRequest
 
 PROGRAM = "airflow-refresh"
@@ -117,6 +118,16 @@ COMMANDS = (
         (*_SELECTION, Option("--why", "show for each input which version is applied", Kind.FLAG)),
     ),
     Command(("history",), "ended runs, newest first", f"{_RUNS}:history", _SELECTION),
+    Command(
+        ("costs",),
+        "what ended runs have cost: seconds, rows, full refreshes; needs no Spark",
+        f"{_RUNS}:costs",
+        (
+            *_SELECTION,
+            Option("--by", "what runs are added up by", choices=tuple(CostsBy), default=CostsBy.DEFINITION.value),
+            Option("--days", "only runs that ended in the last N days", Kind.COUNT, value="N", default=90),
+        ),
+    ),
     Command(("recover",), "find interrupted runs; resume or abandon them", f"{_RUNS}:recover", (_SOME_NAME,)),
     Command(
         ("abandon",),

@@ -6,11 +6,13 @@ Each method raises errors.* and leaves nothing half made; what it returns is a m
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import timedelta
 from functools import partial
 
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.definition.selection import Selection, selected
 from airflow_refresh_provider.core.run.admin_results import Dropped, Rebuilt, Recovery, Registration
+from airflow_refresh_provider.core.run.costs import Cost, CostsBy, costs
 from airflow_refresh_provider.core.run.explanation import Explanation
 from airflow_refresh_provider.core.run.reading import ReadingLine
 from airflow_refresh_provider.core.run.record import Record
@@ -165,6 +167,13 @@ class Refreshes:
         """Ended runs of several definitions, newest first."""
         found = for_each(lambda record: self.history(record.name), self._selected(selection))
         return sorted((entry for entries in found for entry in entries), key=lambda e: e.at, reverse=True)
+
+    def costs(self, selection: Selection, by: CostsBy, days: int) -> list[Cost]:
+        """What runs of several definitions have cost that ended in the last days."""
+        records = self._selected(selection)
+        entries = [entry for found in for_each(lambda record: self.history(record.name), records) for entry in found]
+        tags = {record.name: record.definition.tags for record in records}
+        return costs(entries, by, tags, since=self.ports.clock.now() - timedelta(days=days))
 
     def published_for(self, name: str, origin: str) -> RunResult | None:
         """The result of the newest published refresh, if it was made for this origin."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from airflow_refresh_provider.core.run.admin_results import Rebuilt
+from airflow_refresh_provider.core.run.costs import Cost
 from airflow_refresh_provider.core.run.reports import ProgressReport, VnodeProgress
 from airflow_refresh_provider.core.run.results import Differences, HistoryEntry, RefreshStep, RunResult
 from airflow_refresh_provider.views import formats
@@ -59,6 +60,20 @@ def _(value: HistoryEntry) -> dict[str, Cell]:
         "published": formats.published(result),
         "run": value.run_id,
         "reason": value.reason,
+    }
+
+
+@row.register
+def _(value: Cost) -> dict[str, Cell]:
+    return {
+        "of": value.of,
+        "runs": value.runs,
+        "published": value.published,
+        "full": value.full,
+        "fell back": value.fell_back or None,
+        "rows": formats.signed(value.rows),
+        "duration": formats.duration(value.elapsed_seconds),
+        "longest": formats.duration(value.longest_seconds),
     }
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from airflow_refresh_provider.cli.call import Composition
 from airflow_refresh_provider.core.run.admin_results import Rebuilt, Recovery
+from airflow_refresh_provider.core.run.costs import Cost
 from airflow_refresh_provider.core.run.reports import DefinitionStatus, ProgressReport
 from airflow_refresh_provider.core.run.results import Differences, HistoryEntry, RunResult
 from airflow_refresh_provider.ports.control import EventRow
@@ -136,6 +137,17 @@ def test_ended_runs_are_history_newest_first(registered: World, here: Program) -
     here("run", "people_copy")
     entries = [HistoryEntry.model_validate(e) for e in here("history", "people_copy", "--output", "json").json]
     assert [(e.outcome, e.result and e.result.rows.inserted) for e in entries] == [("succeeded", 1), ("succeeded", 2)]
+
+
+def test_ended_runs_are_added_up(registered: World, here: Program) -> None:
+    here("run", "people_copy")
+    registered.lake.append(registered.people, [{"id": 3, "name": "Grace"}])
+    here("run", "people_copy")
+    (cost,) = (Cost.model_validate(one) for one in here("costs", "--all", "--days", "1", "--output", "json").json)
+    assert (cost.of, cost.runs, cost.published, cost.rows.inserted) == ("people_copy", 2, 2, 3)
+    (untagged,) = here("costs", "people_*", "--by", "tag", "--output", "json").json
+    assert (untagged["of"], untagged["runs"]) == ("(no tag)", 2)
+    assert "people_copy" in here("costs", "people_copy").out
 
 
 @pytest.mark.usefixtures("registered")

@@ -87,7 +87,7 @@ def setting(spark: SparkSession, values: dict[str, str]) -> Iterator[None]:
     if not values:
         yield
         return
-    before = {key: spark.conf.get(key, None) for key in values}
+    before = sessions.values_of(spark, values)
     sessions.configure(spark, values)
     ended = False
     try:
@@ -101,12 +101,4 @@ def setting(spark: SparkSession, values: dict[str, str]) -> Iterator[None]:
         raise
     finally:
         if ended:
-            for key, old in before.items():
-                _reset(spark, key, old)
-
-
-def _reset(spark: SparkSession, key: str, value: str | None) -> None:
-    if value is None:
-        spark.conf.unset(key)
-    else:
-        spark.conf.set(key, value)
+            sessions.restore(spark, before)

@@ -10,7 +10,7 @@ import atexit
 import logging
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import ExitStack, suppress
 from typing import Any, cast
 from weakref import WeakSet
@@ -43,6 +43,8 @@ __all__ = [
     "interrupt_classic",
     "open_classic",
     "release",
+    "restore",
+    "values_of",
 ]
 
 USER = "airflow-refresh"
@@ -103,12 +105,33 @@ def open_classic(spark: SparkSession) -> SparkSession:
 
 def configure(session: SparkSession, confs: Mapping[str, str]) -> None:
     """Set confs of a session, in one call to the server where there is one."""
+    if not confs:
+        return
     if not _is_connect(session):
         for name, value in confs.items():
             session.conf.set(name, value)
         return
     pairs = [ConfigPair(key=name, value=value) for name, value in confs.items()]
     session.client.config(ConfigRequest.Operation(set=ConfigRequest.Set(pairs=pairs)))
+
+
+def values_of(session: SparkSession, names: Collection[str]) -> dict[str, str | None]:
+    """The values of confs that are set, None for the others, in one call to the server where there is one."""
+    if not _is_connect(session):
+        return {name: session.conf.get(name, None) for name in names}
+    pairs = [(name, None) for name in names]
+    return dict(zip(names, session.client.get_config_with_defaults(*pairs), strict=True))
+
+
+def restore(session: SparkSession, values: Mapping[str, str | None]) -> None:
+    """Set confs to what `values_of` has returned; None unsets one."""
+    configure(session, {name: value for name, value in values.items() if value is not None})
+    unset = [name for name, value in values.items() if value is None]
+    if unset and _is_connect(session):
+        session.client.config(ConfigRequest.Operation(unset=ConfigRequest.Unset(keys=unset)))
+        return
+    for name in unset:
+        session.conf.unset(name)
 
 
 def close(session: SparkSession) -> None:

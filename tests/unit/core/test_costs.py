@@ -1,0 +1,72 @@
+"""What ended runs have cost, added up by definition, tag and day."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from airflow_refresh_provider.core.run.costs import UNTAGGED, Cost, CostsBy, costs
+from airflow_refresh_provider.core.run.results import HistoryEntry, Outcome, Rows, RunResult
+
+NOON = datetime(2024, 1, 31, 12, tzinfo=UTC)
+TAGS = {"orders": ("sales", "nightly"), "stock": ("nightly",), "people": ()}
+
+
+def ended(
+    name: str, hours_ago: int = 0, seconds: float = 60.0, outcome: str = "succeeded", **done: Any
+) -> HistoryEntry:
+    published = outcome == "succeeded"
+    result: dict[str, Any] = {"run_id": "r", "name": name, "outcome": outcome, "generation": 1, "rows": Rows(updated=2)}
+    return HistoryEntry(
+        name=name,
+        run_id="r",
+        outcome=Outcome(outcome),
+        at=NOON - timedelta(hours=hours_ago),
+        generation=1,
+        elapsed_seconds=seconds,
+        result=RunResult(**(result | {"mode": "incremental", "published_version": 3} | done)) if published else None,
+    )
+
+
+ENTRIES = [
+    ended("orders", mode="full", fell_back=True, seconds=100),
+    ended("orders", hours_ago=1, rows=Rows(inserted=1, deleted=4)),
+    ended("stock", hours_ago=13, mode="full", seconds=30),
+    ended("stock", hours_ago=14, outcome="abandoned", seconds=40),
+    ended("people", hours_ago=40, seconds=5),
+]
+
+
+def found(by: str, since: datetime = NOON - timedelta(days=9)) -> list[Cost]:
+    return costs(ENTRIES, CostsBy(by), TAGS, since)
+
+
+def test_runs_of_a_definition_are_added_up_and_the_most_expensive_come_first() -> None:
+    orders, stock, people = found("definition")
+    assert orders == Cost(
+        of="orders",
+        runs=2,
+        published=2,
+        full=1,
+        fell_back=1,
+        rows=Rows(inserted=1, updated=2, deleted=4),
+        elapsed_seconds=160,
+        longest_seconds=100,
+    )
+    assert (stock.runs, stock.published, stock.full, stock.fell_back, stock.elapsed_seconds) == (2, 1, 1, 0, 70)
+    assert people.of == "people"
+
+
+def test_a_run_counts_for_each_tag_of_its_definition() -> None:
+    assert [(cost.of, cost.runs) for cost in found("tag")] == [("nightly", 4), ("sales", 2), (UNTAGGED, 1)]
+
+
+def test_days_are_those_of_the_ends_newest_first() -> None:
+    assert [(cost.of, cost.runs) for cost in found("day")] == [("2024-01-31", 2), ("2024-01-30", 2), ("2024-01-29", 1)]
+
+
+@pytest.mark.parametrize(("hours", "runs"), [(0, 1), (1, 2), (13, 3), (100, 5)])
+def test_only_runs_that_ended_since_a_moment_count(hours: int, runs: int) -> None:
+    assert sum(cost.runs for cost in found("definition", NOON - timedelta(hours=hours))) == runs
