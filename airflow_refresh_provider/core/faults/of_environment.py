@@ -139,7 +139,7 @@ def storage_tls(case: Case) -> RefreshError:
 def out_of_memory(case: Case) -> RefreshError:
     """The driver or an executor has too little memory, or has had."""
     return Failed(
-        "spark_memory",
+        "out_of_memory",
         f"Spark ran out of memory: {case.reason}",
         left=case.left,
         next="Give the Spark server more memory (spark.driver.memory, spark.driver.maxResultSize), or its executors "

@@ -95,7 +95,7 @@ def test_an_executor_that_was_killed_for_its_memory_is_known_by_what_the_classes
     assert kind_of(fault) is kind
     error = explained(fault, Doing(left="as it was"))
     assert "executor 2 exited caused by one of the running tasks" in error.message
-    assert (error.code == "spark_memory", "spark.executor.memory" in error.next) == (kind is not FaultKind.OTHER,) * 2
+    assert (error.code == "out_of_memory", "spark.executor.memory" in error.next) == (kind is not FaultKind.OTHER,) * 2
 
 
 def test_an_error_of_the_java_heap_in_a_task_is_one_of_memory_as_the_classes_of_spark_write_it() -> None:
