@@ -25,48 +25,42 @@ def reader(request: Request, visitor: Annotated[Visitor, Depends(visitor)]) -> V
     return visitor
 
 
-def api_changer(
-    request: Request,
-    name: str,
+def from_api(
     visitor: Annotated[Visitor, Depends(reader)],
     token: Annotated[str, Header(alias=TOKEN_HEADER)] = "",
     site: Annotated[str | None, Header(alias=_SITE)] = None,
 ) -> Visitor:
+    """Who asks, by a program or a script of this page. Raises HTTPException 401, 403."""
+    return _genuine(visitor, token, site)
+
+
+def from_form(
+    visitor: Annotated[Visitor, Depends(reader)],
+    token: Annotated[str, Form()] = "",
+    site: Annotated[str | None, Header(alias=_SITE)] = None,
+) -> Visitor:
+    """As `from_api`, by a form of this page."""
+    return _genuine(visitor, token, site)
+
+
+def api_changer(request: Request, name: str, visitor: Annotated[Visitor, Depends(from_api)]) -> Visitor:
     """Who asks, and may change the definition `name` of the path. Raises HTTPException 401, 403."""
-    return _changer(request, name, visitor, token, site)
+    return _changer(request, name, visitor)
 
 
-def form_changer(
-    request: Request,
-    name: str,
-    visitor: Annotated[Visitor, Depends(reader)],
-    token: Annotated[str, Form()] = "",
-    site: Annotated[str | None, Header(alias=_SITE)] = None,
-) -> Visitor:
+def form_changer(request: Request, name: str, visitor: Annotated[Visitor, Depends(from_form)]) -> Visitor:
     """As `api_changer`, for a form of this page."""
-    return _changer(request, name, visitor, token, site)
+    return _changer(request, name, visitor)
 
 
-def api_starter(
-    request: Request,
-    name: str,
-    visitor: Annotated[Visitor, Depends(reader)],
-    token: Annotated[str, Header(alias=TOKEN_HEADER)] = "",
-    site: Annotated[str | None, Header(alias=_SITE)] = None,
-) -> Visitor:
+def api_starter(request: Request, name: str, visitor: Annotated[Visitor, Depends(from_api)]) -> Visitor:
     """Who asks, and may start a refresh of the definition `name` of the path. Raises HTTPException 401, 403."""
-    return _starter(request, name, visitor, token, site)
+    return _starter(request, name, visitor)
 
 
-def form_starter(
-    request: Request,
-    name: str,
-    visitor: Annotated[Visitor, Depends(reader)],
-    token: Annotated[str, Form()] = "",
-    site: Annotated[str | None, Header(alias=_SITE)] = None,
-) -> Visitor:
+def form_starter(request: Request, name: str, visitor: Annotated[Visitor, Depends(from_form)]) -> Visitor:
     """As `api_starter`, for a form of this page."""
-    return _starter(request, name, visitor, token, site)
+    return _starter(request, name, visitor)
 
 
 def may_start(request: Request, visitor: Visitor, name: str) -> bool:
@@ -80,16 +74,16 @@ def may_change(request: Request, visitor: Visitor, name: str) -> bool:
     return _gate(request).may_change(visitor, name)
 
 
-def _changer(request: Request, name: str, visitor: Visitor, token: str, site: str | None) -> Visitor:
+def _changer(request: Request, name: str, visitor: Visitor) -> Visitor:
     if not may_change(request, visitor, name):
         raise HTTPException(403, f"you may not change {name}: ask for the permission to edit its DAG")
-    return _genuine(visitor, token, site)
+    return visitor
 
 
-def _starter(request: Request, name: str, visitor: Visitor, token: str, site: str | None) -> Visitor:
+def _starter(request: Request, name: str, visitor: Visitor) -> Visitor:
     if not may_start(request, visitor, name):
         raise HTTPException(403, f"you may not refresh {name}: ask for the permission to trigger its DAG")
-    return _genuine(visitor, token, site)
+    return visitor
 
 
 def _genuine(visitor: Visitor, token: str, site: str | None) -> Visitor:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import fastapi
-from pydantic import ValidationError
 
 from airflow_refresh_provider.core.run.admin_results import RequestedRefresh
 from airflow_refresh_provider.core.run.options import from_values, user_options
@@ -38,8 +37,4 @@ def requested(given: Mapping[str, Any]) -> Request:
             f"{', '.join(unknown)}: not an option of a refresh.{suggestion(unknown[0], names)}",
             next=f"Give some of {', '.join(names)}.",
         )
-    try:
-        return from_values(Request, given)
-    except ValidationError as error:
-        wrong = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
-        raise Invalid("bad_parameter", wrong, next="Correct it.") from None
+    return from_values(Request, given)

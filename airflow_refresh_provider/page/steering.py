@@ -20,8 +20,8 @@ VisitorDep = Annotated[Visitor, Depends(reader)]
 
 
 async def fields(request: Request) -> dict[str, str]:
-    """The fields of a form, as text, but for its token."""
-    return {name: str(value) for name, value in (await request.form()).items() if name != _TOKEN}
+    """The fields of a form that were filled in, as text, but for its token."""
+    return {name: str(value) for name, value in (await request.form()).items() if name != _TOKEN and value != ""}
 
 
 @router.get("/definitions/{name}/refresh")

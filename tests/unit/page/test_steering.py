@@ -97,20 +97,23 @@ def test_a_refresh_is_started_with_the_options_of_the_form() -> None:
     starter = NotedStarter()
     editor = browser(Shop().refreshes, starter=starter)
     form = editor.get(f"/definitions/{NAME}/refresh").text
-    for option in ("mode", "on_interrupted", "force", "strict"):
+    for option in ("mode", "on_interrupted", "force", "strict", "until", "budget_seconds", "budget_bytes", "no_budget"):
         assert f'name="{option}"' in form
+    for text in ("until", "budget_seconds", "budget_bytes"):
+        assert f'<input id="{text}" name="{text}"' in form
     assert 'name="take_over"' not in form and 'name="workers"' not in form
-    given = {"token": TOKEN, "mode": "full", "on_interrupted": "restart", "force": "true"}
+    given = {"token": TOKEN, "mode": "full", "on_interrupted": "restart", "force": "true", "budget_seconds": "60"}
     answer = editor.post(f"/definitions/{NAME}/refresh", data=given)
     assert answer.status_code == 200
     assert "a noted run" in answer.text and "it is only noted" in answer.text
-    wanted = Request(mode=Mode.FULL, on_interrupted=OnInterrupted.RESTART, force=True)
+    wanted = Request(mode=Mode.FULL, on_interrupted=OnInterrupted.RESTART, force=True, budget_seconds=60)
     assert starter.started == [("editor", NAME, wanted)]
 
 
 def test_the_form_as_it_comes_asks_for_nothing_but_the_defaults() -> None:
     starter = NotedStarter()
     given = {"token": TOKEN, "mode": "as_defined", "on_interrupted": "resume"}
+    given |= {"until": "", "budget_seconds": "", "budget_bytes": ""}
     browser(Shop().refreshes, starter=starter).post(f"/definitions/{NAME}/refresh", data=given)
     assert starter.started == [("editor", NAME, Request())]
 
@@ -126,7 +129,12 @@ def test_a_program_starts_a_refresh() -> None:
 
 @pytest.mark.parametrize(
     ("body", "code"),
-    [({"mode": "wrong"}, "bad_parameter"), ({"take_over": True}, "unknown_parameter"), ([], "invalid_request")],
+    [
+        ({"mode": "wrong"}, "bad_parameter"),
+        ({"until": "25:00"}, "bad_parameter"),
+        ({"take_over": True}, "unknown_parameter"),
+        ([], "invalid_request"),
+    ],
 )
 def test_wrong_options_are_422(body: object, code: str) -> None:
     starter = NotedStarter()
