@@ -47,9 +47,9 @@ class Facts(Stored):
     """What was found out about an unfinished run after it was fenced.
 
     `unresumable_reason`: why it cannot be finished at its pins. `cancelled`: a person has cancelled it. `released`: its
-    last owner released it, and `stopped`: because its budget was spent. `failed`: it ended with an error.
-    `taken_from`: who held it when it was taken over on
-    request. `chunks`: how many are in the target, and of how many; None before they are planned.
+    last owner released it, and `stopped`: because its budget was spent. `failed`: it ended with an error. `taken_from`:
+    who held it when it was taken over on request. `chunks`: how many are in the target, and of how many; None before
+    they are planned.
     """
 
     sealed: bool

@@ -6,6 +6,7 @@ the log each time; a view names the version of the day when it was made.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from airflow_refresh_provider.core.definition.definition import Definition
@@ -22,26 +23,29 @@ Half of the time for which it could be read, where that is shorter: each refresh
 """
 
 
-def readable_until(ports: Ports, definition: Definition, published: Published, newest: int) -> datetime | None:
-    """From when on Spark refuses the version that readers have: that of the view, where there is one.
-
-    None while that version is the newest of its table, which is at version `newest`.
+@dataclass(frozen=True)
+class Readability:
+    """`until`: from when on Spark refuses the version that readers have, that of the view where there is one; None
+    while that is the newest. `view_expires`: soon, and a newer version has the same rows.
     """
-    location = definition.target
-    given = _of_view if definition.view else targets.readable_version
-    version = newest if newest <= published.seal_version else given(ports, published, location)
-    return None if version >= newest else ports.log.readable_until(location, version)
+
+    until: datetime | None = None
+    view_expires: bool = False
 
 
-def view_expires(ports: Ports, definition: Definition, published: Published, newest: int) -> bool:
-    """Whether Spark soon refuses the version that the view names, although a newer one has the same rows."""
-    if not definition.view:
-        return False
-    until = readable_until(ports, definition, published, newest)
-    if until is None or until - ports.clock.now() > min(_AHEAD, (until - published.at) / 2):
-        return False
-    location = definition.target
-    return targets.readable_version(ports, published, location) > _of_view(ports, published, location)
+def readability(ports: Ports, definition: Definition, published: Published, newest: int) -> Readability:
+    """How long the last refresh can be read in its table, which is at version `newest`."""
+    if newest <= published.seal_version:
+        return Readability()
+    location, view = definition.target, bool(definition.view)
+    given = (_of_view if view else targets.readable_version)(ports, published, location)
+    until = None if given >= newest else ports.log.readable_until(location, given)
+    soon = until is not None and _is_soon(ports.clock.now(), published, until)
+    return Readability(until, view and soon and targets.readable_version(ports, published, location) > given)
+
+
+def _is_soon(now: datetime, published: Published, until: datetime) -> bool:
+    return until - now <= min(_AHEAD, (until - published.at) / 2)
 
 
 def _of_view(ports: Ports, published: Published, location: str) -> int:

@@ -78,16 +78,15 @@ def observe(ports: Ports, record: Record) -> Observation:
             return Observation(record, now, liveness, replaced=why)
         overwritten = None if record.run else targets.changed_reason(ports, published, facts)
         found = inputs_now(ports, record, published)
-        until = readable.readable_until(ports, record.definition, published, facts.version)
-        expires = overwritten is None and readable.view_expires(ports, record.definition, published, facts.version)
+        version = readable.readability(ports, record.definition, published, facts.version)
         return Observation(
             record,
             now,
             liveness,
             overwritten=overwritten,
             inputs=found,
-            readable_until=until,
-            view_expires=expires,
+            readable_until=version.until,
+            view_expires=version.view_expires and overwritten is None,
         )
     except RefreshError as error:
         return Observation(record, now, liveness, error=error)

@@ -129,8 +129,8 @@ def up_to_date(ports: Ports, name: str, request: Request) -> NotStarted | None:
     facts = ports.log.facts(record.definition.target)
     if facts is None or targets.changed_reason(ports, published, facts) is not None:
         return None
-    expires = readable.view_expires(ports, record.definition, published, facts.version)
-    return None if expires else NotStarted(record, _NOTHING_CHANGED)
+    found = readable.readability(ports, record.definition, published, facts.version)
+    return None if found.view_expires else NotStarted(record, _NOTHING_CHANGED)
 
 
 def _start(
@@ -150,7 +150,7 @@ def _start(
     if not request.force and _same_result(record, pins) and doubt is None:
         published = record.published
         assert published is not None and facts is not None
-        if not readable.view_expires(ports, definition, published, facts.version):
+        if not readable.readability(ports, definition, published, facts.version).view_expires:
             return NotStarted(record, _NOTHING_CHANGED)
     highest = targets.highest_generation(ports, facts) if facts else 0
     run = _new_run(reading, record, pins, 1 + max(record.generation, highest), doubt, request)
