@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from airflow_refresh_provider.errors import RefreshError
@@ -46,13 +45,9 @@ def described(definition: Stored, done: Read | None) -> OperatorLineage[Any, Any
 
 def _is_sent() -> bool:
     """Whether the provider is installed, and configured to send anything."""
-    if not _has_provider():
+    try:
+        from airflow.providers.openlineage.conf import is_disabled
+    except ImportError:
         return False
-    from airflow.providers.openlineage.conf import is_disabled
-
     disabled: Any = is_disabled()
     return not disabled
-
-
-def _has_provider() -> bool:
-    return find_spec("airflow.providers") is not None and find_spec("airflow.providers.openlineage") is not None

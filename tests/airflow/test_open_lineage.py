@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -53,15 +54,28 @@ class Receiver(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+def configured(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Sets variables of the environment, by which Airflow and OpenLineage are configured."""
+
+    def put(**variables: str) -> None:
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value)
+
+    return put
+
+
+@pytest.fixture
+def server(configured: Callable[..., None]) -> Iterator[Server]:
     """An endpoint on this machine that Airflow's listener sends to, as it is configured to."""
     listeners = get_listener_manager()  # made before Airflow would add the provider's own for good
     with Server() as server:
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
         url = f"http://127.0.0.1:{server.server_port}"
-        monkeypatch.setenv("AIRFLOW__OPENLINEAGE__TRANSPORT", json.dumps({"type": "http", "url": url}))
-        monkeypatch.setenv("AIRFLOW__OPENLINEAGE__EXECUTE_IN_THREAD", "True")
+        configured(
+            AIRFLOW__OPENLINEAGE__TRANSPORT=json.dumps({"type": "http", "url": url}),
+            AIRFLOW__OPENLINEAGE__EXECUTE_IN_THREAD="True",
+        )
         listener = OpenLineageListener()
         listeners.add_listener(listener)
         try:
@@ -121,20 +135,37 @@ def test_a_start_and_a_failure_have_the_tables_without_versions(
 LOG = logging.getLogger("of this test")
 
 
-def test_nothing_is_read_where_nothing_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+NOT_INSTALLED = """
+import sys
+
+class NotInstalled:
+    def find_spec(self, name, path=None, target=None):
+        if name == "airflow.providers.openlineage.conf":
+            raise ModuleNotFoundError(name=name)
+
+sys.meta_path.insert(0, NotInstalled())
+from airflow_refresh_provider.task_context import lineage
+assert lineage.read(None, None, None) is None
+"""
+
+
+def test_nothing_is_read_where_nothing_is_sent(configured: Callable[..., None]) -> None:
     world = World(row(1))
     result = world.run()
     assert lineage.read(world.ports, result, LOG) is None
-    monkeypatch.setenv("OPENLINEAGE_URL", "http://127.0.0.1:1")
+    configured(OPENLINEAGE_URL="http://127.0.0.1:1")
     assert lineage.read(world.ports, result, LOG) is not None
-    monkeypatch.setitem(sys.modules, "airflow.providers.openlineage", None)  # not installed
-    assert lineage.read(world.ports, result, LOG) is None
+
+
+def test_nothing_is_read_where_the_provider_is_not_installed(configured: Callable[..., None]) -> None:
+    configured(OPENLINEAGE_URL="http://127.0.0.1:1")
+    subprocess.run([sys.executable, "-c", NOT_INSTALLED], check=True)
 
 
 def test_what_cannot_be_read_fails_no_refresh_and_is_logged(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    configured: Callable[..., None], caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setenv("OPENLINEAGE_URL", "http://127.0.0.1:1")
+    configured(OPENLINEAGE_URL="http://127.0.0.1:1")
     world = World(row(1))
     result = world.run()
     world.refreshes.drop(NAME)

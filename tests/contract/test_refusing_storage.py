@@ -32,36 +32,40 @@ def _open() -> None:
     DeltaTableLog().facts(PLACE)
 
 
-def _refused(monkeypatch: pytest.MonkeyPatch, endpoint: str, act: Callable[[], None]) -> Failed:
-    monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint)
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-        monkeypatch.setenv(name, "wrong")
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    monkeypatch.setenv("AWS_REGION", "us-east-1")
-    monkeypatch.setenv("AWS_ALLOW_HTTP", "true")
-    with pytest.raises(Failed) as caught, storage("reading the control tables", PLACE):
-        act()
-    return caught.value
+Refused = Callable[[str, Callable[[], None]], Failed]
+"""What an act at an endpoint is refused with."""
+
+
+@pytest.fixture
+def refused(monkeypatch: pytest.MonkeyPatch) -> Refused:
+    """Acts with wrong keys, which the clients read from the environment, as they do the endpoint."""
+    keys = dict.fromkeys(("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"), "wrong")
+    given = {**keys, "AWS_REGION": "us-east-1", "AWS_ALLOW_HTTP": "true", "NO_PROXY": "127.0.0.1"}
+
+    def meet(endpoint: str, act: Callable[[], None]) -> Failed:
+        for name, value in (given | {"AWS_ENDPOINT_URL": endpoint}).items():
+            monkeypatch.setenv(name, value)
+        with pytest.raises(Failed) as caught, storage("reading the control tables", PLACE):
+            act()
+        return caught.value
+
+    return meet
 
 
 @pytest.mark.parametrize("code", CODES)
 @pytest.mark.parametrize("act", [_list, _read, _open])
-def test_wrong_credentials_are_no_reason_to_try_again(
-    monkeypatch: pytest.MonkeyPatch, act: Callable[[], None], code: str
-) -> None:
+def test_wrong_credentials_are_no_reason_to_try_again(refused: Refused, act: Callable[[], None], code: str) -> None:
     answer = f"<Error><Code>{code}</Code><Message>{CODES[code]}</Message><RequestId>1</RequestId></Error>"
     with answering(403, answer) as place:
-        error = _refused(monkeypatch, f"http://{place}", act)
+        error = refused(f"http://{place}", act)
     assert (error.code, PLACE in error.message) == ("storage_denied", True)
     assert f"{code}: {CODES[code]}" in error.message
     assert "credentials" in error.next
 
 
 @pytest.mark.parametrize("act", [_list, _read, _open])
-def test_a_certificate_that_is_not_trusted_is_named(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, act: Callable[[], None]
-) -> None:
+def test_a_certificate_that_is_not_trusted_is_named(refused: Refused, tmp_path: Path, act: Callable[[], None]) -> None:
     with answering(200, "", certified(tmp_path)) as place:
-        error = _refused(monkeypatch, f"https://{place}", act)
+        error = refused(f"https://{place}", act)
     assert (error.code, PLACE in error.message) == ("storage_tls", True)
     assert "SSL_CERT_FILE" in error.next

@@ -135,13 +135,19 @@ def test_a_run_that_is_cancelled_for_good_is_abandoned_by_its_owner() -> None:
     assert world.fresh()
 
 
-def test_a_run_that_is_cancelled_for_good_without_an_owner_is_abandoned_by_the_next() -> None:
+def left_and_cancelled_for_good() -> tuple[World, str]:
+    """A run whose owner has died after its first chunk, and which is to be abandoned."""
     world = changed(**LIVE)
     with at(world.lake, "begin /gold", nth=2):
         assert cut_off(world)
     kept = world.interrupted.run_id
     world.die(world.ports)
     cancel(world, abandon=True)
+    return world, kept
+
+
+def test_a_run_that_is_cancelled_for_good_without_an_owner_is_abandoned_by_the_next() -> None:
+    world, kept = left_and_cancelled_for_good()
     assert world.interrupted.run_id == kept
     assert not world.another().resumed
     assert world.fresh()
@@ -149,12 +155,7 @@ def test_a_run_that_is_cancelled_for_good_without_an_owner_is_abandoned_by_the_n
 
 
 def test_the_request_to_abandon_outlives_the_next_owner() -> None:
-    world = changed(**LIVE)
-    with at(world.lake, "begin /gold", nth=2):
-        assert cut_off(world)
-    kept = world.interrupted.run_id
-    world.die(world.ports)
-    cancel(world, abandon=True)
+    world, kept = left_and_cancelled_for_good()
     second = world.process()
     with at(world.lake, "open session"), pytest.raises(Killed):
         Refreshes(second).run(NAME, Request(workers=1))
