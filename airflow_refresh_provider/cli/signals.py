@@ -80,8 +80,9 @@ class Interruptions:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for number, handler in self._before.items():
-            signal.signal(number, handler)  # type: ignore[arg-type]
+        if not self.came:  # else the process is about to end, and a repetition must not change its exit code
+            for number, handler in self._before.items():
+                signal.signal(number, handler)  # type: ignore[arg-type]
         self._over.set()
         self._stopping.set()
 

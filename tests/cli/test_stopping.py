@@ -62,6 +62,20 @@ sys.argv = Words(["airflow-refresh", "list", "--output", "json"])
 program()
 """
 
+REPEATED_AT_THE_END = """
+import signal
+from airflow_refresh_provider.cli.signals import Interruptions, end
+from airflow_refresh_provider.errors import Interrupted
+signals = Interruptions()
+try:
+    with signals:
+        signal.raise_signal(signal.SIGTERM)
+except Interrupted:
+    signal.raise_signal(signal.SIGTERM)
+    print("interrupted")
+    end(signals.exit_code)
+"""
+
 STUCK = """
 import threading, time
 from airflow_refresh_provider.cli.signals import Interruptions
@@ -147,6 +161,11 @@ def test_repeated_signals_within_a_second_are_one(tmp_path: Path) -> None:
     assert process.stdout.readline() == "ready\n"
     for _ in range(3):
         process.send_signal(signal.SIGTERM)
+    assert (process.communicate(timeout=PATIENCE), process.returncode) == (("interrupted\n", ""), 143)
+
+
+def test_a_signal_repeated_while_the_process_ends_does_not_change_the_exit_code(tmp_path: Path) -> None:
+    process = start("-c", REPEATED_AT_THE_END, folder=tmp_path)
     assert (process.communicate(timeout=PATIENCE), process.returncode) == (("interrupted\n", ""), 143)
 
 
