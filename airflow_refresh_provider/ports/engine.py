@@ -150,6 +150,7 @@ class TouchTask(Stored):
     """Stage the touched values at `location`, from the changes of some inputs: K of `core.maintain`.
 
     `by_partition` are inputs of whose changed rows only these partition columns count: nothing else is read of them.
+    `bytes`: about how much is read of the changes.
     """
 
     source: Source
@@ -158,6 +159,7 @@ class TouchTask(Stored):
     target: Target
     location: str
     by_partition: dict[str, tuple[str, ...]] = {}
+    bytes: int = 0
 
 
 class VerifyTask(Stored):
@@ -188,7 +190,7 @@ class WindowTask(Stored):
     as DOUBTFUL; then a comparison is needed. With `latest_by` the newest rows are staged that are newer than the
     target's, and a key of which a row was removed is DOUBTFUL. With `sums` the result is added up: inputs without
     changes are read whole, and groups of which the changed rows do not say enough are DOUBTFUL. `bytes`: about how much
-    is read of the changes.
+    is read of the changes; `target_rows`: about how many rows the target has.
     """
 
     source: Source
@@ -201,13 +203,14 @@ class WindowTask(Stored):
     partitioned: bool
     sums: Sums | None = None
     bytes: int = 0
+    target_rows: int = 0
 
 
 class ApplyTask(Stored):
     """Apply one chunk to the target in one commit.
 
-    `span` is the range of the first key of all changes, where it is known: files and row groups outside of it are
-    skipped. `target_rows`: about how many rows the target has, None where that is not known. `files` are those of the
+    `span` contains the first keys of all changes, where they are known: files and row groups outside of it are skipped.
+    `target_rows`: about how many rows the target has, None where that is not known. `files` are those of the
     change set, where they can be read directly: reading the log costs more than reading a small change set.
     """
 

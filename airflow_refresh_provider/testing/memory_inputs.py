@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import timedelta
+from itertools import pairwise
 
 from airflow_refresh_provider.core.changes.history import InputCommit, InputHistory
 from airflow_refresh_provider.core.changes.listed import FilesOfPin
@@ -71,7 +72,7 @@ class MemoryTables:
                 return None
             seen = table.versions[applied.version : newest.version + 1]
             return InputHistory(
-                commits=tuple(self._commit(newest.location, v.commit) for v in seen[1:]),
+                commits=tuple(self._between(newest.location, *both) for both in pairwise(seen)),
                 change_sources=self._sources(newest.location, seen),
                 reshaped=any(v.columns != seen[0].columns for v in seen),
                 applied_at=self._commit(newest.location, seen[0].commit).at,
@@ -119,6 +120,10 @@ class MemoryTables:
     def watch(self, input: Input) -> Callable[[], str]:
         """The newest version."""
         return lambda: str(self.pin("", input).version)
+
+    def _between(self, location: str, before: Version, after: Version) -> InputCommit:
+        adds_only = before.files.keys() <= after.files.keys()
+        return self._commit(location, after.commit).model_copy(update={"adds_only": adds_only})
 
     def _commit(self, location: str, commit: Commit) -> InputCommit:
         return InputCommit(

@@ -30,12 +30,13 @@ Windows = dict[str, Window]
 
 
 class InputCommit(Stored):
-    """One version of an input; a new file is one too, numbered from 1."""
+    """One version of an input; a new file is one too, numbered from 1. `adds_only`: no row of before was removed."""
 
     version: int
     at: datetime
     operation: str
     data_change: bool
+    adds_only: bool = False
 
 
 class InputHistory(Stored):
@@ -62,6 +63,11 @@ class InputHistory(Stored):
         return tuple(c for c in self.commits if c.data_change) or (self.commits if self.reshaped else ())
 
     @property
+    def adds_only(self) -> bool:
+        """Whether the input has only gained rows."""
+        return all(commit.adds_only for commit in self.changes)
+
+    @property
     def readable_until(self) -> datetime | None:
         """When the last change source expires; None when nothing has changed, or one never expires."""
         ends = [s.expires_at for s in self.change_sources if s.expires_at is not None]
@@ -84,6 +90,7 @@ def of_files(applied: FilesPin, newest: FilesPin) -> InputHistory | None:
                 at=datetime.fromtimestamp(file.modified / 1e6, UTC),
                 operation="NEW FILE",
                 data_change=True,
+                adds_only=True,
             )
             for number, file in enumerate(new, start=1)
         ),

@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from datetime import date, timedelta
 
+from airflow_refresh_provider.core.maintain.rounding import rounded_out
 from airflow_refresh_provider.core.text.stored import Stored
 
 MOST_SPANS = 32
@@ -69,7 +70,7 @@ def spans_of(type: str, low: int, high: int, gaps: Sequence[tuple[int, int]], *,
         return None
     cut = sum(after - before - 1 for before, after in gaps)
     if cut < _LEAST_CUT * (high - low + 1):
-        return Spans(type=type, spans=((low, high),), nulls=nulls)
+        return Spans(type=type, spans=(rounded_out(low, high, type),), nulls=nulls)
     ordered = sorted(gaps)
     begins, ends = [low, *(after for _, after in ordered)], [*(before for before, _ in ordered), high]
     return Spans(type=type, spans=tuple(zip(begins, ends, strict=True)), nulls=nulls)

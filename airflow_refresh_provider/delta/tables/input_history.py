@@ -162,6 +162,7 @@ def _commit(log: LogFiles, version: int, by_kind: ByKind) -> InputCommit:
         at=datetime.fromtimestamp(stamp / 1000, UTC) if isinstance(stamp, int) else log.commits[version].at,
         operation=str(info.get("operation", "UNKNOWN")),
         data_change=bool(_moved(by_kind) or by_kind.get("cdc")),
+        adds_only=not (changing(by_kind, "remove") or by_kind.get("cdc")),
     )
 
 

@@ -8,6 +8,7 @@ from airflow_refresh_provider.core.log import seal
 from airflow_refresh_provider.core.log.commits import Commit, chunk_reached
 from airflow_refresh_provider.core.log.marker import Marker, slot_app_id
 from airflow_refresh_provider.core.log.note import Note, NoteKind
+from airflow_refresh_provider.core.maintain.rounding import rounded_out
 from airflow_refresh_provider.core.plan.choice import INTEGERS
 from airflow_refresh_provider.core.plan.plan import Chunk
 from airflow_refresh_provider.core.run.cursor import cursor_of
@@ -80,13 +81,14 @@ def chunks_missing(name: str, slots: tuple[int, ...]) -> Failed:
 
 
 def _span(ports: Ports, run: FrozenRun, chunk: Chunk) -> tuple[int, int] | None:
-    """The lowest and highest value of the first key among the changes, where the chunk's way joins on keys."""
+    """A span of the first key that has all changes, where the chunk's way joins on keys."""
     changes = run.current.changes
     first = run.run.definition.keys[0].lower()
     key = next(c for c in run.target.columns if c.name.lower() == first)
     if changes is None or not chunk.way.joins_on_keys or key.type not in INTEGERS:
         return None
-    return ports.staging.span(changes, key.name)
+    span = ports.staging.span(changes, key.name)
+    return span and rounded_out(*span, key.type)
 
 
 def _files(ports: Ports, run: FrozenRun, chunk: Chunk) -> tuple[str, ...] | None:

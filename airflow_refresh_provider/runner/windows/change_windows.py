@@ -24,6 +24,7 @@ from airflow_refresh_provider.core.query.facts import QueryFacts
 from airflow_refresh_provider.core.run.record import Record
 from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.core.run.trust import lost_trust
+from airflow_refresh_provider.core.strategy.adding import doubt
 from airflow_refresh_provider.core.strategy.scope import Scope, ScopeFacts, scope
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.engine import EngineSession, Source
@@ -125,11 +126,18 @@ def load(tenure: Tenure, session: EngineSession, source: Source, ready: Ready) -
     tenure.ports.watch.stage("changes", rows=sum(c.rows for c in changed.values()))
     if run.plan.maintenance is None:
         return row_windows.load_rows(tenure, session, source, ready, changed)
-    return _load_maintained(tenure, session, source, ready, changed)
+    adds_only = all(known[name].adds_only for name in changed)
+    return _load_maintained(tenure, session, source, ready, changed, adds_only=adds_only)
 
 
 def _load_maintained(
-    tenure: Tenure, session: EngineSession, source: Source, ready: Ready, changed: dict[str, Changes]
+    tenure: Tenure,
+    session: EngineSession,
+    source: Source,
+    ready: Ready,
+    changed: dict[str, Changes],
+    *,
+    adds_only: bool,
 ) -> Loaded:
     """The changes of a query that is not row-wise: added up, or else by touched values."""
     run = tenure.read_run()
@@ -141,12 +149,21 @@ def _load_maintained(
     sums = _added_up(maintenance, run.definition, ready, changed)
     if sums is None:
         return touched_windows.load_touched(tenure, session, source, ready, changed, maintenance)
-    loaded = row_windows.load_sums(tenure, session, source, ready, changed, sums)
-    if loaded.frozen or loaded.unverified:
-        return loaded
+    reason = doubt(sums, adds_only=adds_only, rows=_rows(changed), groups=ready.rows or 0)
+    if reason is None:
+        loaded = row_windows.load_sums(tenure, session, source, ready, changed, sums)
+        if loaded.frozen or loaded.unverified:
+            return loaded
+        reason = loaded.reason
     again = touched_windows.load_touched(tenure, session, source, ready, changed, maintenance)
-    frozen = again.frozen and again.frozen.model_copy(update={"not_added_up": loaded.reason})
+    frozen = again.frozen and again.frozen.model_copy(update={"not_added_up": reason})
     return replace(again, frozen=frozen)
+
+
+def _rows(changed: dict[str, Changes]) -> int | None:
+    """The rows of the only input that has changed."""
+    (changes,) = changed.values()
+    return changes.newest.rows
 
 
 def _added_up(

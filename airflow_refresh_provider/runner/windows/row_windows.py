@@ -132,4 +132,5 @@ def _task(tenure: Tenure, run: Run, source: Source, ready: Ready, changed: dict[
         deletes=definition.deletes is Deletes.APPLY,
         partitioned=sum(c.rows for c in changed.values()) > rounds.one_chunk(run),
         bytes=sum(c.source.bytes for c in changed.values()),
+        target_rows=ready.rows or 0,
     )

@@ -55,6 +55,7 @@ def load_touched(
             target=ready.target,
             location=location,
             by_partition=_by_partition(tenure.ports, maintenance, changed),
+            bytes=sum(c.source.bytes for c in changed.values()),
         )
     )
     record, _ = tenure.read()

@@ -11,14 +11,25 @@ from pyspark.sql import functions as F
 from airflow_refresh_provider.core.definition.columns import OP, ROW_HASH
 from airflow_refresh_provider.core.maintain.binding import changed_name, touching, wide_name
 from airflow_refresh_provider.ports.engine import Touched, TouchTask
-from airflow_refresh_provider.spark.acts import changed_rows, content, ddl, kernel, sql, stamped_writes, touched_spans
+from airflow_refresh_provider.spark.acts import (
+    changed_rows,
+    content,
+    ddl,
+    few_rows,
+    kernel,
+    sql,
+    stamped_writes,
+    touched_spans,
+)
 from airflow_refresh_provider.spark.acts.observed import observed
 from airflow_refresh_provider.spark.connect import faults
 
 
 def touch(spark: SparkSession, task: TouchTask) -> Touched:
     """Stage them, and measure them on the way."""
-    with stamped_writes.setting(spark, kernel.settings_for(task.source.query)):
+    # On its way through other inputs a changed value meets all of their rows.
+    few = {} if any(route.hops for route in task.maintenance.routes) else few_rows.settings_for(bytes=task.bytes)
+    with stamped_writes.setting(spark, kernel.settings_for(task.source.query) | few):
         return _touched(spark, task)
 
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from airflow_refresh_provider.core.maintain.rounding import rounded_out
 from airflow_refresh_provider.core.maintain.spans import MOST_SPANS, number_of, restricting, spans_of
 
 NUMBERS = st.one_of(st.integers(-20, 20), st.integers(-(2**63), 2**63 - 1))
@@ -31,7 +32,7 @@ def test_every_value_is_in_a_span(values: list[int], most: int) -> None:
 def test_scattered_values_have_one_span_and_clusters_several() -> None:
     scattered = list(range(0, 1000, 7))
     found = spans_of("int", 0, 994, gaps_of(scattered, 31), nulls=False)
-    assert found is not None and found.spans == ((0, 994),)
+    assert found is not None and found.spans == ((0, 1007),)
     clusters = [*range(10), *range(500, 510), *range(990, 1000)]
     found = spans_of("int", 0, 999, gaps_of(clusters, 31), nulls=False)
     assert found is not None and found.spans == ((0, 9), (500, 509), (990, 999))
@@ -42,6 +43,7 @@ def test_scattered_values_have_one_span_and_clusters_several() -> None:
     [
         ("int", 3, 5, False, "4", True),
         ("int", 3, 5, False, "6", False),
+        ("date", 0, 2_932_896, False, "DATE'9999-12-31'", True),
         ("int", 3, 5, True, "NULL::int", True),
         ("int", 3, 5, False, "NULL::int", None),
         ("bigint", -(2**63), -(2**63), False, "(-9223372036854775808)::bigint", True),
@@ -55,6 +57,19 @@ def test_a_condition_is_that_of_its_span(
     found = spans_of(kind, low, high, [], nulls=nulls)
     assert found is not None
     assert duckdb.connect().execute(f"SELECT {found.condition(value)}").fetchone() == (within,)
+
+
+@given(NUMBERS, NUMBERS)
+def test_a_span_is_rounded_outwards_and_stays_within_its_type(one: int, other: int) -> None:
+    low, high = min(one, other), max(one, other)
+    begin, end = rounded_out(low, high, "bigint")
+    assert -(2**63) <= begin <= low and high <= end < 2**63
+    assert end - begin <= (high - low) * (1 + 2**-4)
+
+
+def test_scattered_values_have_the_same_span_at_each_refresh() -> None:
+    spans = {rounded_out(17 + n, 5_999_000 + n * n, "bigint") for n in range(30)}
+    assert spans == {(0, 6_029_311)}
 
 
 def test_days_before_the_gregorian_calendar_have_no_spans() -> None:
