@@ -8,6 +8,7 @@ from fastapi import APIRouter, Body, Depends, Query, Request
 from pydantic import Field
 
 from airflow_refresh_provider.core.run.admin_results import Recovery, RequestedRefresh
+from airflow_refresh_provider.core.run.costs import CostsReport
 from airflow_refresh_provider.core.run.health import Health
 from airflow_refresh_provider.core.run.overview import DefinitionDetail, Filter, Overview
 from airflow_refresh_provider.core.run.reports import DefinitionStatus
@@ -77,6 +78,8 @@ def wanted(
 
 WantedDep = Annotated[Filter, Depends(wanted)]
 Skip = Annotated[int, Query(ge=0)]
+Days = Annotated[int, Query(ge=1, le=90)]
+"""As far as the history goes back."""
 Limit = Annotated[int, Query(ge=1, le=LIMIT)]
 
 
@@ -84,6 +87,12 @@ Limit = Annotated[int, Query(ge=1, le=LIMIT)]
 def overview(views: ViewsDep, wanted: WantedDep, skip: Skip = 0, limit: Limit = LIMIT) -> Overview:
     """All definitions at once, those that need a person first."""
     return views.overview(wanted, skip, limit)
+
+
+@router.get("/costs")
+def costs(views: ViewsDep, days: Days = 30) -> CostsReport:
+    """What runs of all definitions have cost, by day, definition and tag."""
+    return views.costs(days)
 
 
 @router.get("/definitions")

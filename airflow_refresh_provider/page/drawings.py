@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from itertools import groupby
 
 from airflow_refresh_provider.core.run.results import HistoryEntry, Outcome
@@ -50,6 +51,19 @@ def bars(history: Sequence[HistoryEntry]) -> Drawing:
             Box(at * step, _BARS_HEIGHT - height, _BAR_WIDTH, height, _kind(entry), _title(entry), entry.run_id)
         )
     return Drawing(max(1, len(runs) * step), _BARS_HEIGHT, tuple(boxes))
+
+
+def day_bars(values: Mapping[str, float], now: datetime, days: int, shown: Callable[[float], str]) -> Drawing:
+    """A bar for each of the last days, oldest first, from values by day as `2024-01-31`; none for a day without one."""
+    step, most = _BAR_WIDTH + _BAR_GAP, max(values.values(), default=0.0) or 1.0
+    dates = [f"{now - timedelta(days=ago):%Y-%m-%d}" for ago in reversed(range(days + 1))]
+    boxes = []
+    for at, day in enumerate(dates):
+        if value := values.get(day):
+            height = max(_LEAST_HEIGHT, round(_BARS_HEIGHT * value / most, 1))
+            box = Box(at * step, _BARS_HEIGHT - height, _BAR_WIDTH, height, "full", f"{day}: {shown(value)}")
+            boxes.append(box)
+    return Drawing(len(dates) * step, _BARS_HEIGHT, tuple(boxes))
 
 
 def chunk_map(chunks: Sequence[ChunkDetail]) -> Drawing:

@@ -1,4 +1,4 @@
-"""The pages for people: all definitions, one definition, one run."""
+"""The pages for people: all definitions, what they cost, one definition, one run."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from airflow_refresh_provider.core.run.results import ErrorReport, Outcome
 from airflow_refresh_provider.core.run.throttle import MOST_ROWS
 from airflow_refresh_provider.errors import RefreshError
 from airflow_refresh_provider.page.answers import status_of
-from airflow_refresh_provider.page.api import Skip, ViewsDep
-from airflow_refresh_provider.page.drawings import bars, chunk_map, spark
+from airflow_refresh_provider.page.api import Days, Skip, ViewsDep
+from airflow_refresh_provider.page.drawings import bars, chunk_map, day_bars, spark
 from airflow_refresh_provider.page.guard import form_changer, may_change, may_start, reader
 from airflow_refresh_provider.page.ports import Views, Visitor
 from airflow_refresh_provider.page.templating import render
+from airflow_refresh_provider.views import formats
 
 SHOWN = 200
 """Definitions on one page."""
@@ -52,6 +53,22 @@ def overview(
     given = {name: value for name, value in wanted.model_dump(mode="json").items() if value}
     values |= {"healths": list(Health), "query": urlencode(given)}
     return render(request, "overview.html", values, visitor=visitor, status=status)
+
+
+@router.get("/costs")
+def costs(request: Request, views: ViewsDep, visitor: VisitorDep, days: Days = 30) -> Response:
+    """What runs have cost."""
+    found = views.costs(days)
+    worked = {cost.of: cost.worked_seconds for cost in found.by_day}
+    read = {cost.of: float(cost.bytes_read or 0) for cost in found.by_day}
+    values = {
+        "found": found,
+        "worked": day_bars(worked, found.at, days, lambda seconds: f"{formats.duration(seconds)} worked"),
+        "read": day_bars(read, found.at, days, lambda count: f"{formats.size(int(count))} read"),
+        "most_worked": max(worked.values(), default=0.0),
+        "most_read": int(max(read.values(), default=0.0)),
+    }
+    return render(request, "costs.html", values, visitor=visitor)
 
 
 @router.get("/definitions/{name}")

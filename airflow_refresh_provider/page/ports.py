@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from airflow_refresh_provider.core.run.admin_results import Recovery, RequestedRefresh
+from airflow_refresh_provider.core.run.costs import CostsReport
 from airflow_refresh_provider.core.run.notice import Notice
 from airflow_refresh_provider.core.run.overview import DefinitionDetail, Filter, Overview
 from airflow_refresh_provider.core.run.reports import DefinitionStatus
@@ -28,6 +29,10 @@ class Views(Protocol):
 
     def run_of(self, name: str, origin: str) -> str | None:
         """The id of the run that is in progress for an origin, or was the last to be published for it."""
+        ...
+
+    def costs(self, days: int) -> CostsReport:
+        """What the runs have cost that ended in the last days."""
         ...
 
     def pause(self, name: str) -> DefinitionStatus: ...

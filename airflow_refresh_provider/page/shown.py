@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
+from airflow_refresh_provider.core.run.costs import Cost
 from airflow_refresh_provider.core.run.health import Health
 from airflow_refresh_provider.core.run.reports import DefinitionStatus, InputLag
 from airflow_refresh_provider.core.run.results import Outcome
@@ -122,6 +123,14 @@ def zipped(values: Iterable[str], things: Iterable[Named]) -> list[tuple[str, st
     return [(thing.name, value) for value, thing in zip(values, things, strict=True)]
 
 
+def bytes_read(cost: Cost) -> str:
+    """What was read, as far as that is known of the runs."""
+    if cost.bytes_read is None:
+        return "-"
+    some = "" if cost.measured == cost.runs else f" by {cost.measured} of them"
+    return f"{formats.size(cost.bytes_read)}{some}"
+
+
 FILTERS: dict[str, Callable[..., object]] = {
     "tone": tone,
     "word": word,
@@ -138,6 +147,9 @@ FILTERS: dict[str, Callable[..., object]] = {
     "why": why,
     "moment": formats.time,
     "duration": formats.duration,
+    "size": formats.known_size,
+    "bytes_read": bytes_read,
+    "spent": formats.spent,
     "version": formats.version,
     "signed": formats.signed,
     "counts": formats.change_counts,

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from airflow_refresh_provider.core.run.admin_results import Recovery
+from airflow_refresh_provider.core.run.costs import CostsReport
 from airflow_refresh_provider.core.run.notice import Notice
 from airflow_refresh_provider.core.run.overview import DefinitionDetail, Filter, Overview, counts_of, urgent_first
 from airflow_refresh_provider.core.run.reports import DefinitionStatus
@@ -64,6 +65,10 @@ class StoredViews:
     def run_of(self, name: str, origin: str) -> str | None:
         """The run in progress, or the last one that was published, if it is for this origin."""
         return self._refreshes.run_of(name, origin)
+
+    def costs(self, days: int) -> CostsReport:
+        """What the runs have cost that ended in the last days."""
+        return self._refreshes.costs_report(days)
 
     def pause(self, name: str) -> DefinitionStatus:
         """Pause a definition before its next chunk."""

@@ -29,6 +29,7 @@ class ProgressRow(Stored):
 
     `chunk` is the last one done, `generation` did it; the positions are the highest key hash done in staging
     and in the target, None when the whole vnode is done or nothing of it. `unchanged` is not counted by vnode.
+    `spent` is JSON, what was spent on the chunk, in one of its rows; None in rows restored from the target's log.
     """
 
     name: str
@@ -47,6 +48,7 @@ class ProgressRow(Stored):
     bytes: int = 0
     commit_version: int | None = None
     at: datetime
+    spent: str | None = None
 
 
 class EventRow(Stored):
@@ -108,6 +110,10 @@ class ControlStore(Protocol):
 
     def events(self, name: str) -> list[EventRow]:
         """Oldest first."""
+        ...
+
+    def events_since(self, event: str, since: datetime) -> list[EventRow]:
+        """The events of one kind of all definitions since a moment, oldest first, in one read."""
         ...
 
     def compact(self) -> None:

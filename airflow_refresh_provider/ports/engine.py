@@ -238,6 +238,15 @@ class Sample(Stored):
     found: dict[str, Any] | None
 
 
+class Used(Stored):
+    """What the operations of a session have used so far, failed ones too: seconds, as the client measures them, and
+    bytes that tasks have read from files, None where the engine does not report them.
+    """
+
+    seconds: float = 0.0
+    bytes_read: int | None = 0
+
+
 class EngineSession(Protocol):
     """Operations in one Spark session. Raise errors.*; Retry when it is not known whether a write was committed."""
 
@@ -295,6 +304,10 @@ class EngineSession(Protocol):
 
     def show_version(self, view: str, location: str, version: int, columns: Columns) -> None:
         """Make a catalog view read exactly one version of the target, hidden columns left out."""
+        ...
+
+    def used(self) -> Used:
+        """What its operations have used so far; also of a session that has ended. Never raises, makes no call."""
         ...
 
     def close(self) -> None:

@@ -76,6 +76,10 @@ class StoreOver:
         """As stored."""
         return self._store.events(name)
 
+    def events_since(self, event: str, since: datetime) -> list[EventRow]:
+        """As stored."""
+        return self._store.events_since(event, since)
+
     def compact(self) -> None:
         """As stored."""
         self._store.compact()

@@ -12,7 +12,7 @@ from functools import partial
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.definition.selection import Selection, selected
 from airflow_refresh_provider.core.run.admin_results import Dropped, Rebuilt, Recovery, Registration
-from airflow_refresh_provider.core.run.costs import Cost, CostsBy, costs
+from airflow_refresh_provider.core.run.costs import Cost, CostsBy, CostsReport, costs, report
 from airflow_refresh_provider.core.run.explanation import Explanation
 from airflow_refresh_provider.core.run.reading import ReadingLine
 from airflow_refresh_provider.core.run.record import Record
@@ -174,6 +174,13 @@ class Refreshes:
         entries = [entry for found in for_each(lambda record: self.history(record.name), records) for entry in found]
         tags = {record.name: record.definition.tags for record in records}
         return costs(entries, by, tags, since=self.ports.clock.now() - timedelta(days=days))
+
+    def costs_report(self, days: int) -> CostsReport:
+        """What runs of all definitions have cost that ended in the last days, in one read of the history."""
+        now = self.ports.clock.now()
+        tags = {record.name: record.definition.tags for record in self.ports.store.records()}
+        entries = reports.ended_since(self.ports, now - timedelta(days=days))
+        return report([entry for entry in entries if entry.name in tags], tags, now, days)
 
     def published_for(self, name: str, origin: str) -> RunResult | None:
         """The result of the newest published refresh, if it was made for this origin."""

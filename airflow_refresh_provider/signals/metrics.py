@@ -44,6 +44,11 @@ def ended(result: RunResult) -> None:
     for change, count in {"inserted": rows.inserted, "updated": rows.updated, "deleted": rows.deleted}.items():
         if count:
             _count("rows", count, definition=result.name, change=change)
+    if spent := result.spent:
+        _time("spark_seconds", spent.spark_seconds, definition=result.name)
+        for what, size in {"bytes_read": spent.bytes_read, "bytes_written": spent.bytes_written}.items():
+            if size:
+                _count(what, size, definition=result.name)
     if result.fell_back:
         _count("fallback_total", 1, definition=result.name, reason=result.mode_code or _NONE)
 

@@ -112,7 +112,7 @@ def _output(found: Lineage, result: RunResult) -> OutputDataset:
         facets["columnLineage"] = _columns(found)
     statistics: dict[str, OutputDatasetFacet] = {
         "outputStatistics": output_statistics_output_dataset.OutputStatisticsOutputDatasetFacet(
-            rowCount=rows.inserted + rows.updated
+            rowCount=rows.inserted + rows.updated, size=result.spent.bytes_written if result.spent else None
         ),
         "refresh_rows": RowsFacet(**rows.model_dump()),
     }

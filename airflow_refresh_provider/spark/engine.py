@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -25,6 +26,7 @@ from airflow_refresh_provider.ports.engine import (
     TargetSpec,
     Touched,
     TouchTask,
+    Used,
     VerifyTask,
     WindowTask,
 )
@@ -87,6 +89,11 @@ class SparkEngineSession:
         self._spark = spark
         self._lost = False
         self._released = False
+        self._seconds = 0.0
+
+    def used(self) -> Used:
+        """The time of its operations."""
+        return Used(seconds=self._seconds, bytes_read=None)
 
     def interrupt(self) -> None:
         """Interrupt what runs in a classic session, and refuse every further operation. Called from any thread."""
@@ -175,7 +182,7 @@ class SparkEngineSession:
                 left=act.left,
                 next="Run again: the refresh resumes from its last commit.",
             )
-        known = False
+        known, began = False, time.monotonic()
         try:
             with translated(act):
                 yield
@@ -188,3 +195,4 @@ class SparkEngineSession:
             raise
         finally:
             self._lost = not known
+            self._seconds += time.monotonic() - began

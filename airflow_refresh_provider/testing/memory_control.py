@@ -112,5 +112,11 @@ class MemoryControlStore:
         with self._lock:
             return sorted((row for row in self._events if row.name == name), key=lambda row: row.at)
 
+    def events_since(self, event: str, since: datetime) -> list[EventRow]:
+        """Those of one kind of all definitions, oldest first."""
+        with self._lock:
+            found = [row for row in self._events if row.event == event and row.at >= since]
+        return sorted(found, key=lambda row: row.at)
+
     def compact(self) -> None:
         """Nothing to do."""

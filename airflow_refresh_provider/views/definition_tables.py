@@ -95,6 +95,7 @@ def _(value: DefinitionStatus) -> ResultTable:
             ("budget", formats.budget(value.run.budget) if value.run else None),
             ("throttle", formats.throttle(value.throttle)),
             ("last run", _last_run_text(value.last_run) if value.last_run else None),
+            ("spent by it", formats.spent(value.last_run.spent) if value.last_run else None),
             ("state", _state(value)),
             ("activity", f"{value.status}: {value.status_text}"),
             ("published", None if value.published_version is None else str(value.published_version)),

@@ -10,6 +10,7 @@ from airflow_refresh_provider.core.plan.plan import ChangeCounts
 from airflow_refresh_provider.core.run.budget import RunBudget
 from airflow_refresh_provider.core.run.notice import Notice
 from airflow_refresh_provider.core.run.results import Rows, RunResult
+from airflow_refresh_provider.core.run.spent import Spent
 
 
 def time(at: datetime | None) -> str | None:
@@ -33,6 +34,24 @@ def size(count: int) -> str:
         if count >= 1000**exponent:
             return f"{count / 1000**exponent:,.1f} {unit}"
     return f"{count} B"
+
+
+def known_size(count: int | None) -> str | None:
+    """As `size`, None where it is not known."""
+    return None if count is None else size(count)
+
+
+def spent(of: Spent | None) -> str | None:
+    """What a run has cost."""
+    if of is None:
+        return None
+    parts = (
+        f"{duration(of.worked_seconds)} worked",
+        f"{duration(of.spark_seconds)} of it in Spark",
+        f"{known_size(of.bytes_read) or '-'} read",
+        f"{size(of.bytes_written)} written",
+    )
+    return ", ".join(parts)
 
 
 def place(location: str) -> str:

@@ -27,6 +27,7 @@ def _(value: RunResult) -> dict[str, Cell]:
         "published": None if value.published_version is None else f"version {value.published_version}",
         "seconds": f"{value.seconds:.1f}",
         "attempts": _attempts(value.attempts, value.elapsed_seconds),
+        "spent": formats.spent(value.spent),
         "stages": ", ".join(f"{name} {seconds:.1f} s" for name, seconds in value.stages.items()) or None,
         "run": value.run_id,
     }
@@ -57,6 +58,9 @@ def _(value: HistoryEntry) -> dict[str, Cell]:
         "rows": None if result is None else formats.change_counts(result.rows),
         "duration": formats.duration(value.elapsed_seconds),
         "attempts": value.attempts or None,
+        "in Spark": formats.duration(value.spent.spark_seconds) if value.spent else None,
+        "read": formats.known_size(value.spent.bytes_read) if value.spent else None,
+        "written": formats.size(value.spent.bytes_written) if value.spent else None,
         "published": formats.published(result),
         "run": value.run_id,
         "reason": value.reason,
@@ -72,8 +76,11 @@ def _(value: Cost) -> dict[str, Cell]:
         "full": value.full,
         "fell back": value.fell_back or None,
         "rows": formats.signed(value.rows),
-        "duration": formats.duration(value.elapsed_seconds),
+        "worked": formats.duration(value.worked_seconds),
         "longest": formats.duration(value.longest_seconds),
+        "in Spark": formats.duration(value.spark_seconds),
+        "read": formats.known_size(value.bytes_read),
+        "written": formats.known_size(value.bytes_written),
     }
 
 

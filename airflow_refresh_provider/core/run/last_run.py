@@ -5,13 +5,14 @@ from __future__ import annotations
 from datetime import datetime
 
 from airflow_refresh_provider.core.run.results import Outcome, Rows, RunResult
+from airflow_refresh_provider.core.run.spent import Spent
 from airflow_refresh_provider.core.text.stored import Stored
 
 
 class LastRun(Stored):
     """A run that ended, or failed. `run_id` is null if it failed before it was started; `elapsed_seconds` is from the
     start of the run to `at`, with all attempts and the time between them. `code` and `reason` are those of the error.
-    `origin` is that of a run that was cancelled.
+    `origin` is that of a run that was cancelled. `spent` is null where it is not known.
     """
 
     run_id: str | None = None
@@ -19,6 +20,7 @@ class LastRun(Stored):
     at: datetime
     attempts: int = 0
     elapsed_seconds: float | None = None
+    spent: Spent | None = None
     mode: str | None = None
     rows: Rows = Rows()
     chunks: int = 0
@@ -40,6 +42,7 @@ class LastRun(Stored):
             at=at,
             attempts=result.attempts,
             elapsed_seconds=result.elapsed_seconds,
+            spent=result.spent,
             mode=result.mode,
             rows=result.rows,
             chunks=result.chunks.done,

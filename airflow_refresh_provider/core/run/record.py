@@ -21,10 +21,11 @@ from airflow_refresh_provider.core.run.cancellation import Cancellation
 from airflow_refresh_provider.core.run.last_run import LastRun
 from airflow_refresh_provider.core.run.lifecycle import Event, State, advance
 from airflow_refresh_provider.core.run.owner import PARKED_FOR, Owner
+from airflow_refresh_provider.core.run.spent import Spent
 from airflow_refresh_provider.core.run.trust import Trust
 from airflow_refresh_provider.core.text.stored import Stored
 
-RECORD_FORMAT = 6
+RECORD_FORMAT = 7
 """Version of the stored record, with all that is in it; a change of its fields raises it."""
 
 
@@ -81,6 +82,7 @@ class Run(Stored):
     `unresumable_reason`: why what the run reads cannot bring it to its end, once that has been found out.
     `left_over`: sessions of owners that a drop or a cancellation has taken the run from, until they are released.
     `cancelled`: a person has cancelled it, and no owner has resumed it since.
+    `spent`: what its owners had spent when they last wrote it, beside what is stored with the progress of its chunks.
     """
 
     run_id: str
@@ -101,6 +103,7 @@ class Run(Stored):
     unresumable_reason: str | None = None
     left_over: tuple[str, ...] = ()
     cancelled: Cancellation | None = None
+    spent: Spent = Spent()
 
     @property
     def stopped(self) -> str | None:
@@ -189,3 +192,9 @@ class Record(Stored):
         """As `after`, changing fields of the run in progress."""
         assert self.run is not None
         return self.after(event, run=self.run.model_copy(update=changes))
+
+    def with_spent(self, more: Spent) -> Record:
+        """The record with more that was spent on the run in progress, if there is one."""
+        if self.run is None:
+            return self
+        return self.model_copy(update={"run": self.run.model_copy(update={"spent": self.run.spent + more})})

@@ -15,6 +15,7 @@ from airflow_refresh_provider import errors
 from airflow_refresh_provider.core.changes.pins import Digests, IgnoredFiles
 from airflow_refresh_provider.core.plan.reasons import ReasonCode
 from airflow_refresh_provider.core.run.notice import Notice
+from airflow_refresh_provider.core.run.spent import Spent
 from airflow_refresh_provider.core.text.stored import Stored, to_json_value
 
 _KINDS: dict[str, type[errors.Explained]] = {
@@ -70,7 +71,8 @@ class RunResult(Stored):
     In a phased DAG, `seconds` is from the start of the run to its end, and `stages` are those of the last task.
 
     `attempts` counts the start and the take-overs of the run, `elapsed_seconds` is from its start to its end, with the
-    time between attempts. Without a run (nothing to do, skipped) there is no `run_id` and no `mode`.
+    time between attempts; `spent` is what it has cost. Without a run (nothing to do, skipped) there is no `run_id` and
+    no `mode`, and nothing spent.
 
     `mode` is how it was done, `mode_reason` why, and `mode_code` the code of that reason. `fell_back`: everything was
     read although the mode follows changes, and not because it was the first refresh, or asked for. `windows` are the
@@ -106,6 +108,7 @@ class RunResult(Stored):
     seconds: float = 0.0
     attempts: int = 0
     elapsed_seconds: float = 0.0
+    spent: Spent | None = None
     stages: dict[str, float] = {}
     reason: str | None = None
 
@@ -115,7 +118,8 @@ class HistoryEntry(Stored):
 
     A cancelled run that is resumed has another end later, which counts then.
 
-    `elapsed_seconds` is from its start to its end, with all `attempts` and the time between them.
+    `elapsed_seconds` is from its start to its end, with all `attempts` and the time between them. `spent` is what it
+    has cost, null in entries of earlier versions.
     """
 
     name: str
@@ -125,6 +129,7 @@ class HistoryEntry(Stored):
     generation: int
     attempts: int = 0
     elapsed_seconds: float = 0.0
+    spent: Spent | None = None
     reason: str | None = None
     result: RunResult | None = None
 
@@ -132,7 +137,7 @@ class HistoryEntry(Stored):
 class StoredHistory(Stored):
     """A history entry as the events table stores it. `format` is the version of the entry and of what is in it."""
 
-    format: int = Field(default=4, le=4)
+    format: int = Field(default=5, le=5)
     entry: HistoryEntry
 
 

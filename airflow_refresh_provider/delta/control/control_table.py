@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from deltalake import CommitProperties, DeltaTable, QueryBuilder, Transaction, write_deltalake
+from deltalake import CommitProperties, DeltaTable, Field, QueryBuilder, Schema, Transaction, write_deltalake
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 
 from airflow_refresh_provider.delta.control.stored_columns import (
@@ -71,10 +71,10 @@ class ControlTable:
                 return None
 
     def open_or_create(self) -> DeltaTable:
-        """A fresh view of the table, created when it is not there."""
+        """A fresh view of the table, created when it is not there, with the columns that later versions have added."""
         found = self.open()
         if found is not None:
-            return found
+            return self._completed(found)
         check_room(f"creating the control table {self.name}", self.location)
         with storage(f"creating the control table {self.name}", self.location):
             skipping = ",".join(c.name for c in self.columns if c.kind is not Kind.TEXT or c.name in ("name", "run_id"))
@@ -88,6 +88,24 @@ class ControlTable:
                 if created is None:
                     raise
                 return created
+
+    def _completed(self, view: DeltaTable) -> DeltaTable:
+        """The table with all columns; those that an earlier version did not have are nullable."""
+        missing = self._missing(view)
+        if not missing:
+            return view
+        with storage(f"adding columns to the control table {self.name}", self.location):
+            try:
+                view.alter.add_columns(missing)
+            except DeltaError:
+                view = self.open() or view  # another writer was first
+                if self._missing(view):
+                    raise
+        return view
+
+    def _missing(self, view: DeltaTable) -> list[Field]:
+        there = {field.name for field in view.schema().fields}
+        return [field for field in Schema.from_arrow(schema_of(self.columns)).fields if field.name not in there]
 
     def append(self, view: DeltaTable, rows: list[Row], transaction: Transaction | None = None) -> None:
         """Append through exactly this view; raises what delta-rs raises.

@@ -100,8 +100,11 @@ class DeltaControlStore:
 
     def events(self, name: str) -> list[EventRow]:
         """Oldest first."""
-        rows = self._select(self._events, f"name = {quoted(name)}")
-        return sorted((EventRow.model_validate(r) for r in rows), key=lambda r: r.at)
+        return self._events_where(f"name = {quoted(name)}")
+
+    def events_since(self, event: str, since: datetime) -> list[EventRow]:
+        """Those of one kind of all definitions, oldest first."""
+        return self._events_where(f"event = {quoted(event)} AND at >= {quoted(since.isoformat())}")
 
     def compact(self) -> None:
         """Merge small files, drop superseded state, old progress and history; safe beside any reader and writer."""
@@ -133,6 +136,10 @@ class DeltaControlStore:
             view = table.open_or_create()
             table.append(view, stored)
         compact_regularly(view, compact)
+
+    def _events_where(self, condition: str) -> list[EventRow]:
+        rows = self._select(self._events, condition)
+        return sorted((EventRow.model_validate(r) for r in rows), key=lambda r: r.at)
 
     def _select(self, table: ControlTable, condition: str) -> list[Row]:
         view = table.open() if self.exists else None

@@ -62,6 +62,7 @@ PROGRESS = (
     StoredColumn("bytes", Kind.INTEGER, "bytes written"),
     StoredColumn("commit_version", Kind.INTEGER, "the target's version that holds the chunk", nullable=True),
     StoredColumn("at", Kind.TIME, "when the row was written"),
+    StoredColumn("spent", Kind.TEXT, "what was spent on the chunk, as JSON, in one of its rows", nullable=True),
 )
 
 EVENTS = (

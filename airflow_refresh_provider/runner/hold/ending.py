@@ -11,6 +11,7 @@ from airflow_refresh_provider.core.run.lifecycle import TRANSITIONS, Event, Stat
 from airflow_refresh_provider.core.run.record import Record, Run
 from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.core.run.results import HistoryEntry, Outcome, RunResult, StoredHistory
+from airflow_refresh_provider.core.run.spent import Spent
 from airflow_refresh_provider.core.run.suspension import after_failure, counts
 from airflow_refresh_provider.errors import (
     Failed,
@@ -27,6 +28,7 @@ from airflow_refresh_provider.ports.control import EventRow, Snapshot
 from airflow_refresh_provider.ports.table_log import LogGap
 from airflow_refresh_provider.runner.hold.control_writes import commit
 from airflow_refresh_provider.runner.hold.leases import release
+from airflow_refresh_provider.runner.hold.spending import spent_by, spent_without_owner
 from airflow_refresh_provider.runner.hold.tenure import Tenure
 
 RUN_ENDED = "run_ended"
@@ -38,9 +40,10 @@ def abandon(tenure: Tenure, reason: str, outcome: Outcome = Outcome.ABANDONED, c
     `code` is that of the error, if there was one.
     """
     stored, run = tenure.read()
-    record_end(tenure.ports, tenure.name, run, run.generation, outcome, reason)
+    spent = spent_by(tenure, run)
+    record_end(tenure.ports, tenure.name, run, run.generation, outcome, reason, spent=spent)
     failed = run.scheduled and outcome not in (Outcome.ABANDONED, Outcome.CANCELLED)
-    last = _last_run(tenure.ports, run, outcome, code, reason)
+    last = _last_run(tenure.ports, run, outcome, code, reason, spent)
     if outcome is Outcome.CANCELLED and stored.last_run:  # its tasks are still refused
         last = last.model_copy(update={"origin": stored.last_run.origin})
 
@@ -106,8 +109,10 @@ def release_on_failure(tenure: Tenure) -> Iterator[None]:
 def release_stopped(tenure: Tenure, reason: str) -> Record:
     """Release a run whose budget is spent, so that any caller may continue it. It has not failed. Raises Lost."""
 
+    spent = spent_by(tenure, tenure.read_run())
+
     def stopped(record: Record, run: Run) -> Record:
-        last = _last_run(tenure.ports, run, Outcome.BUDGET_SPENT, Outcome.BUDGET_SPENT.value, reason)
+        last = _last_run(tenure.ports, run, Outcome.BUDGET_SPENT, Outcome.BUDGET_SPENT.value, reason, spent)
         lease = run.lease.model_copy(update={"owner": None, "session": None})
         return record.with_run(Event.RELEASE, lease=lease, claims={}).model_copy(update={"last_run": last})
 
@@ -130,11 +135,13 @@ def record_failure(tenure: Tenure, error: RefreshError) -> None:
         noted = record.with_run(
             Event.FAIL, unresumable_reason=run.unresumable_reason or found, failed_in=run.generation
         )
-        last = _last_run(tenure.ports, run, Outcome.of(error), error.code, reason)
+        last = _last_run(tenure.ports, run, Outcome.of(error), error.code, reason, spent)
         return noted.model_copy(update={"last_run": last, **counted})
 
     with suppress(RefreshError):  # the caller raises the error from before
-        if (tenure.read_record().state, Event.FAIL) in TRANSITIONS:
+        stored, kept = tenure.read()
+        spent = spent_by(tenure, kept)
+        if (stored.state, Event.FAIL) in TRANSITIONS:
             tenure.write_record(Event.FAIL, failed)
 
 
@@ -163,8 +170,9 @@ def record_end(
     outcome: Outcome,
     reason: str | None = None,
     result: RunResult | None = None,
+    spent: Spent | None = None,
 ) -> None:
-    """Write the end of a run into the events; the last such row of a run counts."""
+    """Write the end of a run into the events; the last such row of a run counts. `spent`: by default what is stored."""
     at = ports.clock.now()
     entry = HistoryEntry(
         name=name,
@@ -174,6 +182,7 @@ def record_end(
         generation=generation,
         attempts=run.attempts,
         elapsed_seconds=run.elapsed(at),
+        spent=spent or spent_without_owner(ports, name, run),
         reason=reason,
         result=result,
     )
@@ -189,7 +198,9 @@ def record_end(
     )
 
 
-def _last_run(ports: Ports, run: Run | None, outcome: Outcome, code: str | None, reason: str) -> LastRun:
+def _last_run(
+    ports: Ports, run: Run | None, outcome: Outcome, code: str | None, reason: str, spent: Spent | None = None
+) -> LastRun:
     """How a run came out that is not published; None is one that could not start."""
     at = ports.clock.now()
     return LastRun(
@@ -198,6 +209,7 @@ def _last_run(ports: Ports, run: Run | None, outcome: Outcome, code: str | None,
         at=at,
         attempts=run.attempts if run else 0,
         elapsed_seconds=run.elapsed(at) if run else None,
+        spent=spent,
         code=code,
         reason=reason,
     )

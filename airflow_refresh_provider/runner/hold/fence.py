@@ -32,6 +32,7 @@ def fence_run(tenure: Tenure, old: Run) -> EngineSession | None:
     if held is None or old.published or targets.replaced(tenure.ports, held.target):
         return None
     session = tenure.ports.engine.open(tenure.read_run().session)
+    tenure.meter.follow(session)
     with closed_on_failure(session):
         for slot in held.frozen.slots:
             fence_slot(tenure, session, held, slot, tenure.generation)

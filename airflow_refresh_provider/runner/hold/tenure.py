@@ -7,7 +7,7 @@ same view. An owner that finds a younger generation has lost: it raises Lost and
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from airflow_refresh_provider.core.run.lifecycle import Event
 from airflow_refresh_provider.core.run.record import Claim, Record, Run
@@ -15,16 +15,21 @@ from airflow_refresh_provider.core.run.suspension import check_not_paused
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.runner.hold.control_writes import Change, change
 from airflow_refresh_provider.runner.hold.losses import lost
+from airflow_refresh_provider.runner.hold.meter import Meter
 
 
 @dataclass(frozen=True)
 class Tenure:
-    """A run held as a whole under one generation."""
+    """A run held as a whole under one generation. Each of its writes stores what the `meter` has measured meanwhile."""
 
     ports: Ports
     name: str
     run_id: str
     generation: int
+    meter: Meter = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "meter", Meter(self.ports.clock))  # the hold begins now
 
     def read(self) -> tuple[Record, Run]:
         """The record and its run as stored now. Raises Lost when the run is no longer held."""
@@ -44,11 +49,14 @@ class Tenure:
 
     def write_record(self, event: Event, make: Callable[[Record, Run], Record]) -> Record:
         """Store a transition to the record that `make` returns. Raises Lost."""
+        spent = self.meter.unstored()
 
         def decide(stored: Record | None) -> Change:
-            return Change(event, make(*self._held(stored)))
+            return Change(event, make(*self._held(stored)).with_spent(spent))
 
-        return change(self.ports, self.name, decide).after
+        after = change(self.ports, self.name, decide).after
+        self.meter.stored(spent)
+        return after
 
     def claim(self, slots: tuple[int, ...], sessions: tuple[str, ...]) -> tuple[UnitTenure, ...]:
         """Claim units, each under a generation of its own and with a recorded session, in one write.
@@ -75,7 +83,7 @@ class Tenure:
             ).model_copy(update={"generation": first + len(slots) - 1})
 
         run = self._write_run(Event.CLAIM, claimed)
-        return tuple(UnitTenure(self, slot, run.claims[slot], before.get(slot)) for slot in slots)
+        return tuple(UnitTenure(self, slot, run.claims[slot], self.meter, before.get(slot)) for slot in slots)
 
     def _write_run(self, event: Event, make: Callable[[Record, Run], Record]) -> Run:
         run = self.write_record(event, make).run
@@ -92,11 +100,15 @@ class Tenure:
 
 @dataclass(frozen=True)
 class UnitTenure:
-    """One unit of a run, held under a claim's generation; `before` is the claim that it replaced."""
+    """One unit of a run, held under a claim's generation; `before` is the claim that it replaced.
+
+    `meter` is that of the run, or of the unit where it is merged beside others.
+    """
 
     whole: Tenure
     slot: int
     claim: Claim
+    meter: Meter = field(repr=False, compare=False)
     before: Claim | None = None
 
     def check(self) -> Run:

@@ -12,6 +12,7 @@ from airflow_refresh_provider.core.log.commits import Commit, Origin, origin
 from airflow_refresh_provider.core.log.note import Note, NoteKind, read_note
 from airflow_refresh_provider.core.plan.plan import MAX_SLOTS, ChangeCounts, Chunk
 from airflow_refresh_provider.core.run.record import Run
+from airflow_refresh_provider.core.run.spent import Spent
 from airflow_refresh_provider.ports.control import ProgressRow
 from airflow_refresh_provider.runner.hold.tenure import UnitTenure
 
@@ -21,8 +22,8 @@ are not known. Each of its chunks has a number of its own, as the latest row of 
 """
 
 
-def chunk_done(held: UnitTenure, run: Run, chunk: Chunk, commit: Commit) -> None:
-    """Write the progress of every vnode that a commit covered."""
+def chunk_done(held: UnitTenure, run: Run, chunk: Chunk, commit: Commit, spent: Spent) -> None:
+    """Write the progress of every vnode that a commit covered, and with it what was spent since the chunk before."""
     note = Note(
         kind=NoteKind.CHUNK,
         definition=held.whole.name,
@@ -34,7 +35,9 @@ def chunk_done(held: UnitTenure, run: Run, chunk: Chunk, commit: Commit) -> None
         hash_high=chunk.keys.high if chunk.keys else None,
     )
     ports = held.whole.ports
-    ports.store.add_progress(rows_of(note, commit, ports.clock.now()))
+    first, *others = rows_of(note, commit, ports.clock.now())
+    ports.store.add_progress([first.model_copy(update={"spent": spent.model_dump_json()}), *others])
+    held.meter.stored_with_chunk(held.claim.generation, spent)
 
 
 def from_log(commits: Iterable[Commit], target_id: str, run: str, at: datetime) -> list[ProgressRow]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from datetime import datetime
 from functools import lru_cache
 
 from pydantic import ValidationError
@@ -15,7 +17,7 @@ from airflow_refresh_provider.core.run.results import HistoryEntry, Outcome, Run
 from airflow_refresh_provider.core.run.throttle import limit_of
 from airflow_refresh_provider.errors import Invalid
 from airflow_refresh_provider.ports.bundle import Ports
-from airflow_refresh_provider.ports.control import ProgressRow
+from airflow_refresh_provider.ports.control import EventRow, ProgressRow
 from airflow_refresh_provider.runner.facts.records import registered
 from airflow_refresh_provider.runner.hold.ending import RUN_ENDED
 from airflow_refresh_provider.runner.report.rates import changed_rows, rate
@@ -28,15 +30,24 @@ def history(ports: Ports, name: str) -> list[HistoryEntry]:
     """
     if ports.store.read(name).record is None:
         registered(ports, name, None)
-    entries: dict[str | None, HistoryEntry] = {}
-    for row in ports.store.events(name):
-        if row.event == RUN_ENDED:
-            entries.pop(row.run_id, None)
-            entries[row.run_id] = _entry(row.detail)
+    return _newest_first(row for row in ports.store.events(name) if row.event == RUN_ENDED)
+
+
+def ended_since(ports: Ports, since: datetime) -> list[HistoryEntry]:
+    """Runs of all definitions that ended since a moment, newest first, in one read."""
+    return _newest_first(ports.store.events_since(RUN_ENDED, since))
+
+
+def _newest_first(rows: Iterable[EventRow]) -> list[HistoryEntry]:
+    """The last entry of each run."""
+    entries: dict[tuple[str, str | None], HistoryEntry] = {}
+    for row in rows:
+        entries.pop((row.name, row.run_id), None)
+        entries[row.name, row.run_id] = _entry(row.detail)
     return list(reversed(entries.values()))
 
 
-@lru_cache(maxsize=1024)  # a page reads the same entries again and again
+@lru_cache(maxsize=8192)  # a page reads the same entries again and again
 def _entry(detail: str) -> HistoryEntry:
     try:
         return StoredHistory.model_validate_json(detail).entry

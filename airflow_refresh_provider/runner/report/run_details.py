@@ -21,6 +21,7 @@ from airflow_refresh_provider.errors import Invalid
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.control import ProgressRow
 from airflow_refresh_provider.runner.facts.records import owner_liveness, registered
+from airflow_refresh_provider.runner.hold.spending import of_chunks
 from airflow_refresh_provider.runner.report import reports
 from airflow_refresh_provider.runner.report.rates import changed_rows
 
@@ -71,6 +72,7 @@ def _in_progress(ports: Ports, record: Record, run: Run, rows: list[ProgressRow]
         notices=notices_of(run),
         budget=run.budget,
         throttle=limit_of(record),
+        spent=run.spent + of_chunks(rows),
         error=aftermath(record, last.code, last.reason or "", how_far.chunks_done) if last and failed else None,
         **{
             field: getattr(how_far, field)
@@ -106,6 +108,7 @@ def _ended(record: Record, entry: HistoryEntry, run_id: str, rows: list[Progress
         chunks=chunks,
         notices=result.notices if result else (),
         error=None if published else aftermath(record, code, entry.reason or entry.outcome.value, len(chunks)),
+        spent=entry.spent,
         result=result,
     )
 

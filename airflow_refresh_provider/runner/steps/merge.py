@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import replace
 
 from airflow_refresh_provider.core.plan.plan import Chunk
 from airflow_refresh_provider.core.run.prepared import FrozenRun, frozen
+from airflow_refresh_provider.core.run.spent import Spent
 from airflow_refresh_provider.errors import Lost
 from airflow_refresh_provider.ports.engine import EngineSession
 from airflow_refresh_provider.ports.watch import Committed
@@ -17,6 +19,7 @@ from airflow_refresh_provider.runner.facts import targets
 from airflow_refresh_provider.runner.facts.stopwatch import Stopwatch
 from airflow_refresh_provider.runner.hold.fence import fence_slot
 from airflow_refresh_provider.runner.hold.leases import holding_unit
+from airflow_refresh_provider.runner.hold.meter import Meter
 from airflow_refresh_provider.runner.hold.tenure import Tenure, UnitTenure
 from airflow_refresh_provider.runner.report import journal
 from airflow_refresh_provider.runner.steps.budgets import BudgetSpent
@@ -40,7 +43,8 @@ def merge(tenure: Tenure, session: EngineSession, workers: int, stop: threading.
         waited = False
         try:
             futures = [pool.submit(_merge_alone, held, stop) for held in claims]
-            wait(futures)
+            with tenure.meter.idle():
+                wait(futures)
             waited = True
         finally:
             if not waited:  # the units' own errors are in their futures: the process is asked to stop
@@ -95,17 +99,20 @@ def _merge_chunk(held: UnitTenure, session: EngineSession, run: FrozenRun, chunk
     ports = held.whole.ports
     started, took = ports.clock.now(), Stopwatch(ports.clock)
     commit = apply_chunk(held, session, run, chunk)
-    journal.chunk_done(held, run.run, chunk, commit)
+    spent = held.meter.unstored() + Spent(bytes_written=commit.bytes_added)
+    journal.chunk_done(held, run.run, chunk, commit, spent)
     rows = chunk.counts.total or max(0, commit.net_rows or 0)
     way = chunk.way.value
     ports.watch.committed(Committed(run.run.run_id, held.slot, chunk.number, of, way, rows, took.total()))
     return Merged(rows, started, ports.clock.now())
 
 
-def _merge_alone(held: UnitTenure, stop: threading.Event) -> int:
+def _merge_alone(of_run: UnitTenure, stop: threading.Event) -> int:
     """A unit in a session of its own. A failure stops the other units before their next chunk."""
-    ports = held.whole.ports
+    ports = of_run.whole.ports
+    held = replace(of_run, meter=Meter(ports.clock))
     session = ports.engine.open(held.claim.session)
+    held.meter.follow(session)
     done = False
     try:
         with holding_unit(held):
@@ -116,6 +123,7 @@ def _merge_alone(held: UnitTenure, stop: threading.Event) -> int:
         if not done:
             stop.set()
         session.close()
+        of_run.meter.add_rest_of(held.meter)
 
 
 def _failed_first(future: Future[int]) -> int:

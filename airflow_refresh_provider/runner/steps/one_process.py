@@ -24,6 +24,7 @@ from airflow_refresh_provider.runner.facts.stopwatch import Stopwatch
 from airflow_refresh_provider.runner.hold import ending
 from airflow_refresh_provider.runner.hold.abandoning import abandon_quietly
 from airflow_refresh_provider.runner.hold.leases import holding
+from airflow_refresh_provider.runner.hold.spending import spent_by
 from airflow_refresh_provider.runner.hold.takeover import HeldRun
 from airflow_refresh_provider.runner.hold.tenure import Tenure
 from airflow_refresh_provider.runner.report import freshness
@@ -106,6 +107,7 @@ def working(held: HeldRun, watch: Stopwatch) -> Iterator[EngineSession]:
     with without_values(ports.environment, inputs), holding(tenure):
         with watch.stage("connect"):
             session = held.session or ports.engine.open(session_id)
+            tenure.meter.follow(session)
         try:
             yield session
         except Interrupted:
@@ -155,13 +157,13 @@ def _end(held: HeldRun, watch: Stopwatch, skipped: int) -> RunResult:
     record, run = tenure.read()
     assert record.published is not None
     ended = result_of(record.name, run, record.published, held, skipped)
-    elapsed = run.elapsed(tenure.ports.clock.now())
-    result = ended.model_copy(update={"attempts": run.attempts, "elapsed_seconds": elapsed})
+    elapsed, spent = run.elapsed(tenure.ports.clock.now()), spent_by(tenure, run)
+    result = ended.model_copy(update={"attempts": run.attempts, "elapsed_seconds": elapsed, "spent": spent})
     behind, schedule = freshness.lag_seconds(tenure.ports, record), record.definition.refresh
     late = {"target_lag_seconds": schedule.target_lag_seconds, "late": is_late(schedule, behind)}
     result = result.model_copy(update={"lag_seconds": behind, **late})
     timed = result.model_copy(update={"seconds": watch.total(), "stages": dict(watch.stages)})
-    ending.record_end(tenure.ports, tenure.name, run, tenure.generation, Outcome.SUCCEEDED, result=timed)
+    ending.record_end(tenure.ports, tenure.name, run, tenure.generation, Outcome.SUCCEEDED, result=timed, spent=spent)
     with watch.stage("cleanup"):
         finish.clean_up(tenure, LastRun.succeeded(timed, tenure.ports.clock.now()))
     return result.model_copy(update={"seconds": watch.total(), "stages": watch.stages})

@@ -89,6 +89,7 @@ def merge_unit(ports: Ports, name: str, request: Request, slot: int) -> int:
     [held] = Tenure(ports, name, run.run_id, run.generation).claim((slot,), (session_id,))
     with leases.holding_unit(held):
         session = ports.engine.open(session_id)
+        held.meter.follow(session)
         try:
             with without_values(ports.environment, run.definition.inputs.values()):
                 merge.fence_unit(held, session)

@@ -66,6 +66,7 @@ def stopped_result(record: Record, held: HeldRun, done: int, reason: str, watch:
         published_version=published.version if published else None,
         attempts=run.attempts,
         elapsed_seconds=run.elapsed(held.tenure.ports.clock.now()),
+        spent=record.last_run.spent if record.last_run else None,
         seconds=watch.total(),
         stages=watch.stages,
         reason=reason,

@@ -1,0 +1,68 @@
+"""What this process spends on a run. It is stored with writes that are made anyway, each part once."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from airflow_refresh_provider.core.run.spent import Spent, total
+from airflow_refresh_provider.ports.engine import EngineSession
+from airflow_refresh_provider.ports.world import Clock
+
+
+class Meter:
+    """Started when made. Safe between threads.
+
+    `chunks`: generation -> what was stored with the progress of its chunks, and not with the run.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._since = clock.now()
+        self._idle_seconds = 0.0
+        self._sessions: list[EngineSession] = []
+        self._added = Spent()
+        self._stored = Spent()
+        self._lock = threading.Lock()
+        self.chunks: dict[int, Spent] = {}
+
+    def follow(self, session: EngineSession) -> None:
+        """Count what a session uses, also what it has used before."""
+        if session not in self._sessions:
+            self._sessions.append(session)
+
+    def add_rest_of(self, other: Meter) -> None:
+        """Count what another meter has not stored, and remember what it has stored with chunks."""
+        rest = other.unstored()
+        with self._lock:
+            self._added += rest
+            self.chunks |= other.chunks
+
+    @contextmanager
+    def idle(self) -> Iterator[None]:
+        """The time inside is not counted: others measure theirs."""
+        began = self._clock.now()
+        try:
+            yield
+        finally:
+            self._idle_seconds += (self._clock.now() - began).total_seconds()
+
+    def unstored(self) -> Spent:
+        """What was spent since it was last stored."""
+        used = [session.used() for session in self._sessions]
+        worked = (self._clock.now() - self._since).total_seconds() - self._idle_seconds
+        in_spark = (Spent(spark_seconds=one.seconds, bytes_read=one.bytes_read) for one in used)
+        with self._lock:
+            return total((Spent(worked_seconds=worked), *in_spark, self._added)).without(self._stored)
+
+    def stored(self, spent: Spent) -> None:
+        """This much of it is stored."""
+        with self._lock:
+            self._stored += spent
+
+    def stored_with_chunk(self, generation: int, spent: Spent) -> None:
+        """This much of it is stored with the progress of a chunk."""
+        self.stored(spent)
+        with self._lock:
+            self.chunks[generation] = self.chunks.get(generation, Spent()) + spent
