@@ -60,13 +60,13 @@ def costs(request: Request, views: ViewsDep, visitor: VisitorDep, days: Days = 3
     """What runs have cost."""
     found = views.costs(days)
     worked = {cost.of: cost.worked_seconds for cost in found.by_day}
-    read = {cost.of: float(cost.bytes_read or 0) for cost in found.by_day}
+    to_read = {cost.of: float(cost.bytes_to_read or 0) for cost in found.by_day}
     values = {
         "found": found,
         "worked": day_bars(worked, found.at, days, lambda seconds: f"{formats.duration(seconds)} worked"),
-        "read": day_bars(read, found.at, days, lambda count: f"{formats.size(int(count))} read"),
+        "to_read": day_bars(to_read, found.at, days, lambda count: f"{formats.size(int(count))} to read"),
         "most_worked": max(worked.values(), default=0.0),
-        "most_read": int(max(read.values(), default=0.0)),
+        "most_to_read": int(max(to_read.values(), default=0.0)),
     }
     return render(request, "costs.html", values, visitor=visitor)
 

@@ -123,12 +123,12 @@ def zipped(values: Iterable[str], things: Iterable[Named]) -> list[tuple[str, st
     return [(thing.name, value) for value, thing in zip(values, things, strict=True)]
 
 
-def bytes_read(cost: Cost) -> str:
-    """What was read, as far as that is known of the runs."""
-    if cost.bytes_read is None:
+def to_read(cost: Cost) -> str:
+    """What there was to read, as far as that is known of the runs."""
+    if cost.bytes_to_read is None:
         return "-"
-    some = "" if cost.measured == cost.runs else f" by {cost.measured} of them"
-    return f"{formats.size(cost.bytes_read)}{some}"
+    some = "" if cost.sized == cost.runs else f" by {cost.sized} of them"
+    return f"{formats.size(cost.bytes_to_read)}{some}"
 
 
 FILTERS: dict[str, Callable[..., object]] = {
@@ -148,7 +148,7 @@ FILTERS: dict[str, Callable[..., object]] = {
     "moment": formats.time,
     "duration": formats.duration,
     "size": formats.known_size,
-    "bytes_read": bytes_read,
+    "to_read": to_read,
     "spent": formats.spent,
     "version": formats.version,
     "signed": formats.signed,

@@ -238,15 +238,6 @@ class Sample(Stored):
     found: dict[str, Any] | None
 
 
-class Used(Stored):
-    """What the operations of a session have used so far, failed ones too: seconds, as the client measures them, and
-    bytes that tasks have read from files, None where the engine does not report them.
-    """
-
-    seconds: float = 0.0
-    bytes_read: int | None = 0
-
-
 class EngineSession(Protocol):
     """Operations in one Spark session. Raise errors.*; Retry when it is not known whether a write was committed."""
 
@@ -306,8 +297,8 @@ class EngineSession(Protocol):
         """Make a catalog view read exactly one version of the target, hidden columns left out."""
         ...
 
-    def used(self) -> Used:
-        """What its operations have used so far; also of a session that has ended. Never raises, makes no call."""
+    def seconds(self) -> float:
+        """How long its operations took so far, failed ones too. Makes no call, and is known after the end as well."""
         ...
 
     def close(self) -> None:

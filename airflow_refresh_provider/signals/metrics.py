@@ -46,7 +46,7 @@ def ended(result: RunResult) -> None:
             _count("rows", count, definition=result.name, change=change)
     if spent := result.spent:
         _time("spark_seconds", spent.spark_seconds, definition=result.name)
-        for what, size in {"bytes_read": spent.bytes_read, "bytes_written": spent.bytes_written}.items():
+        for what, size in {"bytes_to_read": result.bytes_to_read, "bytes_written": spent.bytes_written}.items():
             if size:
                 _count(what, size, definition=result.name)
     if result.fell_back:

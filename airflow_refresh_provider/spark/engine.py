@@ -26,7 +26,6 @@ from airflow_refresh_provider.ports.engine import (
     TargetSpec,
     Touched,
     TouchTask,
-    Used,
     VerifyTask,
     WindowTask,
 )
@@ -91,9 +90,9 @@ class SparkEngineSession:
         self._released = False
         self._seconds = 0.0
 
-    def used(self) -> Used:
-        """The time of its operations."""
-        return Used(seconds=self._seconds, bytes_read=None)
+    def seconds(self) -> float:
+        """How long its operations took so far."""
+        return self._seconds
 
     def interrupt(self) -> None:
         """Interrupt what runs in a classic session, and refuse every further operation. Called from any thread."""

@@ -23,7 +23,6 @@ from airflow_refresh_provider.ports.engine import (
     TargetSpec,
     Touched,
     TouchTask,
-    Used,
     VerifyTask,
     WindowTask,
 )
@@ -52,13 +51,14 @@ from airflow_refresh_provider.testing.memory_table import SETS_PROPERTIES, Chang
 class MemoryEngine:
     """The fake of `Engine`. `views` is what catalog views show, by name: location, version, columns.
 
-    `version` is what its sessions say that they are, `act` what each of their acts uses.
+    `version` is what its sessions say that they are, `act_seconds` how long each of
+    their acts takes.
     """
 
     def __init__(self, lake: MemoryLake, version: str = "in memory") -> None:
         self.lake = lake
         self.version = version
-        self.act = Used()
+        self.act_seconds = 0.0
         self.released: set[str] = set()
         self.views: dict[str, tuple[str, int, tuple[str, ...]]] = {}
 
@@ -81,7 +81,7 @@ class MemorySession:
         self._lake = engine.lake
         self._queries = MemoryQueries(engine.lake)
         self._id = session_id
-        self._used = Used()
+        self._seconds = 0.0
 
     def engine(self) -> str:
         """The version that the engine was made with."""
@@ -239,9 +239,9 @@ class MemorySession:
         self._lake.step(f"view {view}")
         self._engine.views[view] = (location, version, tuple(c.name for c in visible(columns)))
 
-    def used(self) -> Used:
-        """As much for each act."""
-        return self._used
+    def seconds(self) -> float:
+        """As long for each act."""
+        return self._seconds
 
     def close(self) -> None:
         """End the session."""
@@ -255,10 +255,7 @@ class MemorySession:
                 left="The outcome of the last statement is not known.",
                 next="Run again; the refresh goes on from its last commit.",
             )
-        act, before = self._engine.act, self._used
-        known = act.bytes_read is not None and before.bytes_read is not None
-        bytes_read = (before.bytes_read or 0) + (act.bytes_read or 0) if known else None
-        self._used = Used(seconds=before.seconds + act.seconds, bytes_read=bytes_read)
+        self._seconds += self._engine.act_seconds
 
     def _both_sides(self, task: CompareTask) -> tuple[Rows, Rows]:
         """Desired and found rows of the task's vnodes, with vnode and hash."""

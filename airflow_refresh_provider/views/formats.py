@@ -48,7 +48,6 @@ def spent(of: Spent | None) -> str | None:
     parts = (
         f"{duration(of.worked_seconds)} worked",
         f"{duration(of.spark_seconds)} of it in Spark",
-        f"{known_size(of.bytes_read) or '-'} read",
         f"{size(of.bytes_written)} written",
     )
     return ", ".join(parts)

@@ -28,6 +28,7 @@ def _(value: RunResult) -> dict[str, Cell]:
         "seconds": f"{value.seconds:.1f}",
         "attempts": _attempts(value.attempts, value.elapsed_seconds),
         "spent": formats.spent(value.spent),
+        "to read": formats.known_size(value.bytes_to_read),
         "stages": ", ".join(f"{name} {seconds:.1f} s" for name, seconds in value.stages.items()) or None,
         "run": value.run_id,
     }
@@ -59,7 +60,7 @@ def _(value: HistoryEntry) -> dict[str, Cell]:
         "duration": formats.duration(value.elapsed_seconds),
         "attempts": value.attempts or None,
         "in Spark": formats.duration(value.spent.spark_seconds) if value.spent else None,
-        "read": formats.known_size(value.spent.bytes_read) if value.spent else None,
+        "to read": formats.known_size(value.bytes_to_read),
         "written": formats.size(value.spent.bytes_written) if value.spent else None,
         "published": formats.published(result),
         "run": value.run_id,
@@ -79,7 +80,7 @@ def _(value: Cost) -> dict[str, Cell]:
         "worked": formats.duration(value.worked_seconds),
         "longest": formats.duration(value.longest_seconds),
         "in Spark": formats.duration(value.spark_seconds),
-        "read": formats.known_size(value.bytes_read),
+        "to read": formats.known_size(value.bytes_to_read),
         "written": formats.known_size(value.bytes_written),
     }
 

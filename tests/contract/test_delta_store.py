@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from deltalake import DeltaTable, Transaction
+from deltalake import DeltaTable, Transaction, write_deltalake
 
 from airflow_refresh_provider.core.query.facts import QueryFacts
 from airflow_refresh_provider.core.run.owner import Beat
@@ -18,6 +18,7 @@ from airflow_refresh_provider.delta.control import control_table
 from airflow_refresh_provider.delta.control.control_table import ControlTable, Row
 from airflow_refresh_provider.delta.control.state import KEEP_SUPERSEDED
 from airflow_refresh_provider.delta.control.store import EVENTS_KEPT, PROGRESS_KEPT, DeltaControlStore
+from airflow_refresh_provider.delta.control.stored_columns import PROGRESS, schema_of, table_of
 from airflow_refresh_provider.errors import Failed, Invalid, Refused, Retry, StaleSnapshot
 from tests.contract.samples import REGISTER, event_row, moment, progress_row, record
 from tests.contract.troubled import Troubled
@@ -288,3 +289,32 @@ def test_history_is_dropped_after_three_months(root: Path) -> None:
     store.add_event(event_row("orders", "young", EVENTS_KEPT.total_seconds() + 1))
     store.compact()
     assert [event.event for event in store.events("orders")] == ["young"]
+
+
+def _progress_of_an_earlier_version(root: Path) -> None:
+    """A table of progress without the column that says what was spent, with one row."""
+    DeltaControlStore(str(root)).commit(
+        DeltaControlStore(str(root)).read("orders"), record("orders"), REGISTER, moment(0)
+    )
+    columns = tuple(column for column in PROGRESS if column.name != "spent")
+    place = str(root / "progress")
+    DeltaTable.create(place, schema=schema_of(columns))
+    write_deltalake(place, table_of(columns, [progress_row("orders", "r1", 0, 1).model_dump()]), mode="append")
+
+
+def test_progress_of_an_earlier_version_is_read_and_is_given_the_new_column_by_the_next_write(root: Path) -> None:
+    _progress_of_an_earlier_version(root)
+    older = progress_row("orders", "r1", 0, 1)
+    assert DeltaControlStore(str(root)).progress("orders", "r1") == [older]
+    newer = progress_row("orders", "r1", 0, 2, seconds=1, spent="{}")
+    DeltaControlStore(str(root)).add_progress([newer])
+    assert DeltaControlStore(str(root)).progress("orders", "r1") == [older, newer]
+
+
+def test_a_column_that_another_writer_has_added_meanwhile_is_used(root: Path) -> None:
+    _progress_of_an_earlier_version(root)
+    table = ControlTable(str(root), "progress")
+    stale = table.open()
+    table.open_or_create()
+    assert stale is not None
+    assert "spent" in {field.name for field in table.completed(stale).schema().fields}

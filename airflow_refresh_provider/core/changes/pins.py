@@ -278,3 +278,10 @@ def table_ids(vector: VersionVector) -> dict[str, str]:
 def same_versions(a: VersionVector, b: VersionVector) -> bool:
     """Whether both vectors read the same rows."""
     return a.keys() == b.keys() and all(pin.same_as(b[name]) for name, pin in a.items())
+
+
+def size_of(pins: VersionVector) -> int | None:
+    """Size of the data files of all inputs, None if a log does not record it."""
+    sizes = [pin.bytes for pin in pins.values()]
+    known = [size for size in sizes if size is not None]
+    return sum(known) if len(known) == len(sizes) else None

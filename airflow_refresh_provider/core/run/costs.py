@@ -28,8 +28,8 @@ class Cost(Stored):
     everything, `fell_back` of these although their mode follows changes. `rows` are those that were changed.
     `worked_seconds` are those in which processes worked on runs, without the time between attempts and tasks;
     `longest_seconds` those of one run. Of entries of earlier versions, the time from start to end counts instead.
-    `spark_seconds`, `bytes_read` and `bytes_written` are of the runs of which they are known, null if of none;
-    `measured` says of how many `bytes_read` is known.
+    `spark_seconds`, `bytes_to_read` and `bytes_written` are of the runs of which they are known, null if of none;
+    `sized` says of how many `bytes_to_read` is known.
     """
 
     of: str
@@ -41,9 +41,9 @@ class Cost(Stored):
     worked_seconds: float
     longest_seconds: float
     spark_seconds: float | None = None
-    bytes_read: int | None = None
+    bytes_to_read: int | None = None
     bytes_written: int | None = None
-    measured: int = 0
+    sized: int = 0
 
 
 class CostsReport(Stored):
@@ -102,7 +102,7 @@ def _added_up(name: str, entries: Sequence[HistoryEntry]) -> Cost:
     done = [entry.result for entry in entries if entry.outcome is Outcome.SUCCEEDED and entry.result]
     worked = [entry.spent.worked_seconds if entry.spent else entry.elapsed_seconds for entry in entries]
     spent = [entry.spent for entry in entries if entry.spent]
-    read = [one.bytes_read for one in spent if one.bytes_read is not None]
+    sizes = [entry.bytes_to_read for entry in entries if entry.bytes_to_read is not None]
     return Cost(
         of=name,
         runs=len(entries),
@@ -113,9 +113,9 @@ def _added_up(name: str, entries: Sequence[HistoryEntry]) -> Cost:
         worked_seconds=round(sum(worked), 3),
         longest_seconds=max(worked),
         spark_seconds=round(sum(one.spark_seconds for one in spent), 3) if spent else None,
-        bytes_read=sum(read) if read else None,
+        bytes_to_read=sum(sizes) if sizes else None,
         bytes_written=sum(one.bytes_written for one in spent) if spent else None,
-        measured=len(read),
+        sized=len(sizes),
     )
 
 

@@ -12,7 +12,7 @@ from datetime import datetime
 from pydantic import Field
 
 from airflow_refresh_provider.core.changes.history import Windows
-from airflow_refresh_provider.core.changes.pins import VersionVector
+from airflow_refresh_provider.core.changes.pins import VersionVector, size_of
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.plan.plan import ChangeCounts, Frozen, Plan
 from airflow_refresh_provider.core.query.facts import QueryFacts
@@ -158,6 +158,11 @@ class Run(Stored):
     def windows(self) -> Windows:
         """What the run reads of its inputs; none when it reads everything."""
         return {} if self.frozen and self.frozen.fell_back else self.plan.windows
+
+    @property
+    def bytes_to_read(self) -> int | None:
+        """Size of the files of its inputs that Spark is given: those with changes, else all; None where not known."""
+        return self.plan.change_bytes if self.windows else size_of(self.plan.pins)
 
 
 class Record(Stored):

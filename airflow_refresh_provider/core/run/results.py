@@ -72,7 +72,8 @@ class RunResult(Stored):
 
     `attempts` counts the start and the take-overs of the run, `elapsed_seconds` is from its start to its end, with the
     time between attempts; `spent` is what it has cost. Without a run (nothing to do, skipped) there is no `run_id` and
-    no `mode`, and nothing spent.
+    no `mode`, and nothing spent. `bytes_to_read` is the size of the files of its inputs that Spark was given to read:
+    those with the changes in the windows, else all files of the versions; null where a log does not record it.
 
     `mode` is how it was done, `mode_reason` why, and `mode_code` the code of that reason. `fell_back`: everything was
     read although the mode follows changes, and not because it was the first refresh, or asked for. `windows` are the
@@ -109,6 +110,7 @@ class RunResult(Stored):
     attempts: int = 0
     elapsed_seconds: float = 0.0
     spent: Spent | None = None
+    bytes_to_read: int | None = None
     stages: dict[str, float] = {}
     reason: str | None = None
 
@@ -119,7 +121,7 @@ class HistoryEntry(Stored):
     A cancelled run that is resumed has another end later, which counts then.
 
     `elapsed_seconds` is from its start to its end, with all `attempts` and the time between them. `spent` is what it
-    has cost, null in entries of earlier versions.
+    has cost, `bytes_to_read` as in its result; both are null in entries of earlier versions.
     """
 
     name: str
@@ -130,6 +132,7 @@ class HistoryEntry(Stored):
     attempts: int = 0
     elapsed_seconds: float = 0.0
     spent: Spent | None = None
+    bytes_to_read: int | None = None
     reason: str | None = None
     result: RunResult | None = None
 

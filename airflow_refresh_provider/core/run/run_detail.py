@@ -61,7 +61,7 @@ class RunDetail(Stored):
     `chunks` are all of a run in progress once they are planned, of an ended one those whose progress is still kept.
     `error`: why it was not published, how the data was left, and the command to run. `budget` and `throttle`, rows a
     second, are those of a run in progress; the `spent` of the former says why it stops. `spent` is what the run has
-    cost, of one in progress as far as that is stored; null of runs of earlier versions.
+    cost, of one in progress as far as that is stored; null of runs of earlier versions. `bytes_to_read` as in a result.
     """
 
     name: str
@@ -96,6 +96,7 @@ class RunDetail(Stored):
     budget: RunBudget | None = None
     throttle: int | None = None
     spent: Spent | None = None
+    bytes_to_read: int | None = None
     error: ErrorReport | None = None
     result: RunResult | None = None
 

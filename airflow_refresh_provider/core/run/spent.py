@@ -1,4 +1,4 @@
-"""What a run has spent so far: time of processes, time in Spark, bytes."""
+"""What a run has spent so far: time of processes, time in Spark, bytes written."""
 
 from __future__ import annotations
 
@@ -12,31 +12,25 @@ class Spent(Stored):
 
     `worked_seconds`: while a process held the run or a unit of it, without the time between attempts and tasks; units
     that are merged in parallel are added up. `spark_seconds` of these were spent in operations of Spark, as its client
-    measures them. `bytes_read`: by tasks of Spark from files; null where Spark does not report it.
-    `bytes_written`: data files that the run has added to its target.
+    measures them. `bytes_written`: data files that the run has added to its target.
     """
 
     worked_seconds: float = 0.0
     spark_seconds: float = 0.0
-    bytes_read: int | None = 0
     bytes_written: int = 0
 
     def __add__(self, other: Spent) -> Spent:
-        known = self.bytes_read is not None and other.bytes_read is not None
         return Spent(
             worked_seconds=round(self.worked_seconds + other.worked_seconds, 3),
             spark_seconds=round(self.spark_seconds + other.spark_seconds, 3),
-            bytes_read=(self.bytes_read or 0) + (other.bytes_read or 0) if known else None,
             bytes_written=self.bytes_written + other.bytes_written,
         )
 
     def without(self, part: Spent) -> Spent:
-        """What is left of it; of bytes that are not known, none are."""
-        known = self.bytes_read is not None and part.bytes_read is not None
+        """What is left of it."""
         return Spent(
             worked_seconds=round(max(0.0, self.worked_seconds - part.worked_seconds), 3),
             spark_seconds=round(max(0.0, self.spark_seconds - part.spark_seconds), 3),
-            bytes_read=max(0, (self.bytes_read or 0) - (part.bytes_read or 0)) if known else None,
             bytes_written=max(0, self.bytes_written - part.bytes_written),
         )
 

@@ -74,7 +74,7 @@ class ControlTable:
         """A fresh view of the table, created when it is not there, with the columns that later versions have added."""
         found = self.open()
         if found is not None:
-            return self._completed(found)
+            return self.completed(found)
         check_room(f"creating the control table {self.name}", self.location)
         with storage(f"creating the control table {self.name}", self.location):
             skipping = ",".join(c.name for c in self.columns if c.kind is not Kind.TEXT or c.name in ("name", "run_id"))
@@ -89,7 +89,7 @@ class ControlTable:
                     raise
                 return created
 
-    def _completed(self, view: DeltaTable) -> DeltaTable:
+    def completed(self, view: DeltaTable) -> DeltaTable:
         """The table with all columns; those that an earlier version did not have are nullable."""
         missing = self._missing(view)
         if not missing:

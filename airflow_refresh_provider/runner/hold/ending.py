@@ -183,6 +183,7 @@ def record_end(
         attempts=run.attempts,
         elapsed_seconds=run.elapsed(at),
         spent=spent or spent_without_owner(ports, name, run),
+        bytes_to_read=run.bytes_to_read,
         reason=reason,
         result=result,
     )

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from airflow_refresh_provider.core.run.spent import Spent, total
+from airflow_refresh_provider.core.run.spent import Spent
 from airflow_refresh_provider.ports.engine import EngineSession
 from airflow_refresh_provider.ports.world import Clock
 
@@ -28,7 +28,7 @@ class Meter:
         self.chunks: dict[int, Spent] = {}
 
     def follow(self, session: EngineSession) -> None:
-        """Count what a session uses, also what it has used before."""
+        """Count the time of a session's operations, also of those before."""
         if session not in self._sessions:
             self._sessions.append(session)
 
@@ -50,11 +50,10 @@ class Meter:
 
     def unstored(self) -> Spent:
         """What was spent since it was last stored."""
-        used = [session.used() for session in self._sessions]
         worked = (self._clock.now() - self._since).total_seconds() - self._idle_seconds
-        in_spark = (Spent(spark_seconds=one.seconds, bytes_read=one.bytes_read) for one in used)
+        in_spark = sum(session.seconds() for session in self._sessions)
         with self._lock:
-            return total((Spent(worked_seconds=worked), *in_spark, self._added)).without(self._stored)
+            return (Spent(worked_seconds=worked, spark_seconds=in_spark) + self._added).without(self._stored)
 
     def stored(self, spent: Spent) -> None:
         """This much of it is stored."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from statistics import median
 
-from airflow_refresh_provider.core.changes.pins import VersionVector
+from airflow_refresh_provider.core.changes.pins import VersionVector, size_of
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.definition.mode import Mode, obstacle
 from airflow_refresh_provider.core.maintain.plan import Maintenance
@@ -78,14 +78,12 @@ def _next(
     changed = targets.doubt_of(ports, record.published, location, ports.log.facts(location))
     scope = change_windows.scope_of(ports, record, facts, pins, Request(), changed, maintenance)
     reason = (_verification(record, scope) if maintenance else None) or scope.reason
-    sizes = [pin.bytes for pin in pins.values()]
-    known = [size for size in sizes if size is not None]
     return NextRefresh(
         mode=_mode(scope, reason),
         code=reason.code,
         reason=reason.text,
         change_bytes=scope.change_bytes,
-        input_bytes=sum(known) if len(known) == len(sizes) else None,
+        input_bytes=size_of(pins),
         **_seconds(ports, record.name),
     )
 

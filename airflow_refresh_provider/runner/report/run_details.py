@@ -73,6 +73,7 @@ def _in_progress(ports: Ports, record: Record, run: Run, rows: list[ProgressRow]
         budget=run.budget,
         throttle=limit_of(record),
         spent=run.spent + of_chunks(rows),
+        bytes_to_read=run.bytes_to_read,
         error=aftermath(record, last.code, last.reason or "", how_far.chunks_done) if last and failed else None,
         **{
             field: getattr(how_far, field)
@@ -109,6 +110,7 @@ def _ended(record: Record, entry: HistoryEntry, run_id: str, rows: list[Progress
         notices=result.notices if result else (),
         error=None if published else aftermath(record, code, entry.reason or entry.outcome.value, len(chunks)),
         spent=entry.spent,
+        bytes_to_read=entry.bytes_to_read,
         result=result,
     )
 

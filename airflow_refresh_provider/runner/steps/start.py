@@ -202,6 +202,7 @@ def _new_run(
             force=request.force,
             strict=request.strict,
             windows=scope.windows,
+            change_bytes=sum(scope.change_bytes.values()),
             scope=scope.reason,
             mode=mode,
             maintenance=maintenance if scope.windows else None,

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from airflow_refresh_provider.core.run.costs import UNTAGGED, Cost, CostsBy, costs
+from airflow_refresh_provider.core.run.costs import ALL, UNTAGGED, Cost, CostsBy, costs, report
 from airflow_refresh_provider.core.run.results import HistoryEntry, Outcome, Rows, RunResult
+from airflow_refresh_provider.core.run.spent import Spent
 
 NOON = datetime(2024, 1, 31, 12, tzinfo=UTC)
 TAGS = {"orders": ("sales", "nightly"), "stock": ("nightly",), "people": ()}
@@ -52,10 +53,10 @@ def test_runs_of_a_definition_are_added_up_and_the_most_expensive_come_first() -
         full=1,
         fell_back=1,
         rows=Rows(inserted=1, updated=2, deleted=4),
-        elapsed_seconds=160,
+        worked_seconds=160,
         longest_seconds=100,
     )
-    assert (stock.runs, stock.published, stock.full, stock.fell_back, stock.elapsed_seconds) == (2, 1, 1, 0, 70)
+    assert (stock.runs, stock.published, stock.full, stock.fell_back, stock.worked_seconds) == (2, 1, 1, 0, 70)
     assert people.of == "people"
 
 
@@ -70,3 +71,24 @@ def test_days_are_those_of_the_ends_newest_first() -> None:
 @pytest.mark.parametrize(("hours", "runs"), [(0, 1), (1, 2), (13, 3), (100, 5)])
 def test_only_runs_that_ended_since_a_moment_count(hours: int, runs: int) -> None:
     assert sum(cost.runs for cost in found("definition", NOON - timedelta(hours=hours))) == runs
+
+
+def test_time_worked_counts_and_of_older_entries_the_time_from_start_to_end() -> None:
+    spent = Spent(worked_seconds=20, spark_seconds=15, bytes_written=7)
+    waited = ended("orders", seconds=1000).model_copy(update={"spent": spent, "bytes_to_read": 5})
+    older = ended("orders", seconds=30)
+    unsized = waited.model_copy(update={"bytes_to_read": None})
+    (cost,) = costs([waited, older, unsized], CostsBy.DEFINITION, TAGS, NOON - timedelta(days=1))
+    assert (cost.worked_seconds, cost.longest_seconds, cost.spark_seconds) == (70, 30, 30)
+    assert (cost.bytes_written, cost.bytes_to_read, cost.sized) == (14, 5, 1)
+    (unknown,) = costs([older], CostsBy.DEFINITION, TAGS, NOON - timedelta(days=1))
+    assert (unknown.spark_seconds, unknown.bytes_written, unknown.bytes_to_read, unknown.sized) == (None, None, None, 0)
+
+
+def test_a_report_has_all_views_of_the_last_days() -> None:
+    found = report(ENTRIES, TAGS, NOON, days=1)
+    assert found.in_all is not None and (found.in_all.of, found.in_all.runs) == (ALL, 4)
+    assert [cost.of for cost in found.by_definition] == ["orders", "stock"]
+    assert [cost.of for cost in found.by_tag] == ["nightly", "sales"]
+    assert [cost.of for cost in found.by_day] == ["2024-01-31", "2024-01-30"]
+    assert report((), TAGS, NOON, days=1).in_all is None

@@ -22,6 +22,7 @@ from tests.unit.runner.shop import NAME, Shop
 
 READS = (
     "/",
+    "/costs",
     f"/definitions/{NAME}",
     f"/definitions/{NAME}/refresh",
     f"/definitions/{NAME}/runs/x",
@@ -30,6 +31,7 @@ READS = (
     "/static/htmx.min.js",
     "/static/none",
     "/api/v1/overview",
+    "/api/v1/costs",
     "/api/v1/definitions",
     f"/api/v1/definitions/{NAME}",
     f"/api/v1/definitions/{NAME}/runs/x",

@@ -8,7 +8,7 @@ import pytest
 
 from airflow_refresh_provider.core.run.results import HistoryEntry, Outcome, RunResult
 from airflow_refresh_provider.core.run.run_detail import ChunkDetail, Part
-from airflow_refresh_provider.page.drawings import bars, chunk_map, spark
+from airflow_refresh_provider.page.drawings import bars, chunk_map, day_bars, spark
 
 
 def ended(number: int, seconds: float, outcome: Outcome = Outcome.SUCCEEDED, mode: str = "full") -> HistoryEntry:
@@ -59,3 +59,12 @@ def test_a_line_goes_through_its_values() -> None:
     assert spark([]) == spark([1]) == ""
     assert spark([0, 2, 1]) == "0.0,35.0 120.0,1.0 240.0,18.0"
     assert spark([0, 0]) == "0.0,35.0 240.0,35.0"
+
+
+def test_days_without_a_value_have_no_bar_and_the_last_day_is_at_the_end() -> None:
+    now = datetime(2024, 3, 2, 1, tzinfo=UTC)
+    drawn = day_bars({"2024-03-02": 10.0, "2024-02-28": 5.0, "2024-02-29": 0.0}, now, 3, lambda value: f"{value} s")
+    assert [(box.title, box.height) for box in drawn.boxes] == [("2024-02-28: 5.0 s", 32), ("2024-03-02: 10.0 s", 64)]
+    assert drawn.boxes[-1].x + drawn.boxes[-1].width < drawn.width == 4 * 12
+    assert all(box.y + box.height == drawn.height for box in drawn.boxes)
+    assert day_bars({}, now, 3, str).boxes == ()

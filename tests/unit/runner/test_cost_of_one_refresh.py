@@ -62,6 +62,7 @@ def _refreshed(world: World, outcome: Outcome) -> tuple[Acts, Acts, Acts]:
         store=Counted(world.ports.store, store),
     )
     assert Refreshes(ports).run(NAME, ONE).outcome is outcome
+    engine.pop("seconds", None)  # a session knows it by itself
     return log, engine, store
 
 

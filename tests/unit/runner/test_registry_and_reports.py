@@ -1,5 +1,6 @@
 """Registering and recovering definitions; progress, history and comparisons."""
 
+import re
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from airflow_refresh_provider.runner.facts import staging_paths
 from airflow_refresh_provider.runner.hold.ending import RUN_ENDED
 from airflow_refresh_provider.runner.refreshes import Refreshes
 from airflow_refresh_provider.testing.memory_table import ROW_BYTES
+from airflow_refresh_provider.views.tables import table_of
 from tests.unit.runner.disturbed import LIVE
 from tests.unit.runner.faults import Killed, at
 from tests.unit.runner.world import COLUMNS, INPUT, NAME, ONE, World, definition, row
@@ -270,20 +272,29 @@ def test_a_history_entry_of_an_older_version_is_read() -> None:
     world = World(row(1))
     world.run()
     [entry] = [event for event in world.store.events(NAME) if event.event == RUN_ENDED]
-    older = entry.detail.replace('"format":4', '"format":3', 1)
-    for added in (',"target_lag_seconds":null', ',"fell_back":false'):
+    older = entry.detail.replace('"format":5', '"format":3', 1)
+    for added in (',"target_lag_seconds":null', ',"fell_back":false', *_spent_in(older)):
         assert added in older
         older = older.replace(added, "", 1)
     world.store.add_event(entry.model_copy(update={"detail": older}))
     [read] = world.refreshes.history(NAME)
     assert read.result and (read.result.target_lag_seconds, read.result.fell_back) == (None, False)
+    assert (read.spent, read.bytes_to_read, read.result.spent, read.result.bytes_to_read) == (None,) * 4
+    shown = table_of([read])
+    cells = dict(zip(shown.columns, shown.rows[0], strict=True))
+    assert [cells[name] for name in ("in Spark", "to read", "written")] == [None] * 3
+
+
+def _spent_in(detail: str) -> list[str]:
+    """What an entry says of the cost of its run, once for the entry and once for its result."""
+    return re.findall(r',"spent":\{[^}]*\}|,"bytes_to_read":\w+', detail)
 
 
 def test_a_history_entry_of_a_newer_version_is_refused() -> None:
     world = World(row(1))
     world.run()
     [entry] = [event for event in world.store.events(NAME) if event.event == RUN_ENDED]
-    newer = entry.detail.replace('"format":4', '"format":5', 1)
+    newer = entry.detail.replace('"format":5', '"format":6', 1)
     world.store.add_event(entry.model_copy(update={"detail": newer}))
     with pytest.raises(Invalid, match="cannot read") as e:
         world.refreshes.history(NAME)
