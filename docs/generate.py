@@ -22,6 +22,7 @@ from airflow_refresh_provider.core.maintain.analysis import maintenance
 from airflow_refresh_provider.core.maintain.explained import ExplainedInput, explained
 from airflow_refresh_provider.core.plan.reasons import MEANINGS
 from airflow_refresh_provider.core.run.admin_results import RequestedRefresh
+from airflow_refresh_provider.core.run.costs import CostsReport
 from airflow_refresh_provider.core.run.lifecycle import TRANSITIONS, State
 from airflow_refresh_provider.core.run.options import Scope, user_options
 from airflow_refresh_provider.core.run.overview import DefinitionDetail, Overview
@@ -73,7 +74,7 @@ def page_models() -> str:
     for command in COMMANDS:
         _collect(_result(command), printed)
     found: dict[str, type[BaseModel]] = {}
-    for model in (Overview, DefinitionDetail, RunDetail, RequestedRefresh):
+    for model in (Overview, CostsReport, DefinitionDetail, RunDetail, RequestedRefresh):
         _collect(model, found)
     text = "\n\n".join(_model(model) for name, model in found.items() if name not in printed)
     return re.sub(rf"\(#({'|'.join(name.lower() for name in printed)})\)", r"(json_models.md#\1)", text)

@@ -120,7 +120,7 @@ COMMANDS = (
     Command(("history",), "ended runs, newest first", f"{_RUNS}:history", _SELECTION),
     Command(
         ("costs",),
-        "what ended runs have cost: seconds, rows, full refreshes; needs no Spark",
+        "what ended runs have cost: seconds, bytes, rows, full refreshes; needs no Spark",
         f"{_RUNS}:costs",
         (
             *_SELECTION,
