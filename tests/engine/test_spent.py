@@ -27,7 +27,8 @@ class Measured:
         self.input, self.target = folder / "input", folder / "target"
         self.refreshes = refreshes(Places(str(folder / "control"), endpoint.url, str(folder / "spark")))
         self.do(
-            f"CREATE TABLE {{input}} USING delta AS SELECT id AS k, sha2(CAST(id AS STRING), 256) AS v FROM range({ROWS})"
+            "CREATE TABLE {input} USING delta AS "
+            f"SELECT id AS k, sha2(CAST(id AS STRING), 256) AS v FROM range({ROWS})"
         )
         given: dict[str, Any] = {"name": NAME, "target": str(self.target), "query": "SELECT * FROM x", "keys": ["k"]}
         inputs = {"x": {"path": str(self.input)}}

@@ -47,7 +47,7 @@ class Cost(Stored):
 
 
 class CostsReport(Stored):
-    """What runs that ended in the last days have cost, in four views; those of a definition count once for each tag."""
+    """What runs that ended in the last days have cost: in all, and by day in UTC, definition and tag."""
 
     at: datetime
     days: int

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 
 from airflow_refresh_provider.core.run.spent import Spent
 from airflow_refresh_provider.ports.engine import EngineSession
@@ -20,6 +21,7 @@ class Meter:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._since = clock.now()
+        self._idle_since: datetime | None = None
         self._idle_seconds = 0.0
         self._sessions: list[EngineSession] = []
         self._added = Spent()
@@ -32,6 +34,16 @@ class Meter:
         if session not in self._sessions:
             self._sessions.append(session)
 
+    @contextmanager
+    def idle(self) -> Iterator[None]:
+        """The time inside is not counted: others measure theirs."""
+        began = self._idle_since = self._clock.now()
+        try:
+            yield
+        finally:
+            self._idle_seconds += (self._clock.now() - began).total_seconds()
+            self._idle_since = None
+
     def add_rest_of(self, other: Meter) -> None:
         """Count what another meter has not stored, and remember what it has stored with chunks."""
         rest = other.unstored()
@@ -39,29 +51,31 @@ class Meter:
             self._added += rest
             self.chunks |= other.chunks
 
-    @contextmanager
-    def idle(self) -> Iterator[None]:
-        """The time inside is not counted: others measure theirs."""
-        began = self._clock.now()
-        try:
-            yield
-        finally:
-            self._idle_seconds += (self._clock.now() - began).total_seconds()
-
     def unstored(self) -> Spent:
         """What was spent since it was last stored."""
-        worked = (self._clock.now() - self._since).total_seconds() - self._idle_seconds
-        in_spark = sum(session.seconds() for session in self._sessions)
         with self._lock:
-            return (Spent(worked_seconds=worked, spark_seconds=in_spark) + self._added).without(self._stored)
+            return self._unstored()
 
-    def stored(self, spent: Spent) -> None:
-        """This much of it is stored."""
+    @contextmanager
+    def storing(self) -> Iterator[Spent]:
+        """What was spent since it was last stored. After the block it is stored, unless that raises."""
         with self._lock:
+            spent = self._unstored()
             self._stored += spent
+        try:
+            yield spent
+        except BaseException:
+            with self._lock:
+                self._stored = self._stored.without(spent)
+            raise
 
     def stored_with_chunk(self, generation: int, spent: Spent) -> None:
-        """This much of it is stored with the progress of a chunk."""
-        self.stored(spent)
+        """This was stored with the progress of a chunk."""
         with self._lock:
             self.chunks[generation] = self.chunks.get(generation, Spent()) + spent
+
+    def _unstored(self) -> Spent:
+        until = self._idle_since or self._clock.now()
+        worked = (until - self._since).total_seconds() - self._idle_seconds
+        in_spark = sum(session.seconds() for session in self._sessions)
+        return (Spent(worked_seconds=worked, spark_seconds=in_spark) + self._added).without(self._stored)

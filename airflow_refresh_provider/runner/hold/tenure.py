@@ -49,14 +49,12 @@ class Tenure:
 
     def write_record(self, event: Event, make: Callable[[Record, Run], Record]) -> Record:
         """Store a transition to the record that `make` returns. Raises Lost."""
-        spent = self.meter.unstored()
+        with self.meter.storing() as spent:
 
-        def decide(stored: Record | None) -> Change:
-            return Change(event, make(*self._held(stored)).with_spent(spent))
+            def decide(stored: Record | None) -> Change:
+                return Change(event, make(*self._held(stored)).with_spent(spent))
 
-        after = change(self.ports, self.name, decide).after
-        self.meter.stored(spent)
-        return after
+            return change(self.ports, self.name, decide).after
 
     def claim(self, slots: tuple[int, ...], sessions: tuple[str, ...]) -> tuple[UnitTenure, ...]:
         """Claim units, each under a generation of its own and with a recorded session, in one write.

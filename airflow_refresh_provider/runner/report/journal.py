@@ -22,7 +22,7 @@ are not known. Each of its chunks has a number of its own, as the latest row of 
 """
 
 
-def chunk_done(held: UnitTenure, run: Run, chunk: Chunk, commit: Commit, spent: Spent) -> None:
+def chunk_done(held: UnitTenure, run: Run, chunk: Chunk, commit: Commit) -> None:
     """Write the progress of every vnode that a commit covered, and with it what was spent since the chunk before."""
     note = Note(
         kind=NoteKind.CHUNK,
@@ -35,8 +35,10 @@ def chunk_done(held: UnitTenure, run: Run, chunk: Chunk, commit: Commit, spent: 
         hash_high=chunk.keys.high if chunk.keys else None,
     )
     ports = held.whole.ports
-    first, *others = rows_of(note, commit, ports.clock.now())
-    ports.store.add_progress([first.model_copy(update={"spent": spent.model_dump_json()}), *others])
+    with held.meter.storing() as since:
+        spent = since + Spent(bytes_written=commit.bytes_added)
+        first, *others = rows_of(note, commit, ports.clock.now())
+        ports.store.add_progress([first.model_copy(update={"spent": spent.model_dump_json()}), *others])
     held.meter.stored_with_chunk(held.claim.generation, spent)
 
 

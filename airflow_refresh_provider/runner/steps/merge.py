@@ -11,7 +11,6 @@ from dataclasses import replace
 
 from airflow_refresh_provider.core.plan.plan import Chunk
 from airflow_refresh_provider.core.run.prepared import FrozenRun, frozen
-from airflow_refresh_provider.core.run.spent import Spent
 from airflow_refresh_provider.errors import Lost
 from airflow_refresh_provider.ports.engine import EngineSession
 from airflow_refresh_provider.ports.watch import Committed
@@ -99,8 +98,7 @@ def _merge_chunk(held: UnitTenure, session: EngineSession, run: FrozenRun, chunk
     ports = held.whole.ports
     started, took = ports.clock.now(), Stopwatch(ports.clock)
     commit = apply_chunk(held, session, run, chunk)
-    spent = held.meter.unstored() + Spent(bytes_written=commit.bytes_added)
-    journal.chunk_done(held, run.run, chunk, commit, spent)
+    journal.chunk_done(held, run.run, chunk, commit)
     rows = chunk.counts.total or max(0, commit.net_rows or 0)
     way = chunk.way.value
     ports.watch.committed(Committed(run.run.run_id, held.slot, chunk.number, of, way, rows, took.total()))
