@@ -11,9 +11,11 @@ from airflow_refresh_provider.core.run.results import HistoryEntry, Outcome
 from airflow_refresh_provider.core.run.spent import Spent
 from airflow_refresh_provider.errors import Retry
 from airflow_refresh_provider.ports.bundle import Ports
+from airflow_refresh_provider.runner.hold.meter import Meter
 from airflow_refresh_provider.runner.refreshes import Refreshes
 from airflow_refresh_provider.runner.report.run_details import run_detail
 from airflow_refresh_provider.testing.memory_engine import MemoryEngine, MemorySession
+from airflow_refresh_provider.testing.memory_ports import MemoryClock
 from tests.unit.runner.disturbed import LIVE, cut_off
 from tests.unit.runner.faults import at, disconnected
 from tests.unit.runner.phased import BY_VNODE, finished, loaded, merged, started
@@ -138,12 +140,42 @@ def test_tasks_of_a_dag_run_add_up_and_the_time_between_them_is_not_worked() -> 
     assert result.spent is not None and result.spent.bytes_written > 0
 
 
-def test_units_side_by_side_in_one_process_are_added_up_and_their_wait_is_not() -> None:
+def test_units_side_by_side_in_one_process_are_added_up() -> None:
     world = changed(**BY_VNODE)
     world.lake.step = lambda _what: world.ports.clock.sleep(1)
     result = world.run(Request(workers=2))
     assert of(result.spent) == world.engine.seconds
     assert result.spent is not None and result.spent.worked_seconds >= 1
+
+
+def test_of_units_side_by_side_the_one_that_fails_counts_too() -> None:
+    world = changed(**BY_VNODE)
+    with at(world.lake, "begin /gold", disconnected, nth=2), pytest.raises(Retry):
+        world.run(Request(workers=2))
+    run = world.interrupted
+    assert of(run_detail(world.ports, NAME, run.run_id).spent) == world.engine.seconds
+
+
+def test_a_meter_leaves_out_the_time_in_which_others_measure_theirs() -> None:
+    clock = MemoryClock()
+    meter = Meter(clock)
+    clock.sleep(3)
+    with meter.idle():
+        clock.sleep(100)
+        assert meter.unstored().worked_seconds == 3
+    clock.sleep(4)
+    assert meter.unstored().worked_seconds == 7
+
+
+def test_what_a_write_that_failed_would_have_stored_is_stored_by_the_next() -> None:
+    clock = MemoryClock()
+    meter = Meter(clock)
+    clock.sleep(3)
+    with pytest.raises(KeyError), meter.storing():
+        raise KeyError
+    with meter.storing() as spent:
+        clock.sleep(2)
+    assert (spent.worked_seconds, meter.unstored().worked_seconds) == (3, 2)
 
 
 def test_a_cancelled_run_has_cost_what_was_stored_of_it() -> None:
