@@ -212,6 +212,7 @@ def test_every_page_fits_and_axe_finds_nothing_serious(
     options: dict[str, Any] = {"heard": False, "color_scheme": theme, "viewport": PHONE | {"width": width}}
     pages = {
         "overview": site.open(**options),
+        "costs": site.open("/costs", **options),
         "definition": site.open(f"/definitions/{NAME}", **options),
         "hostile": site.open("/definitions/report", **options),
         "ended": site.open(f"/definitions/{NAME}/runs/{run_id}", **options),
