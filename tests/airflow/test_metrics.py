@@ -123,7 +123,9 @@ def test_what_refreshes_change_is_counted_by_change_and_by_way(airflow: Airflow,
         airflow.run(dag)
         airflow.run(dag)
 
-    counted = [(m["name"], int(m["value"]), _tags(m["tags"])) for m in found if m["kind"] == "c"]
+    every = [(m["name"], int(m["value"]), _tags(m["tags"])) for m in found if m["kind"] == "c"]
+    sizes = [(name, size > 0, tags) for name, size, tags in every if name.startswith("refresh.bytes_")]
+    counted = [one for one in every if not one[0].startswith("refresh.bytes_")]
     mine = {"definition": NAME}
     ended = {name: mine | {"change": name} for name in ("inserted", "updated", "deleted")}
     full = mine | {"mode": "full", "outcome": "succeeded"}
@@ -138,11 +140,13 @@ def test_what_refreshes_change_is_counted_by_change_and_by_way(airflow: Airflow,
         ("refresh.rows", 1, ended["deleted"]),
         ("refresh.run_total", 1, mine | {"mode": "none", "reason": "none", "outcome": "nothing_to_do"}),
     ]
+    assert sizes == [("refresh.bytes_to_read", True, mine), ("refresh.bytes_written", True, mine)] * 2
     gauges = [(m["name"], float(m["value"])) for m in found if m["kind"] == "g"]
     assert gauges == [("refresh.lag_seconds", 0), ("refresh.late", 0)] * 2
     timed = [(m["name"], float(m["value"]) >= 0, set(_tags(m["tags"]))) for m in found if m["kind"] == "ms"]
-    refresh = ("refresh.seconds", True, {"definition"})
-    assert timed == [("refresh.chunk_seconds", True, {"definition", "way"}), refresh] * 2 + [refresh]
+    chunk = ("refresh.chunk_seconds", True, {"definition", "way"})
+    refresh, in_spark = (("refresh." + name, True, {"definition"}) for name in ("seconds", "spark_seconds"))
+    assert timed == [chunk, refresh, in_spark] * 2 + [refresh]
 
 
 def test_every_documented_metric_arrives(airflow: Airflow, share: Callable[..., Shared]) -> None:
