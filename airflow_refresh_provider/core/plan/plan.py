@@ -54,7 +54,7 @@ class Plan(Stored):
     `force`: a mass delete is accepted, by the request that started the run or resumed it before it was frozen.
     `strict`: the run is refused where it would have to read everything.
     `windows` are what an incremental run reads of its inputs, none when it reads everything; `scope` is the reason.
-    `change_bytes` is the size of the files with the changes in the windows.
+    `change_bytes` is the size of the files with the changes in the windows, None in plans of earlier versions.
     `mode` is what was asked for. `maintenance`: how the changes of the inputs are followed, where the query is not
     row-wise.
     """
@@ -67,7 +67,7 @@ class Plan(Stored):
     force: bool = False
     strict: bool = False
     windows: Windows = {}
-    change_bytes: int = 0
+    change_bytes: int | None = None
     scope: Reason | None = None
     mode: Mode = Mode.FULL
     maintenance: Maintenance | None = None
