@@ -1,4 +1,4 @@
-"""What a run says that it costs, beside the files that are there; and what Spark reports of what it reads."""
+"""What a run says that it costs, beside the files that are there."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from airflow_refresh_provider.compose import refreshes
 from airflow_refresh_provider.core.definition.definition import Definition
+from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.core.run.results import RunResult
 from airflow_refresh_provider.places import Places
 from airflow_refresh_provider.spark.connect.endpoint import Endpoint
@@ -38,7 +39,7 @@ class Measured:
         self.spark.sql(statement.format(input=f"delta.`{self.input}`")).collect()
 
     def run(self) -> RunResult:
-        return self.refreshes.run(NAME)
+        return self.refreshes.run(NAME, Request(workers=1))
 
 
 @pytest.fixture

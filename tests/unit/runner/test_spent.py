@@ -11,6 +11,8 @@ from airflow_refresh_provider.core.run.results import HistoryEntry, Outcome
 from airflow_refresh_provider.core.run.spent import Spent
 from airflow_refresh_provider.errors import Retry
 from airflow_refresh_provider.ports.bundle import Ports
+from airflow_refresh_provider.ports.control import ControlStore, ProgressRow
+from airflow_refresh_provider.ports.store_over import StoreOver
 from airflow_refresh_provider.runner.hold.meter import Meter
 from airflow_refresh_provider.runner.refreshes import Refreshes
 from airflow_refresh_provider.runner.report.run_details import run_detail
@@ -199,29 +201,23 @@ def test_an_abandoned_run_has_cost_what_was_spent_until_then() -> None:
     assert of(entry.spent) == world.engine.seconds
 
 
-def test_a_refresh_in_one_process_reads_no_progress_for_it() -> None:
-    world = changed(**LIVE)
-    asked: list[str] = []
-    store = world.ports.store
-    read = store.progress
-    world.ports = replace(world.ports, store=_Noting(store, asked))
-    Refreshes(world.ports).run(NAME, Request(workers=1))
-    assert asked == [] and read is not None
-
-
-class _Noting:
+class NotingStore(StoreOver):
     """A control store that notes whose progress is read."""
 
-    def __init__(self, store: object, asked: list[str]) -> None:
-        self._store = store
-        self._asked = asked
+    def __init__(self, store: ControlStore) -> None:
+        super().__init__(store)
+        self.asked: list[str] = []
 
-    def __getattr__(self, name: str) -> object:
-        return getattr(self._store, name)
+    def progress(self, name: str, run_id: str) -> list[ProgressRow]:
+        self.asked.append(run_id)
+        return super().progress(name, run_id)
 
-    def progress(self, name: str, run_id: str) -> object:
-        self._asked.append(run_id)
-        return self._store.progress(name, run_id)  # type: ignore[attr-defined]
+
+def test_a_refresh_in_one_process_reads_no_progress_for_it() -> None:
+    world = changed(**LIVE)
+    store = NotingStore(world.ports.store)
+    result = Refreshes(replace(world.ports, store=store)).run(NAME, Request(workers=1))
+    assert result.chunks.done > 1 and store.asked == []
 
 
 def test_parts_are_added_and_taken_away() -> None:
