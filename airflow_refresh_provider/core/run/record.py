@@ -24,7 +24,7 @@ from airflow_refresh_provider.core.run.owner import PARKED_FOR, Owner
 from airflow_refresh_provider.core.run.trust import Trust
 from airflow_refresh_provider.core.text.stored import Stored
 
-RECORD_FORMAT = 6
+RECORD_FORMAT = 7
 """Version of the stored record, with all that is in it; a change of its fields raises it."""
 
 
