@@ -31,8 +31,8 @@ def trusted(stage_of: SetUp) -> Stage:
     return stage
 
 
+@pytest.mark.slow
 def test_a_trusted_refresh_that_dies_twice_is_finished_whatever_others_did(stage_of: SetUp) -> None:
-    """The one scenario of `make test`."""
     stage = trusted(stage_of)
     play(
         stage,
