@@ -282,7 +282,11 @@ def _follows(definition: Definition) -> str:
         found = explanation_by_text(definition, definition.analyse_query(), advises=False)
     except Invalid:  # its first refresh says why
         return ""
-    return f"\n#### What happens when an input has changed\n\nMode: {definition.mode.value}.\n\n{markdown(found)}"
+    return (
+        f"\n#### What happens when an input has changed\n\nMode: {definition.mode.value}.\n\n{markdown(found)}\n"
+        f"`airflow-refresh explain {definition.name}` shows what the next refresh will do, and of the last one what "
+        "was foreseen beside what happened.\n"
+    )
 
 
 def _cascade_doc(definitions: Iterable[Definition]) -> str:

@@ -162,10 +162,26 @@ class TouchTask(Stored):
     bytes: int = 0
 
 
+class SampleTask(Stored):
+    """Stage at `location` the values of the anchors that a `share` of the target's rows at `base` have, NULL too.
+
+    Which ones depends on nothing but the values and `seed`. Values in `without` are left out.
+    """
+
+    target: Target
+    base: int
+    maintenance: Maintenance
+    location: str
+    share: float
+    seed: str
+    without: Touched | None = None
+
+
 class VerifyTask(Stored):
     """Two change sets for the same version of a target, None for one without changes; at most one is None.
 
-    `inexact`: columns with floating point that does not count.
+    `inexact`: columns with floating point that does not count. `among`: only changes of rows with these anchors count,
+    which are keys.
     """
 
     one: StagedTable | None
@@ -173,6 +189,7 @@ class VerifyTask(Stored):
     target: Target
     keys: tuple[str, ...]
     inexact: tuple[str, ...] = ()
+    among: Touched | None = None
 
 
 class Disagreement(Stored):
@@ -273,6 +290,10 @@ class EngineSession(Protocol):
 
     def touch(self, task: TouchTask) -> Touched:
         """Stage the values of the anchors that changes touch."""
+        ...
+
+    def sample(self, task: SampleTask) -> Touched:
+        """Stage values of the anchors that some rows of the target have."""
         ...
 
     def verify(self, task: VerifyTask) -> Disagreement:

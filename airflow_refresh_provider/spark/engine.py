@@ -21,6 +21,7 @@ from airflow_refresh_provider.ports.engine import (
     Disagreement,
     KeyReport,
     Sample,
+    SampleTask,
     Source,
     Stamp,
     TargetSpec,
@@ -142,6 +143,11 @@ class SparkEngineSession:
         act = doing.querying("The target was not changed.", task.source, None, (task.location,))
         with self._act(act, discarded=True):
             return touched_values.touch(self._spark, task)
+
+    def sample(self, task: SampleTask) -> Touched:
+        act = Doing(left="The target was not changed.", target=task.target.location, staging=(task.location,))
+        with self._act(act):
+            return touched_values.sample(self._spark, task)
 
     def verify(self, task: VerifyTask) -> Disagreement:
         staged = tuple(side.location for side in (task.one, task.other) if side)

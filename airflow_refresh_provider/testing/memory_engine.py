@@ -18,6 +18,7 @@ from airflow_refresh_provider.ports.engine import (
     Disagreement,
     KeyReport,
     Sample,
+    SampleTask,
     Source,
     Stamp,
     TargetSpec,
@@ -44,6 +45,7 @@ from airflow_refresh_provider.testing.memory_rows import (
     stored,
     with_hashes,
 )
+from airflow_refresh_provider.testing.memory_sample import anchors_of, is_drawn
 from airflow_refresh_provider.testing.memory_sums import added_up_changes
 from airflow_refresh_provider.testing.memory_table import SETS_PROPERTIES, Change, Row, Rows, Version
 
@@ -162,20 +164,24 @@ class MemorySession:
     def touch(self, task: TouchTask) -> Touched:
         """Stage the values of the anchors that changes touch."""
         self._alive()
-        rows = self._queries.touched(task)
-        self._lake.step(f"create {task.location}")
-        with self._lake.lock:
-            if task.location not in self._lake.tables:
-                self._lake.create(task.location, (), rows)
-        return Touched(location=task.location, maintenance=task.maintenance, rows=len(rows))
+        return self._touched(self._queries.touched(task), task)
+
+    def sample(self, task: SampleTask) -> Touched:
+        """Stage the values of the anchors that some rows of the target have."""
+        self._alive()
+        without = self._values(task.without) if task.without else frozenset()
+        found = {anchors_of(row, task.maintenance) for row in self._lake.rows(task.target.location, task.base)}
+        drawn = sorted((v for v in found - without if is_drawn(v, task.share, task.seed)), key=repr)
+        return self._touched(tuple({f"k{n}": v for n, v in enumerate(values)} for values in drawn), task)
 
     def verify(self, task: VerifyTask) -> Disagreement:
         """Compare two change sets by key, operation and exact columns."""
         self._alive()
         inexact = {name.lower() for name in task.inexact}
+        among = self._among(task.among)
 
         def changes(of: StagedTable | None) -> dict[tuple[object, ...], str]:
-            rows = self._lake.rows(of.location, of.version) if of else ()
+            rows = tuple(filter(among, self._lake.rows(of.location, of.version))) if of else ()
             exact = ({n: v for n, v in row.items() if n.lower() not in inexact} for row in map(shown, rows))
             return {key_of(r, task.keys): f"{r[OP]} {e}" for r, e in zip(rows, exact, strict=True)}
 
@@ -266,20 +272,29 @@ class MemorySession:
         desired = (with_hashes(r, target, keys) for r in result)
         found = (self._as_found(r, task) for r in self._lake.rows(target.location, task.base))
 
-        among = self._among(task)
+        among = self._among(task.touched)
 
         def within(rows: Iterable[Row]) -> Rows:
             return tuple(r for r in rows if (task.vnodes is None or r[VNODE] in task.vnodes) and among(r))
 
         return within(desired), within(found)
 
-    def _among(self, task: CompareTask) -> Callable[[Row], bool]:
+    def _touched(self, rows: Rows, task: TouchTask | SampleTask) -> Touched:
+        self._lake.step(f"create {task.location}")
+        with self._lake.lock:
+            if task.location not in self._lake.tables:
+                self._lake.create(task.location, (), rows)
+        return Touched(location=task.location, maintenance=task.maintenance, rows=len(rows))
+
+    def _values(self, touched: Touched) -> frozenset[tuple[object, ...]]:
+        return frozenset(tuple(row.values()) for row in self._lake.rows(touched.location))
+
+    def _among(self, touched: Touched | None) -> Callable[[Row], bool]:
         """Whether the anchors of a row are touched, or all rows are compared."""
-        if task.touched is None:
+        if touched is None:
             return lambda _row: True
-        anchors = task.touched.maintenance.anchors
-        values = {tuple(row.values()) for row in self._lake.rows(task.touched.location)}
-        return lambda row: tuple({n.lower(): v for n, v in row.items()}[anchor] for anchor in anchors) in values
+        values, maintenance = self._values(touched), touched.maintenance
+        return lambda row: anchors_of(row, maintenance) in values
 
     def _as_found(self, row: Row, task: CompareTask) -> Row:
         """A target's row; the vnode it lies in is a fact, its stored hash is only believed when it may be."""

@@ -2,7 +2,8 @@
 
 What a transaction may do is what Delta allows: it sees the version at which it began, a marker that the table has
 already seen makes it do nothing, and at its commit it loses against a winner that changed the table's metadata, used
-the same appId, or touched rows it read. Blind appends read nothing, so they lose only for the first two reasons.
+the same appId, touched rows it read, or removed a file that it removes, as OPTIMIZE does. Blind appends read nothing,
+so they lose only for the first two reasons.
 """
 
 from __future__ import annotations
@@ -95,6 +96,8 @@ class MemoryTable:
         for winner in self.versions[base.commit.version + 1 :]:
             if reason := _conflict(winner.commit, change, stamp):
                 raise _lost(self.location, reason)
+        if not set(change.removed) <= self.newest.files.keys():
+            raise _lost(self.location, "files it removes were removed")
         version = len(self.versions)
         files = {name: rows for name, rows in self.newest.files.items() if name not in change.removed}
         fresh = self._files_of(change.added, version)

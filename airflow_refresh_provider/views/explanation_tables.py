@@ -1,9 +1,11 @@
-"""Tables of explanations: how a definition follows its inputs, and what its next refresh does."""
+"""Tables of explanations: how a definition follows its inputs, and what its next refresh does, and its last one did."""
 
 from __future__ import annotations
 
 from airflow_refresh_provider.core.definition.mode import Mode
-from airflow_refresh_provider.core.run.explanation import Explanation, Follows, NextMode, NextRefresh
+from airflow_refresh_provider.core.plan.foreseen import Foreseen, NextMode
+from airflow_refresh_provider.core.plan.reasons import ReasonCode
+from airflow_refresh_provider.core.run.explanation import Explanation, Follows, LastRefresh, NextRefresh
 from airflow_refresh_provider.views import formats
 from airflow_refresh_provider.views.explanation_lines import advice_lines, how_followed, short_reason
 from airflow_refresh_provider.views.result_table import Cell, ResultTable, details, name_value_table, row
@@ -32,11 +34,41 @@ def _(value: Explanation) -> ResultTable:
     """The definition, a line for each of its inputs, and the next refresh."""
     cells: dict[str, Cell] = {"name": value.name, "mode": f"{value.mode}: {follows_text(value)}"}
     cells |= {f"changes of {one.name}": how_followed(one, row_wise=value.row_wise) for one in value.inputs}
+    cells |= _last(value.last) if value.last else {}
     if value.next:
         cells |= {"next refresh": next_text(value.next), "reads": _reads(value.next), "duration": _duration(value.next)}
     error = value.error
     notes = (f"{error.message} [{error.code}] {error.next}",) if error else ()
     return name_value_table(cells.items(), (*notes, *advice_lines(value)))
+
+
+def _last(found: LastRefresh) -> dict[str, Cell]:
+    """What was foreseen of the last refresh, and below it what happened."""
+    happened = (
+        _mode_text(found.mode, found.reason, found.code),
+        f"{found.touched:,} touched values" if found.touched is not None else None,
+        formats.change_counts(found.rows),
+        f"{found.seconds:g} s",
+    )
+    return {
+        "last refresh": f"{formats.time(found.at)}, {found.run_id}",
+        "  foreseen": _foreseen(found.foreseen, found.foreseen_seconds) if found.foreseen else "not known",
+        "  happened": "; ".join(filter(None, happened)),
+    }
+
+
+def _foreseen(found: Foreseen, seconds: float | None) -> str:
+    parts = (
+        _mode_text(found.mode, found.reason, found.code),
+        f"about {found.change_rows:,} rows changed" if found.change_rows is not None else None,
+        _reads(found),
+        f"{seconds:g} s" if seconds is not None else None,
+    )
+    return "; ".join(filter(None, parts))
+
+
+def _mode_text(mode: str | None, reason: str | None, code: ReasonCode | None) -> str:
+    return f"{mode}: {reason} [{code}]" if code else f"{mode}"
 
 
 def follows_text(value: Explanation) -> str:
@@ -47,10 +79,10 @@ def follows_text(value: Explanation) -> str:
 
 def next_text(found: NextRefresh | None) -> str | None:
     """What the next refresh does, and why."""
-    return f"{found.mode}: {found.reason} [{found.code}]" if found else None
+    return _mode_text(found.mode, found.reason, found.code) if found else None
 
 
-def _reads(found: NextRefresh) -> str | None:
+def _reads(found: Foreseen) -> str | None:
     """How much is read for the changes, beside all of the inputs."""
     if found.mode is NextMode.NOTHING:
         return None

@@ -50,6 +50,8 @@ WHOLE = Kind("whole", (("vnodes", 4), *_IN_ONE))
 WHOLE_VNODES = Kind("whole vnodes", (*VNODE.given, *_IN_ONE))
 UPSERTED = Kind("upserted", WHOLE.given, moved=0)
 REWRITTEN = Kind("rewritten", WHOLE.given, rows=12_500)
+KEYED = Kind("keyed", (*PLAIN.given, ("query", _GROUPED), ("mode", "incremental"), ("verify_share", 0.05)))
+"""An aggregate that follows its input by touched values; those of the rest are sampled."""
 REPLACED = Kind("replaced", (*WHOLE.given, ("query", _GROUPED)), rows=12_500)
 
 

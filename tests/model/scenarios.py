@@ -120,6 +120,14 @@ def joined(world: ModelWorld) -> None:
     changes(world)
 
 
+def trusted(world: ModelWorld) -> None:
+    """As joined, but the first incremental refresh was verified before the changes."""
+    joined(world)
+    world.owner("verifier").run(NAME, ONE)
+    world.lake.rewrite(INPUT, lambda r: None if r["k"] == 2 else r | {"v": "c"} if r["k"] == 3 else r)
+    world.lake.append(INPUT, [row(6)])
+
+
 def feedless(world: ModelWorld) -> None:
     """As changes, but the input keeps no feed."""
     world.lake.reshape(INPUT, properties={"delta.enableChangeDataFeed": "false"})
@@ -326,5 +334,6 @@ SCENARIOS = [
     Scenario("join", joined, _with(INPUT_MOVES, OTHER_CHANGES), CHUNKED | JOIN),
     Scenario("aggregate", changes, _with(INPUT_MOVES), CHUNKED | {"query": GROUPED}),
     Scenario("aggregate by vnode", changes, _two, VNODES | {"query": GROUPED}),
+    Scenario("join by touched values", trusted, _with(OTHER_CHANGES, INSERTS), CHUNKED | JOIN | INCREMENTAL),
     Scenario("tasks, interrupted", first_load_in_units, _tasks_interrupted, CHUNKED),
 ]

@@ -163,6 +163,11 @@ class Definition(Stored):
         description="Verify one of so many incremental refreshes of a query that is not row-wise by a whole "
         "comparison. The first one always is.",
     )
+    verify_share: Annotated[float, Field(strict=True, ge=0, le=1)] = Field(
+        default=0.0,
+        description="Share of the rows of the target, 0 to 1, that other incremental refreshes of such a query compute "
+        "again as a sample and compare, such as 0.001. It reads the columns that the query needs of all inputs.",
+    )
     max_delete_ratio: Annotated[float, Field(strict=True, ge=0, le=1)] = Field(
         default=0.5, description="Share of a non-empty target that a run may delete without `--force`, 0 to 1."
     )

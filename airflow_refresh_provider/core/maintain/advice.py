@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from airflow_refresh_provider.core.definition.definition import Definition
-from airflow_refresh_provider.core.maintain import adding, splitting
+from airflow_refresh_provider.core.maintain import adding, not_in, splitting
 from airflow_refresh_provider.core.maintain.advised import Advice, AdviceKind
 from airflow_refresh_provider.core.maintain.analysis import UNEXPECTED
 from airflow_refresh_provider.core.maintain.assumed import Unresolved
@@ -36,7 +36,7 @@ def _all(
 ) -> Iterator[Advice]:
     if unresolved:
         yield Advice(kind=AdviceKind.QUALIFY_COLUMNS, text=_qualify(unresolved))
-    for rule in (adding.advised, splitting.advised):
+    for rule in (not_in.advised, adding.advised, splitting.advised):
         try:
             one = rule(definition, inputs, found)
         except (Invalid, *UNEXPECTED):  # the changed text is no query, or none that is understood

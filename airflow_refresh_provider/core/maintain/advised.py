@@ -14,13 +14,15 @@ class AdviceKind(StrEnum):
     QUALIFY_COLUMNS = "qualify_columns"
     ADD_COLUMN = "add_column"
     SPLIT = "split"
+    NOT_EXISTS = "not_exists"
 
 
 class Advice(Stored):
     """A change of a definition that lets it follow more of its inputs.
 
     `definitions` are those that take its place: one, or two where a query inside of it becomes a definition of its
-    own. Their results have the rows that it has now, with a column more where one is added.
+    own. Their results have the rows that it has now, with a column more where one is added; with NOT EXISTS as long as
+    what is compared is never NULL.
     """
 
     kind: AdviceKind

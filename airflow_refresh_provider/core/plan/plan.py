@@ -14,6 +14,7 @@ from airflow_refresh_provider.core.changes.pins import VersionVector
 from airflow_refresh_provider.core.definition.columns import Columns
 from airflow_refresh_provider.core.definition.mode import Mode
 from airflow_refresh_provider.core.maintain.plan import Maintenance
+from airflow_refresh_provider.core.plan.foreseen import Foreseen
 from airflow_refresh_provider.core.plan.reasons import Reason
 from airflow_refresh_provider.core.plan.ways import Way
 from airflow_refresh_provider.core.query.facts import QueryFacts
@@ -55,8 +56,8 @@ class Plan(Stored):
     `strict`: the run is refused where it would have to read everything.
     `windows` are what an incremental run reads of its inputs, none when it reads everything; `scope` is the reason.
     `change_bytes` is the size of the files with the changes in the windows, None in plans of earlier versions.
-    `mode` is what was asked for. `maintenance`: how the changes of the inputs are followed, where the query is not
-    row-wise.
+    `mode` is what was asked for, `foreseen` how it would be done, as far as logs say. `maintenance`: how the changes of
+    the inputs are followed, where the query is not row-wise.
     """
 
     pins: VersionVector
@@ -70,6 +71,7 @@ class Plan(Stored):
     change_bytes: int | None = None
     scope: Reason | None = None
     mode: Mode = Mode.FULL
+    foreseen: Foreseen | None = None
     maintenance: Maintenance | None = None
     target: Target | None = None
     row_splits: tuple[Split, ...] = ()
@@ -167,6 +169,7 @@ class Verification(Stored):
     """An incremental refresh beside a whole comparison: changes that only one of both has found, three of them by key.
 
     `engine` has computed both. `added_up`: the incremental one by adding up changed rows, not by touched values.
+    Changes that a sample alone has found count too.
     """
 
     engine: str
@@ -182,7 +185,7 @@ class Frozen(Stored):
     compared everything instead. `touched`: how many values of the anchors the changes touch, where rows were found by
     these, and `touched_rows`: how many rows of the target have them. `verification`: how that agreed with a whole
     comparison, where one was made. `not_added_up`: why rows were found by touched values although the result can be
-    added up from its changes.
+    added up from its changes. `sampled`: how many values of the anchors were computed again as a sample.
     """
 
     rounds: tuple[Round, ...]
@@ -194,6 +197,7 @@ class Frozen(Stored):
     touched_rows: int | None = None
     verification: Verification | None = None
     not_added_up: Reason | None = None
+    sampled: int | None = None
 
     @property
     def first_base(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from enum import StrEnum
 
 from airflow_refresh_provider.core.definition.definition import Definition
@@ -9,9 +10,10 @@ from airflow_refresh_provider.core.definition.mode import Mode, obstacle
 from airflow_refresh_provider.core.maintain.advised import Advice
 from airflow_refresh_provider.core.maintain.explained import ExplainedInput, explained
 from airflow_refresh_provider.core.maintain.plan import Maintenance
+from airflow_refresh_provider.core.plan.foreseen import Foreseen
 from airflow_refresh_provider.core.plan.reasons import ReasonCode
 from airflow_refresh_provider.core.query.facts import QueryFacts
-from airflow_refresh_provider.core.run.results import ErrorReport
+from airflow_refresh_provider.core.run.results import ErrorReport, Rows
 from airflow_refresh_provider.core.text.stored import Stored
 
 _LATEST = "on_duplicate: latest needs rows to be found by their keys"
@@ -26,33 +28,40 @@ class Follows(StrEnum):
     NO_INPUT = "no_input"
 
 
-class NextMode(StrEnum):
-    """How a refresh would be done that starts now."""
+class NextRefresh(Foreseen):
+    """What a refresh would do that starts now.
 
-    NOTHING = "nothing"
-    INCREMENTAL = "incremental"
-    FULL = "full"
-
-
-class NextRefresh(Stored):
-    """What a refresh would do that starts now, and why.
-
-    `change_bytes` are to be read for the changes of each input, `input_bytes` are all inputs together, null where that
-    is not known. The seconds are medians of the last refreshes of either kind, null where there are none.
+    The seconds are medians of the last refreshes of either kind, null where there are none.
     """
 
-    mode: NextMode
-    code: ReasonCode
-    reason: str
-    change_bytes: dict[str, int] = {}
-    input_bytes: int | None = None
     incremental_seconds: float | None = None
     full_seconds: float | None = None
+
+
+class LastRefresh(Stored):
+    """The newest published refresh: what was foreseen of it when it began, beside what happened.
+
+    `foreseen_seconds` is the median of the refreshes before it of the mode that was foreseen. Both are null where that
+    is not known. `seconds` is from its start to its end, with the time between attempts. `touched` is as in a result.
+    """
+
+    run_id: str
+    at: datetime
+    foreseen: Foreseen | None = None
+    foreseen_seconds: float | None = None
+    mode: str | None = None
+    code: ReasonCode | None = None
+    reason: str | None = None
+    rows: Rows = Rows()
+    touched: int | None = None
+    seconds: float = 0.0
 
 
 class Explanation(Stored):
     """A definition: whose changes it follows, and how. `anchors` are the columns of the result by which affected rows
     are found; a row-wise query has none.
+
+    `last` is null before the first refresh.
 
     `advice`: small changes with which it would follow more. `assumed`: the inputs were not read, so columns are those
     that the query names, and those that it compares are taken to have one type. `strict`: every input has to be
@@ -68,6 +77,7 @@ class Explanation(Stored):
     advice: tuple[Advice, ...] = ()
     assumed: bool = False
     next: NextRefresh | None = None
+    last: LastRefresh | None = None
     error: ErrorReport | None = None
     strict: bool = False
 

@@ -13,6 +13,7 @@ from pydantic import BeforeValidator, Field
 
 from airflow_refresh_provider import errors
 from airflow_refresh_provider.core.changes.pins import Digests, IgnoredFiles
+from airflow_refresh_provider.core.plan.foreseen import Foreseen
 from airflow_refresh_provider.core.plan.reasons import ReasonCode
 from airflow_refresh_provider.core.run.notice import Notice
 from airflow_refresh_provider.core.run.spent import Spent
@@ -81,6 +82,7 @@ class RunResult(Stored):
     `lag_seconds` is how far the target was behind its inputs at the end; `late`: that was more than its target lag.
     `ignored_files` lie in the folders of inputs and were not read. `notices` say what was done otherwise than the
     definition says. `touched`: how many values of the anchors the changes touch, where rows were found by these.
+    `foreseen`: how it would be done, when it began. `sampled`: how many values were computed again as a sample.
     `within_tolerance` of the unchanged rows differ from the query in the last digits of floating point.
     """
 
@@ -91,11 +93,13 @@ class RunResult(Stored):
     mode_reason: str | None = None
     mode_code: ReasonCode | None = None
     fell_back: bool = False
+    foreseen: Foreseen | None = None
     generation: int
     resumed: bool = False
     rows: Rows = Rows()
     within_tolerance: int = 0
     touched: int | None = None
+    sampled: int | None = None
     chunks: ChunkCounts = ChunkCounts()
     input_versions: Digests = {}
     windows: dict[str, tuple[int | str, int | str]] = {}

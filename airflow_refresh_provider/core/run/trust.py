@@ -41,6 +41,14 @@ def verification_due(trust: Trust | None, engine: str, every: int | None, *, add
     return None
 
 
+def sample_differs(values: int, differences: int) -> Reason | None:
+    """Why an incremental refresh is verified after so many values of a sample were computed again; None where not."""
+    if not differences:
+        return None
+    text = f"a sample of {counted(values, 'value')} of the anchors differed in {counted(differences, 'change')}"
+    return because(ReasonCode.VERIFICATION, text)
+
+
 def lost_trust(trust: Trust | None) -> Reason | None:
     """Why changes are not followed any more; None where they may be. Another analysis is tried again."""
     if trust is None or trust.difference is None or trust.analysis != ANALYSIS:

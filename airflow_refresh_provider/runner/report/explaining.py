@@ -1,27 +1,29 @@
-"""Explanations: how a definition follows its inputs, and what its next refresh would do. Needs no Spark."""
+"""Explanations: how a definition follows its inputs, and what its next refresh would do, and what its last one did.
+
+Needs no Spark.
+"""
 
 from __future__ import annotations
 
 from statistics import median
 
-from airflow_refresh_provider.core.changes.pins import VersionVector, size_of
+from airflow_refresh_provider.core.changes.pins import VersionVector
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.definition.mode import Mode, obstacle
 from airflow_refresh_provider.core.maintain.plan import Maintenance
-from airflow_refresh_provider.core.plan.reasons import Reason, ReasonCode
+from airflow_refresh_provider.core.plan.foreseen import Foreseen
 from airflow_refresh_provider.core.query.facts import QueryFacts
 from airflow_refresh_provider.core.run.explanation import (
     Explanation,
-    NextMode,
+    LastRefresh,
     NextRefresh,
     explanation,
     explanation_by_text,
 )
 from airflow_refresh_provider.core.run.record import Record
 from airflow_refresh_provider.core.run.request import Request
-from airflow_refresh_provider.core.run.results import ErrorReport, Outcome
-from airflow_refresh_provider.core.run.trust import verification_due
-from airflow_refresh_provider.core.strategy.scope import Scope
+from airflow_refresh_provider.core.run.results import ErrorReport, HistoryEntry, Outcome
+from airflow_refresh_provider.core.strategy.foreseeing import foreseen
 from airflow_refresh_provider.errors import RefreshError
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.runner.facts import pinned_inputs, queries, targets
@@ -35,16 +37,18 @@ _NEWEST = 5
 
 def explain(ports: Ports, record: Record) -> Explanation:
     """A registered definition, with its next refresh. An error of its inputs or its target is in the result."""
-    facts = queries.facts_of(record)
+    facts, entries = queries.facts_of(record), reports.history(ports, record.name)
+    seen = {"last": _last(record, entries)}
     try:
         pins = pinned_inputs.pin(ports, record.definition)
         found, maintenance = _explained(ports, record.definition, facts, pins)
     except RefreshError as error:
-        return _by_text(record.definition, facts, error)
+        return _by_text(record.definition, facts, error).model_copy(update=seen)
     try:
-        return found.model_copy(update={"next": _next(ports, record, facts, pins, maintenance)})
+        coming = _next(ports, record, facts, pins, maintenance)
+        return found.model_copy(update=seen | {"next": NextRefresh(**{**dict(coming), **_seconds(entries)})})
     except RefreshError as error:
-        return found.model_copy(update={"error": ErrorReport.of(error)})
+        return found.model_copy(update=seen | {"error": ErrorReport.of(error)})
 
 
 def explain_definition(ports: Ports, definition: Definition) -> Explanation:
@@ -73,38 +77,39 @@ def _explained(
 
 def _next(
     ports: Ports, record: Record, facts: QueryFacts, pins: VersionVector, maintenance: Maintenance | None
-) -> NextRefresh:
+) -> Foreseen:
     location = record.definition.target
     changed = targets.doubt_of(ports, record.published, location, ports.log.facts(location))
     scope = change_windows.scope_of(ports, record, facts, pins, Request(), changed, maintenance)
-    reason = (_verification(record, scope) if maintenance else None) or scope.reason
-    return NextRefresh(
-        mode=_mode(scope, reason),
-        code=reason.code,
-        reason=reason.text,
-        change_bytes=scope.change_bytes,
-        input_bytes=size_of(pins),
-        **_seconds(ports, record.name),
+    return foreseen(record.definition, record.trust, scope, pins, keyed=maintenance is not None)
+
+
+def _last(record: Record, entries: list[HistoryEntry]) -> LastRefresh | None:
+    """The published refresh, beside what was foreseen of it; `entries` are newest first."""
+    published = record.published
+    numbers = (n for n, e in enumerate(entries) if published and e.result and e.run_id == published.run_id)
+    number = next(numbers, None)
+    if published is None or number is None:
+        return None
+    entry, result = entries[number], entries[number].result
+    assert result is not None
+    before = _seconds(entries[number + 1 :])
+    return LastRefresh(
+        run_id=published.run_id,
+        at=entry.at,
+        foreseen=result.foreseen,
+        foreseen_seconds=before.get(f"{result.foreseen.mode}_seconds") if result.foreseen else None,
+        mode=result.mode,
+        code=result.mode_code,
+        reason=result.mode_reason,
+        rows=result.rows,
+        touched=result.touched,
+        seconds=entry.elapsed_seconds,
     )
 
 
-def _verification(record: Record, scope: Scope) -> Reason | None:
-    """Why the refresh will be verified, if that is known without Spark, whose version counts too."""
-    if scope.reason.code is not ReasonCode.CHANGES:
-        return None
-    trust = record.trust
-    return verification_due(trust, trust.engine if trust else "", record.definition.verify_every)
-
-
-def _mode(scope: Scope, reason: Reason) -> NextMode:
-    if reason.code is ReasonCode.NOTHING_CHANGED:
-        return NextMode.NOTHING
-    return NextMode.INCREMENTAL if scope.windows and reason is scope.reason else NextMode.FULL
-
-
-def _seconds(ports: Ports, name: str) -> dict[str, float | None]:
+def _seconds(entries: list[HistoryEntry]) -> dict[str, float | None]:
     """How long refreshes of either kind took lately; a resumed one does not say."""
-    entries = reports.history(ports, name)
     done = [e.result for e in entries if e.outcome is Outcome.SUCCEEDED and e.result and not e.result.resumed]
     found: dict[str, float | None] = {}
     for mode in (Mode.INCREMENTAL, Mode.FULL):

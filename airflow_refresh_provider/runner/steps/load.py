@@ -18,7 +18,7 @@ from airflow_refresh_provider.ports.engine import EngineSession, Source
 from airflow_refresh_provider.runner.facts import pinned_inputs, staging_paths, targets
 from airflow_refresh_provider.runner.hold.tenure import Tenure
 from airflow_refresh_provider.runner.windows import change_windows, comparing, rounds
-from airflow_refresh_provider.runner.windows.touched_windows import verified
+from airflow_refresh_provider.runner.windows.trusting import verified
 from airflow_refresh_provider.runner.windows.window_changes import Loaded
 
 

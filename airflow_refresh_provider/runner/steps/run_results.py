@@ -25,6 +25,7 @@ def result_of(name: str, run: Run, published: Published, held: HeldRun, skipped:
         mode_reason=reason.text if reason else None,
         mode_code=reason.code if reason else None,
         fell_back=not run.windows and run.plan.mode is not Mode.FULL and _unplanned(reason),
+        foreseen=run.plan.foreseen,
         generation=run.generation,
         resumed=held.resumed,
         rows=Rows(
@@ -34,6 +35,7 @@ def result_of(name: str, run: Run, published: Published, held: HeldRun, skipped:
             unchanged=run.frozen.unchanged if run.frozen else 0,
         ),
         touched=run.frozen.touched if run.frozen else None,
+        sampled=run.frozen.sampled if run.frozen else None,
         within_tolerance=run.frozen.within_tolerance if run.frozen else 0,
         bytes_to_read=run.bytes_to_read,
         chunks=ChunkCounts(done=sum(len(u.chunks) for r in rounds for u in r.units), skipped=skipped),

@@ -23,6 +23,7 @@ from airflow_refresh_provider.core.run.recovery import Admission, admit
 from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.core.run.results import Outcome
 from airflow_refresh_provider.core.run.suspension import check_not_paused, check_not_suspended
+from airflow_refresh_provider.core.strategy.foreseeing import foreseen
 from airflow_refresh_provider.errors import StaleSnapshot
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.control import Snapshot
@@ -205,6 +206,7 @@ def _new_run(
             change_bytes=sum(scope.change_bytes.values()),
             scope=scope.reason,
             mode=mode,
+            foreseen=foreseen(record.definition, record.trust, scope, pins, keyed=maintenance is not None),
             maintenance=maintenance if scope.windows else None,
         ),
     )

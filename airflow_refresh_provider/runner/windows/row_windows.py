@@ -12,19 +12,17 @@ from airflow_refresh_provider.core.plan.plan import ChangeCounts, StagedTable
 from airflow_refresh_provider.core.plan.policy import ENVIRONMENT_ERRORS
 from airflow_refresh_provider.core.plan.reasons import Reason, ReasonCode, because
 from airflow_refresh_provider.core.run.record import Run
-from airflow_refresh_provider.core.run.trust import verification_due
 from airflow_refresh_provider.errors import Failed, Invalid
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.engine import Comparison, EngineSession, KeyReport, Source, WindowTask
 from airflow_refresh_provider.runner.facts import hidden_values, staging_paths
 from airflow_refresh_provider.runner.facts.targets import Ready
 from airflow_refresh_provider.runner.hold.tenure import Tenure
-from airflow_refresh_provider.runner.windows import rounds
+from airflow_refresh_provider.runner.windows import rounds, trusting
 from airflow_refresh_provider.runner.windows.window_changes import (
     CLEANED_UP,
     Changes,
     Loaded,
-    Unverified,
     frozen_of,
     known_histories,
     read_of,
@@ -51,15 +49,9 @@ def load_sums(
     sums: Sums,
 ) -> Loaded:
     """The changes of a result that is added up."""
-    record, run = tenure.read()
-    task = _task(tenure, run, source, ready, changed).model_copy(update={"sums": sums})
+    task = _task(tenure, tenure.read_run(), source, ready, changed).model_copy(update={"sums": sums})
     found = _read(tenure, session, task, ready)
-    if isinstance(found, Reason):
-        return Loaded(reason=found)
-    engine = session.engine()
-    if reason := verification_due(record.trust, engine, run.definition.verify_every, added_up=True):
-        return Loaded(reason=reason, unverified=Unverified(found, 0, engine, added_up=True))
-    return Loaded(frozen_of(run, ready, found).model_copy(update={"touched": 0, "touched_rows": 0}))
+    return Loaded(reason=found) if isinstance(found, Reason) else trusting.loaded(tenure, session, ready, found)
 
 
 def _read(tenure: Tenure, session: EngineSession, task: WindowTask, ready: Ready) -> Comparison | Reason:

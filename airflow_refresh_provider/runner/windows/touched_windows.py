@@ -2,35 +2,26 @@
 
 from __future__ import annotations
 
-from airflow_refresh_provider.core.definition.columns import floating_columns
 from airflow_refresh_provider.core.maintain.plan import Maintenance
-from airflow_refresh_provider.core.plan.inexact import inexact_columns
-from airflow_refresh_provider.core.plan.plan import ChangeCounts, Frozen, StagedTable, Verification
-from airflow_refresh_provider.core.run.prepared import prepared
-from airflow_refresh_provider.core.run.trust import verification_due
+from airflow_refresh_provider.core.plan.plan import StagedTable
 from airflow_refresh_provider.core.strategy.scope import too_many_touched
-from airflow_refresh_provider.errors import redacted
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.engine import (
     Comparison,
-    Disagreement,
     EngineSession,
     KeyReport,
     Source,
     Touched,
     TouchTask,
-    VerifyTask,
 )
 from airflow_refresh_provider.runner.facts import hidden_values, staging_paths
 from airflow_refresh_provider.runner.facts.targets import Ready
 from airflow_refresh_provider.runner.hold.tenure import Tenure
-from airflow_refresh_provider.runner.windows import comparing
+from airflow_refresh_provider.runner.windows import comparing, trusting
 from airflow_refresh_provider.runner.windows.window_changes import (
     CLEANED_UP,
     Changes,
     Loaded,
-    Unverified,
-    frozen_of,
     known_histories,
     read_of,
 )
@@ -69,15 +60,7 @@ def load_touched(
         if touched.rows
         else _nothing(touched)
     )
-    engine = session.engine()
-    if reason := verification_due(record.trust, engine, run.definition.verify_every):
-        return Loaded(reason=reason, unverified=Unverified(compared, touched.rows, engine))
-    seen = {"touched": touched.rows, "touched_rows": compared.target_rows}
-    grown = compared.total.net
-    whole = compared.model_copy(
-        update={"exact": False, "target_rows": ready.rows, "source_rows": (ready.rows or 0) + grown}
-    )
-    return Loaded(frozen_of(run, ready, whole).model_copy(update=seen))
+    return trusting.loaded(tenure, session, ready, compared, touched)
 
 
 def _by_partition(ports: Ports, maintenance: Maintenance, changed: dict[str, Changes]) -> dict[str, tuple[str, ...]]:
@@ -97,26 +80,3 @@ def _nothing(touched: Touched) -> Comparison:
     """Changes of columns that the query does not read touch nothing."""
     nothing = StagedTable(location=touched.location, version=0)
     return Comparison(changes=nothing, counts={}, source_rows=0, target_rows=0, keys=KeyReport(rows=0))
-
-
-def verified(tenure: Tenure, session: EngineSession, unverified: Unverified, frozen: Frozen) -> Frozen:
-    """What a whole comparison has frozen, and how what an incremental refresh would have applied agrees with it."""
-    run = tenure.read_run()
-    target = prepared(run).target
-    one = _changes(unverified.found.changes, unverified.found.total)
-    other = _changes(frozen.current.changes, frozen.counts())
-    found = Disagreement()
-    if one or other:
-        inexact = inexact_columns(run.definition, run.plan.facts, floating_columns(target.columns))
-        keys = run.definition.keys
-        found = session.verify(VerifyTask(one=one, other=other, target=target, keys=keys, inexact=inexact))
-    examples = tuple(redacted(e) if run.definition.redact_keys else e for e in found.examples)
-    verification = Verification(
-        engine=unverified.engine, added_up=unverified.added_up, differences=found.keys, examples=examples
-    )
-    seen = {"touched": unverified.touched, "touched_rows": unverified.found.target_rows}
-    return frozen.model_copy(update={"verification": verification, **seen})
-
-
-def _changes(staged: StagedTable | None, counts: ChangeCounts) -> StagedTable | None:
-    return staged if counts.total else None

@@ -14,7 +14,7 @@ from airflow_refresh_provider.core.plan.reasons import Reason, ReasonCode, becau
 from airflow_refresh_provider.core.run.prepared import prepared
 from airflow_refresh_provider.core.run.record import Published, Run
 from airflow_refresh_provider.ports.bundle import Ports
-from airflow_refresh_provider.ports.engine import Comparison
+from airflow_refresh_provider.ports.engine import Comparison, Disagreement
 from airflow_refresh_provider.runner.facts import pinned_inputs
 from airflow_refresh_provider.runner.facts.targets import Ready
 from airflow_refresh_provider.runner.windows import rounds
@@ -23,13 +23,25 @@ CLEANED_UP = because(ReasonCode.HISTORY_LOST, "the log of an input was cleaned u
 
 
 @dataclass(frozen=True)
+class Sampled:
+    """How many values of the anchors were computed again as a sample, and what differed."""
+
+    values: int
+    found: Disagreement
+
+
+@dataclass(frozen=True)
 class Unverified:
-    """What an incremental refresh would apply that a whole comparison has to verify first."""
+    """What an incremental refresh would apply that a whole comparison has to verify first.
+
+    `sampled`: the sample that has led to it, if one has.
+    """
 
     found: Comparison
     touched: int
     engine: str
     added_up: bool = False
+    sampled: Sampled | None = None
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Touched values: from the changed rows of the inputs to the anchors, staged once.
+"""Touched values: from the changed rows of the inputs to the anchors, staged once. And a sample of other values.
 
 Which rows that are is decided by `core.maintain`; here its expressions become joins.
 """
@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 from airflow_refresh_provider.core.definition.columns import OP, ROW_HASH
 from airflow_refresh_provider.core.maintain.binding import changed_name, touching, wide_name
-from airflow_refresh_provider.ports.engine import Touched, TouchTask
+from airflow_refresh_provider.ports.engine import SampleTask, Touched, TouchTask
 from airflow_refresh_provider.spark.acts import (
     changed_rows,
     content,
@@ -23,6 +23,9 @@ from airflow_refresh_provider.spark.acts import (
 )
 from airflow_refresh_provider.spark.acts.observed import observed
 from airflow_refresh_provider.spark.connect import faults
+
+_DRAWN_OF = 1_000_000
+"""The smallest share of a sample is one of so many."""
 
 
 def touch(spark: SparkSession, task: TouchTask) -> Touched:
@@ -39,7 +42,25 @@ def _touched(spark: SparkSession, task: TouchTask) -> Touched:
     routes = [route for route in task.maintenance.routes if route.input in task.changes]
     found = spark.sql(" UNION ALL ".join(touching(route, [c.type for c in anchors]) for route in routes))
     stored = (f"{content.stored(f'k{n}', anchor, task.target)} AS k{n}" for n, anchor in enumerate(anchors))
-    values = found.selectExpr(*stored).distinct()
+    return _staged(spark, found.selectExpr(*stored).distinct(), task)
+
+
+def sample(spark: SparkSession, task: SampleTask) -> Touched:
+    """Stage the values that some rows of the target have, by their hash: in no order that files or changes follow."""
+    anchors = (f"{sql.name(anchor)} AS k{n}" for n, anchor in enumerate(task.maintenance.anchors))
+    columns = [f"k{n}" for n in range(len(task.maintenance.anchors))]
+    rows = content.at_version(spark, task.target, task.base).selectExpr(*anchors)
+    drawn = F.pmod(F.xxhash64(*columns, F.lit(task.seed)), F.lit(_DRAWN_OF)) < F.lit(task.share * _DRAWN_OF)
+    values = rows.where(drawn).distinct()
+    if task.without:
+        touched = staged(spark, task.without).alias("t")
+        same = " AND ".join(f"v.{name} <=> t.{name}" for name in columns)
+        values = values.alias("v").join(touched, F.expr(same), "left_anti")
+    return _staged(spark, values, task)
+
+
+def _staged(spark: SparkSession, values: DataFrame, task: TouchTask | SampleTask) -> Touched:
+    anchors = sql.key_columns(task.target.columns, task.maintenance.anchors)
     measures = Observation("touched")
     values.observe(measures, *touched_spans.measures(anchors)).write.mode("overwrite").parquet(task.location)
     seen = observed(measures)

@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame, SparkSession
 from airflow_refresh_provider.core.definition.columns import OP, ROW_HASH, VNODE, Columns, visible
 from airflow_refresh_provider.core.plan.plan import StagedTable
 from airflow_refresh_provider.ports.engine import Disagreement, VerifyTask
-from airflow_refresh_provider.spark.acts import content, key_check, sql
+from airflow_refresh_provider.spark.acts import content, key_check, sql, touched_rows
 
 _SIDE = VNODE  # a reserved name, which no column of a target can have
 
@@ -17,7 +17,7 @@ def disagreement(spark: SparkSession, task: VerifyTask) -> Disagreement:
     inexact = {name.lower() for name in task.inexact}
     exact = tuple(c for c in visible(task.target.columns) if c.name.lower() not in inexact)
     sides = [
-        _signed(spark, changes, task.keys, exact, sign)
+        _signed(_counting(spark, changes, task), task.keys, exact, sign)
         for changes, sign in ((task.one, 1), (task.other, -1))
         if changes is not None
     ]
@@ -28,7 +28,12 @@ def disagreement(spark: SparkSession, task: VerifyTask) -> Disagreement:
     return Disagreement(keys=count, examples=key_check.examples(single, task.keys) if count else ())
 
 
-def _signed(spark: SparkSession, changes: StagedTable, keys: tuple[str, ...], columns: Columns, sign: int) -> DataFrame:
+def _counting(spark: SparkSession, changes: StagedTable, task: VerifyTask) -> DataFrame:
+    rows = content.staged(spark, changes)
+    return touched_rows.among(spark, rows, task.among) if task.among else rows
+
+
+def _signed(changes: DataFrame, keys: tuple[str, ...], columns: Columns, sign: int) -> DataFrame:
     shown = (sql.name(key) for key in keys)
     hashed = f"{sql.row_hash(columns)} AS {ROW_HASH}"
-    return content.staged(spark, changes).selectExpr(*shown, OP, hashed, f"{sign} AS {_SIDE}")
+    return changes.selectExpr(*shown, OP, hashed, f"{sign} AS {_SIDE}")

@@ -135,6 +135,7 @@ DECIDES_NOT: list[dict[str, object]] = [
     {"redact_keys": False},
     {"change_feed": True},
     {"verify_every": 20},
+    {"verify_share": 0.001},
     {"owner": "us"},
     {"description": "for them"},
     {"tags": ["a"]},

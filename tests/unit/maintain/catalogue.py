@@ -183,6 +183,14 @@ UNFOLLOWED = {
 """Query -> the inputs whose changes need everything to be computed again."""
 
 ADVISED = {
+    "SELECT k, v FROM a WHERE v > 0 AND k NOT IN (SELECT k FROM b WHERE w > 1 OR s = 'x') -- all others": (
+        "not_exists",
+        "write a.k NOT IN (...) as NOT EXISTS, the same as long as neither a.k nor b.k is NULL",
+    ),
+    "SELECT o.g, o.k, x.u FROM a o JOIN c x ON o.k = x.k WHERE o.g NOT IN (SELECT DISTINCT i.h FROM a AS i)": (
+        "not_exists",
+        "write o.g NOT IN (...) as NOT EXISTS, the same as long as neither o.g nor i.h is NULL",
+    ),
     "SELECT md5(s) AS id, count(*) AS n FROM a GROUP BY s": (
         "add_column",
         "add a.s to the SELECT and, where it is never NULL, to the keys",

@@ -7,13 +7,14 @@ from typing import Any
 
 from airflow_refresh_provider.core.definition.columns import Column, Columns
 from airflow_refresh_provider.core.definition.definition import Definition
+from airflow_refresh_provider.core.run.record import Record
 from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.core.run.results import RunResult
+from airflow_refresh_provider.ports.engine import Engine
 from airflow_refresh_provider.runner.refreshes import Refreshes
-from airflow_refresh_provider.testing.memory_control import MemoryControlStore
-from airflow_refresh_provider.testing.memory_engine import MemoryEngine
 from airflow_refresh_provider.testing.memory_lake import MemoryLake
 from airflow_refresh_provider.testing.memory_ports import memory_ports
+from tests.unit.runner.faults import SteppingStore
 
 NAME, TARGET = "revenue", "/gold/revenue"
 ONE = Request(workers=1)
@@ -35,7 +36,8 @@ class Shop:
         self.lake.create("/in/customers", columns(k="int", name="string"), [customer(k) for k in range(5)])
         orders = [order(number, number % 4) for number in range(8)]
         self.lake.create("/in/orders", columns(id="int", customer="int", total="int"), orders)
-        self.refreshes = Refreshes(memory_ports(self.lake, MemoryControlStore(), set()))
+        self.store, self._dead = SteppingStore(self.lake), set[int]()
+        self.refreshes = self._owner()
         self.register(query, **changes)
 
     def register(self, query: str = REVENUE, **changes: Any) -> None:
@@ -50,7 +52,27 @@ class Shop:
         }
         self.refreshes.register(Definition.build(**(given | changes)))
 
-    def use(self, engine: MemoryEngine) -> None:
+    def _owner(self) -> Refreshes:
+        return Refreshes(memory_ports(self.lake, self.store, self._dead))
+
+    def next_owner(self) -> None:
+        """The process dies; another one takes its place."""
+        before = self.refreshes.ports
+        self._dead.add(before.processes.this().pid)
+        self.refreshes = self._owner()
+        self.use(before.engine)
+
+    @property
+    def record(self) -> Record:
+        found = self.store.read(NAME).record
+        assert found is not None
+        return found
+
+    def left_over(self) -> list[str]:
+        """What a run that has ended has not cleaned up."""
+        return [place for place in self.lake.tables if place.startswith(self.refreshes.ports.staging_root)]
+
+    def use(self, engine: Engine) -> None:
         """Refresh with another engine from now on."""
         self.refreshes = Refreshes(replace(self.refreshes.ports, engine=engine))
 

@@ -9,7 +9,9 @@ import pytest
 
 from airflow_refresh_provider.core.changes.pins import DeltaPin
 from airflow_refresh_provider.core.definition.definition import Definition
-from airflow_refresh_provider.core.run.explanation import Explanation, Follows, NextMode
+from airflow_refresh_provider.core.plan.foreseen import NextMode
+from airflow_refresh_provider.core.run.explanation import Explanation, Follows
+from airflow_refresh_provider.core.run.results import HistoryEntry
 from airflow_refresh_provider.runner.refreshes import Refreshes
 from airflow_refresh_provider.testing.memory_inputs import MemoryTables
 from airflow_refresh_provider.testing.memory_lake import MemoryLake
@@ -186,3 +188,37 @@ def test_a_query_is_analysed_once() -> None:
 
 def _order(shop: Shop, number: int) -> Any:
     return lambda: shop.lake.append("/in/orders", [order(number, 1)])
+
+
+def test_what_was_foreseen_of_the_last_refresh_is_beside_what_happened() -> None:
+    shop = Shop(mode="auto")
+    assert explain(shop).last is None
+    shop.begin()
+    shop.lake.append("/in/orders", [order(98, 1)])
+    coming = explain(shop).next
+    result = shop.run()
+    found = explain(shop).last
+    assert coming is not None and found is not None and found.foreseen is not None
+    assert dict(found.foreseen) == {name: value for name, value in coming if name in dict(found.foreseen)}
+    assert (found.foreseen.mode, found.foreseen.change_rows) == (NextMode.INCREMENTAL, 1)
+    assert (found.foreseen_seconds, coming.full_seconds) == (None, 0.0), "there was no incremental one before"
+    assert (found.run_id, found.mode, found.rows, found.touched) == (result.run_id, "incremental", result.rows, 1)
+    shop.lake.append("/in/orders", [order(60 + k, k) for k in range(3)])
+    shop.run()
+    found = explain(shop).last
+    assert found is not None and found.foreseen is not None
+    assert (found.foreseen.code, found.code, found.foreseen_seconds) == ("changes", "too_many_touched", 0.0)
+    shown = text(explain(shop))
+    assert "foreseen incremental: changes of orders" in shown and "about 3 rows changed" in shown
+    assert "happened full: the changes touch 3 values of k" in shown
+
+
+def test_the_history_has_what_was_foreseen() -> None:
+    shop = Shop()
+    shop.begin()
+    codes = [entry.result and entry.result.foreseen and entry.result.foreseen.code for entry in history(shop)]
+    assert codes == ["verification", "first_refresh"]
+
+
+def history(shop: Shop) -> list[HistoryEntry]:
+    return shop.refreshes.history(NAME)

@@ -1,0 +1,49 @@
+"""What is foreseen of a refresh, from its scope and from what is trusted."""
+
+from __future__ import annotations
+
+from airflow_refresh_provider.core.changes.pins import VersionVector, size_of
+from airflow_refresh_provider.core.definition.definition import Definition
+from airflow_refresh_provider.core.plan.foreseen import Foreseen, NextMode
+from airflow_refresh_provider.core.plan.reasons import Reason, ReasonCode
+from airflow_refresh_provider.core.run.trust import Trust, verification_due
+from airflow_refresh_provider.core.strategy.scope import Scope
+
+
+def foreseen(
+    definition: Definition, trust: Trust | None, scope: Scope, pins: VersionVector, *, keyed: bool
+) -> Foreseen:
+    """A refresh that starts now. `keyed`: its changes are followed by touched values, or added up."""
+    reason = (_verification(definition, trust, scope) if keyed else None) or scope.reason
+    return Foreseen(
+        mode=_mode(scope, reason),
+        code=reason.code,
+        reason=reason.text,
+        change_bytes=scope.change_bytes,
+        change_rows=_rows(scope, pins),
+        input_bytes=size_of(pins),
+    )
+
+
+def _verification(definition: Definition, trust: Trust | None, scope: Scope) -> Reason | None:
+    """Why the refresh will be verified, if that is known without Spark, whose version counts too."""
+    if scope.reason.code is not ReasonCode.CHANGES:
+        return None
+    return verification_due(trust, trust.engine if trust else "", definition.verify_every)
+
+
+def _mode(scope: Scope, reason: Reason) -> NextMode:
+    if reason.code is ReasonCode.NOTHING_CHANGED:
+        return NextMode.NOTHING
+    return NextMode.INCREMENTAL if scope.windows and reason is scope.reason else NextMode.FULL
+
+
+def _rows(scope: Scope, pins: VersionVector) -> int | None:
+    """About how many rows have changed; None where it is not known of an input, or of none."""
+    rows = [_changed(pins[name].rows, pins[name].bytes, size) for name, size in scope.change_bytes.items()]
+    known = [count for count in rows if count is not None]
+    return sum(known) if known and len(known) == len(rows) else None
+
+
+def _changed(rows: int | None, bytes: int | None, changed: int) -> int | None:
+    return round(rows * changed / bytes) if rows is not None and bytes else None
