@@ -24,7 +24,7 @@ SELECT c.k, c.name, count(o.id) AS orders, sum(o.total) AS revenue
 FROM customers c
 LEFT JOIN orders o ON o.customer = c.k
 GROUP BY c.k, c.name"""
-_CHUNKS_BEGUN = 70
+_CHUNKS_STARTED = 70
 _CHUNKS = {"one_commit_up_to": 1, "chunk_rows": 4}
 
 
@@ -90,11 +90,11 @@ class Scene:
         self._run(RUNNING)
         self.lake.rewrite("/lake/clicks", lambda row: row | {"page": f"{row['page']}/"})
         self._note_times()
-        begun = count(1)
+        started = count(1)
 
         def step(what: str) -> None:
             self._clock.sleep(_STEP_SECONDS)
-            if what.startswith(f"begin /gold/{RUNNING}") and next(begun) == _CHUNKS_BEGUN:
+            if what.startswith(f"begin /gold/{RUNNING}") and next(started) == _CHUNKS_STARTED:
                 raise Killed
 
         self.lake.step = step
