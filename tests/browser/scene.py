@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import count
 from typing import Any
 
 import pytest
@@ -13,7 +12,7 @@ from airflow_refresh_provider.runner.refreshes import Refreshes
 from airflow_refresh_provider.testing.memory_control import MemoryControlStore
 from airflow_refresh_provider.testing.memory_lake import MemoryLake
 from airflow_refresh_provider.testing.memory_ports import memory_ports
-from tests.unit.runner.faults import Killed
+from tests.unit.runner.faults import Killed, at
 from tests.unit.runner.shop import ONE, columns, customer, order
 
 DEFINITION, RUNNING = "sales.revenue", "web.sessions"
@@ -24,7 +23,6 @@ SELECT c.k, c.name, count(o.id) AS orders, sum(o.total) AS revenue
 FROM customers c
 LEFT JOIN orders o ON o.customer = c.k
 GROUP BY c.k, c.name"""
-_CHUNKS_STARTED = 70
 _CHUNKS = {"one_commit_up_to": 1, "chunk_rows": 4}
 
 
@@ -90,15 +88,7 @@ class Scene:
         self._run(RUNNING)
         self.lake.rewrite("/lake/clicks", lambda row: row | {"page": f"{row['page']}/"})
         self._note_times()
-        started = count(1)
-
-        def step(what: str) -> None:
-            self._clock.sleep(_STEP_SECONDS)
-            if what.startswith(f"begin /gold/{RUNNING}") and next(started) == _CHUNKS_STARTED:
-                raise Killed
-
-        self.lake.step = step
-        with pytest.raises(Killed):
+        with at(self.lake, f"begin /gold/{RUNNING}", nth=70), pytest.raises(Killed):
             self.refreshes.run(RUNNING, ONE)
 
     def _register(self, name: str, query: str, keys: list[str], refresh: Any = None, **inputs: Any) -> None:

@@ -14,18 +14,12 @@ from airflow_refresh_provider.spark.connect.endpoint import Endpoint
 from examples.lake import Lake
 from examples.local_airflow import ALL, LocalAirflow, free_port
 from examples.processes import MARK
-from examples.rest import USER
-from tests.browsing import axe as axe
-from tests.browsing import chromium as chromium
 from tests.running.postgres import database
 from tests.running.table import Table
 
-VIEWER = "vera"
-"""May see everything, and change nothing."""
 _SETTINGS = {
     "AIRFLOW__CORE__DAGS_ARE_PAUSED_AT_CREATION": "False",
     "AIRFLOW__CORE__PARALLELISM": "8",
-    "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": f"{USER}:admin,{VIEWER}:viewer",
     "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "2",
     "AIRFLOW__DAG_PROCESSOR__REFRESH_INTERVAL": "1",
     "AIRFLOW__REFRESH__POLL_INTERVAL": "1",

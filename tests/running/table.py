@@ -52,17 +52,13 @@ ONE_TASK = """with DAG(dag_id, {options}):
 class Table:
     """Four units of vnodes: two of three chunks each, two of a single one."""
 
-    def __init__(
-        self, airflow: LocalAirflow, dags: Path, folder: Path, spark: str, connection: str | None = None
-    ) -> None:
-        """`connection`: the one to its control tables; else it has one of its own."""
+    def __init__(self, airflow: LocalAirflow, dags: Path, folder: Path, spark: str) -> None:
         self.airflow = airflow
         self.acts = Acts(airflow.rest)
         self.folder = folder
         self.name = folder.name
         self.dag_id = f"refresh.{self.name}"
         self._dags = dags
-        self._connection = connection or f"refresh_{self.name}"
         self._round = 0
         self._places = Places(control=str(folder / "control"), spark=spark, spark_home=str(folder / "spark"))
         self.change()
@@ -159,6 +155,10 @@ class Table:
         """Let merge tasks fail after their next chunk, or no more."""
         path = self.folder / FAIL
         path.touch() if wanted else path.unlink(missing_ok=True)
+
+    @property
+    def _connection(self) -> str:
+        return f"refresh_{self.name}"
 
     def _amounts(self) -> list[int]:
         return [i + (self._round if i in _CHANGING else 0) for i in _IDS]
