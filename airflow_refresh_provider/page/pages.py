@@ -18,6 +18,7 @@ from airflow_refresh_provider.page.answers import status_of
 from airflow_refresh_provider.page.api import Days, Skip, ViewsDep
 from airflow_refresh_provider.page.drawings import bars, chunk_map, day_bars, spark
 from airflow_refresh_provider.page.guard import form_changer, may_change, may_start, reader
+from airflow_refresh_provider.page.lineage_graph import graph
 from airflow_refresh_provider.page.ports import Views, Visitor
 from airflow_refresh_provider.page.templating import render
 from airflow_refresh_provider.views import formats
@@ -135,6 +136,7 @@ def _definition(request: Request, views: Views, visitor: Visitor, name: str) -> 
         "bars": bars(found.history),
         "lags": spark(lags),
         "most_behind": max(lags, default=0.0),
+        "graph": graph(found),
         "changeable": may_change(request, visitor, name),
         "startable": may_start(request, visitor, name),
         "not_run": request.app.state.starter.failure(name),

@@ -10,6 +10,7 @@ from airflow_refresh_provider.core.run.health import Health
 from airflow_refresh_provider.core.run.reports import DefinitionStatus, InputLag
 from airflow_refresh_provider.core.run.results import Outcome
 from airflow_refresh_provider.core.run.run_detail import PinnedInput
+from airflow_refresh_provider.page.query_diff import diff
 from airflow_refresh_provider.views import formats
 from airflow_refresh_provider.views.definition_tables import health_text, why
 from airflow_refresh_provider.views.explanation_lines import how_followed
@@ -159,5 +160,6 @@ FILTERS: dict[str, Callable[..., object]] = {
     "follows": follows_text,
     "followed_by": how_followed,
     "next_refresh": next_text,
+    "diff": diff,
 }
 """By the names that templates use."""

@@ -1,4 +1,4 @@
-"""Links from a task to what it works on, shown beside its log: the run of its refresh, and the definition.
+"""Links from a task to what it works on, shown with its details: the run of its refresh, and the definition.
 
 Airflow asks for a link when the task has ended, and shows it then. The page reads the control tables of one connection.
 Tasks with another one link to what Airflow itself has: the result of the refresh, and the asset of the target.

@@ -2,51 +2,21 @@
 
 from __future__ import annotations
 
-import subprocess
-import tarfile
 import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import pytest
 import uvicorn
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 from airflow_refresh_provider.page.stand_alone import TokenGate, address, listening, stand_alone
 from airflow_refresh_provider.runner.refreshes import Refreshes
+from tests.browsing import axe as axe
+from tests.browsing import chromium as chromium
 from tests.unit.page.site import NotedStarter, views_of
-
-ROOT = Path(__file__).parents[2]
-AXE = "4.14.1"
-
-
-@pytest.fixture(scope="session")
-def chromium() -> Iterator[Browser]:
-    """Debian's Chromium."""
-    found = subprocess.run([ROOT / "tools" / "chromium.sh"], check=True, capture_output=True, text=True).stdout.strip()
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
-        yield browser
-        browser.close()
-
-
-@pytest.fixture(scope="session")
-def axe() -> str:
-    """The checks of axe, as a script."""
-    kept = ROOT / ".cache" / "tests" / f"axe-{AXE}.js"
-    if not kept.exists():
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        subprocess.run(["npm", "pack", f"axe-core@{AXE}"], cwd=kept.parent, check=True, capture_output=True)
-        packed = kept.parent / f"axe-core-{AXE}.tgz"
-        with tarfile.open(packed) as files:
-            script = files.extractfile("package/axe.min.js")
-            assert script is not None
-            kept.write_bytes(script.read())
-        packed.unlink()
-    return kept.read_text(encoding="utf-8")
 
 
 @dataclass

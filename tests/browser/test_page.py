@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,13 +11,13 @@ from playwright.sync_api import Page, Route, expect
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.runner.refreshes import Refreshes
 from tests.browser.conftest import Site
+from tests.browsing import PHONE, keep, serious
 from tests.unit.page.test_pages import HOSTILE, interrupted
 from tests.unit.runner.shop import NAME, ONE, TARGET, Shop, order
 from tests.unit.runner.world import NAME as ORDERS
 
 pytestmark = pytest.mark.slow
 
-PHONE = {"width": 390, "height": 844}
 POLLED_MS = 6_000
 
 
@@ -42,23 +40,6 @@ def shop() -> Shop:
     made.refreshes.run("best_customers", ONE)
     made.refreshes.suspend("report", "its source is wrong")
     return made
-
-
-def serious(page: Page, axe: str) -> list[Any]:
-    """What axe finds that keeps people from using a page."""
-    page.evaluate(axe)
-    found = page.evaluate("axe.run()")
-    return [
-        (one["id"], [node["html"] for node in one["nodes"]][:3])
-        for one in found["violations"]
-        if one["impact"] in ("serious", "critical")
-    ]
-
-
-def keep(page: Page, name: str) -> None:
-    """A picture, where `PAGE_PICTURES` names a folder for it."""
-    if folder := os.environ.get("PAGE_PICTURES"):
-        page.screenshot(path=Path(folder) / f"{name}.png", full_page=True)
 
 
 def poll(page: Page) -> None:

@@ -8,6 +8,7 @@ from datetime import datetime
 from airflow_refresh_provider.core.run.explanation import Explanation
 from airflow_refresh_provider.core.run.health import Health
 from airflow_refresh_provider.core.run.notice import Notice
+from airflow_refresh_provider.core.run.query_change import QueryChange
 from airflow_refresh_provider.core.run.reports import DefinitionStatus, Freshness
 from airflow_refresh_provider.core.run.results import ErrorReport, HistoryEntry
 from airflow_refresh_provider.core.text.stored import Stored
@@ -75,17 +76,27 @@ class Overview(Stored):
 
 
 class Neighbour(Stored):
-    """A definition upstream or downstream of another, by so many steps."""
+    """A definition upstream or downstream of another, by so many steps; `reads` are those that make its inputs."""
 
     name: str
     steps: int
     health: Health | None = None
     lag_seconds: float | None = None
+    reads: tuple[str, ...] = ()
+
+
+class Source(Stored):
+    """A place that no definition makes, as it is written, and the definitions that read it, by the name of an input."""
+
+    name: str
+    path: str
+    readers: tuple[str, ...]
 
 
 class DefinitionDetail(Stored):
-    """One definition: its status, each of its inputs, what the next refresh does, its ended runs, newest first, and the
-    definitions that it reads and that read it.
+    """One definition: its status, each of its inputs, what the next refresh does, its ended runs, newest first, the
+    definitions upstream and downstream of it, those that make its inputs, what it and those upstream read besides, and
+    the last changes of its query, newest first.
     """
 
     status: DefinitionStatus
@@ -94,6 +105,9 @@ class DefinitionDetail(Stored):
     history: tuple[HistoryEntry, ...]
     upstream: tuple[Neighbour, ...] = ()
     downstream: tuple[Neighbour, ...] = ()
+    reads: tuple[str, ...] = ()
+    sources: tuple[Source, ...] = ()
+    query_changes: tuple[QueryChange, ...] = ()
 
 
 def urgent_first(statuses: Sequence[DefinitionStatus]) -> list[DefinitionStatus]:

@@ -1,4 +1,4 @@
-"""Which definitions are upstream and downstream of one, and by how many steps."""
+"""Which definitions are upstream and downstream of one, by how many steps, and what else they read."""
 
 from __future__ import annotations
 
@@ -10,13 +10,29 @@ Steps = dict[str, int]
 """Name -> the fewest steps to it, in the order in which they were found."""
 
 
+def reads(definitions: Collection[Definition]) -> dict[str, tuple[str, ...]]:
+    """Name -> the definitions that make its inputs."""
+    makers = {definition.target: definition.name for definition in definitions}
+    return {d.name: tuple(dict.fromkeys(_made(d, makers))) for d in definitions}
+
+
+def sources(definitions: Collection[Definition], readers: Collection[str]) -> dict[str, list[tuple[str, str]]]:
+    """Place that no definition makes -> the readers among these, each with the name of its input."""
+    made = {definition.target for definition in definitions}
+    found: dict[str, list[tuple[str, str]]] = {}
+    for definition in definitions:
+        for name, read in definition.inputs.items() if definition.name in readers else ():
+            if read.path not in made:
+                found.setdefault(read.path, []).append((definition.name, name))
+    return found
+
+
 def lineage(definitions: Collection[Definition], name: str) -> tuple[Steps, Steps]:
     """Those upstream and those downstream of a definition; it is not among them, even in a circle."""
-    makers = {definition.target: definition.name for definition in definitions}
-    above = {d.name: [makers[read.path] for read in d.inputs.values() if read.path in makers] for d in definitions}
+    above = reads(definitions)
     below: dict[str, list[str]] = {d.name: [] for d in definitions}
     for reader, made in above.items():
-        for maker in dict.fromkeys(made):
+        for maker in made:
             below[maker].append(reader)
     return _reached(above, name), _reached(below, name)
 
@@ -30,3 +46,7 @@ def _reached(next_to: Mapping[str, Iterable[str]], name: str) -> Steps:
         level = [n for n in level if n != name]
         found |= dict.fromkeys(level, steps)
     return found
+
+
+def _made(definition: Definition, makers: Mapping[str, str]) -> Iterable[str]:
+    return (makers[read.path] for read in definition.inputs.values() if read.path in makers)

@@ -22,6 +22,7 @@ from airflow_refresh_provider.runner.facts import pinned_inputs, table_places, t
 from airflow_refresh_provider.runner.facts.maintaining import maintenance_of, unfollowed_reason
 from airflow_refresh_provider.runner.facts.records import being_dropped
 from airflow_refresh_provider.runner.hold.control_writes import Change, change
+from airflow_refresh_provider.runner.report.query_changes import note_change
 
 
 def register(ports: Ports, definition: Definition) -> Registration:
@@ -63,6 +64,7 @@ def register(ports: Ports, definition: Definition) -> Registration:
     if old is new:
         return _registration(new, RegistrationOutcome.UNCHANGED)
     if old is not None and not old.dropped:
+        note_change(ports, old, new)
         return _registration(new, RegistrationOutcome.CHANGED)
     return _registration(new, RegistrationOutcome.REGISTERED, _similar(definition.name, others))
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import partial
 
 from airflow_refresh_provider.core.definition.definition import Definition
-from airflow_refresh_provider.core.run.overview import DefinitionDetail, Neighbour
+from airflow_refresh_provider.core.run.overview import DefinitionDetail, Neighbour, Source
 from airflow_refresh_provider.core.run.record import Record
 from airflow_refresh_provider.core.text.variables import variables
 from airflow_refresh_provider.core.timing.cascade import located
-from airflow_refresh_provider.core.timing.lineage import Steps, lineage
+from airflow_refresh_provider.core.timing.lineage import Steps, lineage, reads, sources
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.read_once import reading_once
 from airflow_refresh_provider.runner.facts.records import registered
@@ -18,6 +18,7 @@ from airflow_refresh_provider.runner.report import explaining, freshness, readin
 from airflow_refresh_provider.runner.report.due_report import report_due
 from airflow_refresh_provider.runner.report.observation import Observation, observe
 from airflow_refresh_provider.runner.report.overview import overview
+from airflow_refresh_provider.runner.report.query_changes import query_changes
 from airflow_refresh_provider.runner.report.statuses import notices_on_query, seen_status
 
 SHOWN_RUNS = 100
@@ -31,15 +32,20 @@ def definition_detail(ports: Ports, name: str, looks: Mapping[str, Observation])
     seen = observe(once, record)
     status = seen_status(once, seen, partial(report_due, once))
     shown = {"notices": notices_on_query(once, record), "reading": reading.lines(once, record)}
-    above, below = lineage([_placed(one.definition, once) for one in records.values()], name)
+    placed = [_placed(one.definition, once) for one in records.values()]
+    above, below = lineage(placed, name)
+    reading_of = reads(placed)
     around = _around(once, [records[other] for other in (*above, *below)], looks)
     return DefinitionDetail(
         status=status.model_copy(update=shown),
         freshness=freshness.with_expected_seconds(once, freshness.freshness(once, seen, why=True)),
         explanation=explaining.explain(once, record),
         history=tuple(reports.history(once, name)[:SHOWN_RUNS]),
-        upstream=_neighbours(above, around),
-        downstream=_neighbours(below, around),
+        upstream=_neighbours(above, around, reading_of),
+        downstream=_neighbours(below, around, reading_of),
+        reads=reading_of[name],
+        sources=_sources(placed, (name, *above), records),
+        query_changes=query_changes(record, once.store.events(name)),
     )
 
 
@@ -62,5 +68,21 @@ def _around(ports: Ports, records: list[Record], looks: Mapping[str, Observation
     }
 
 
-def _neighbours(steps: Steps, around: Mapping[str, Neighbour]) -> tuple[Neighbour, ...]:
-    return tuple(around[name].model_copy(update={"steps": count}) for name, count in steps.items())
+def _neighbours(
+    steps: Steps, around: Mapping[str, Neighbour], reading_of: Mapping[str, tuple[str, ...]]
+) -> tuple[Neighbour, ...]:
+    return tuple(
+        around[name].model_copy(update={"steps": count, "reads": reading_of[name]}) for name, count in steps.items()
+    )
+
+
+def _sources(
+    placed: Collection[Definition], readers: Collection[str], records: Mapping[str, Record]
+) -> tuple[Source, ...]:
+    """The places as they are written: the values of variables are not shown."""
+    found = []
+    for read in sources(placed, readers).values():
+        reader, name = read[0]
+        path = records[reader].definition.inputs[name].path
+        found.append(Source(name=name, path=path, readers=tuple(dict.fromkeys(reader for reader, _ in read))))
+    return tuple(found)

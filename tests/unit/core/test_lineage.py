@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from airflow_refresh_provider.core.definition.definition import Definition
-from airflow_refresh_provider.core.timing.lineage import lineage
+from airflow_refresh_provider.core.timing.lineage import lineage, reads, sources
 
 
 def reading(name: str, *places: str) -> Definition:
@@ -28,3 +28,13 @@ def test_every_definition_has_its_fewest_steps() -> None:
 def test_a_circle_ends() -> None:
     found = [reading("a", "/gold/b"), reading("b", "/gold/a")]
     assert lineage(found, "a") == ({"b": 1}, {"b": 1})
+
+
+def test_what_definitions_read_is_another_definition_or_a_source() -> None:
+    found = [reading("daily", "/raw/orders", "/raw/names"), reading("monthly", "/gold/daily", "/raw/names")]
+    assert reads(found) == {"daily": (), "monthly": ("daily",)}
+    assert sources(found, ["monthly"]) == {"/raw/names": [("monthly", "i1")]}
+    assert sources(found, ["daily", "monthly"]) == {
+        "/raw/orders": [("daily", "i0")],
+        "/raw/names": [("daily", "i1"), ("monthly", "i1")],
+    }

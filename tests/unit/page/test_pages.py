@@ -16,7 +16,7 @@ from tests.unit.runner.faults import Killed, at
 from tests.unit.runner.shop import NAME, Shop, order
 from tests.unit.runner.world import NAME as ORDERS
 from tests.unit.runner.world import TARGET as ORDERS_TARGET
-from tests.unit.runner.world import World, row
+from tests.unit.runner.world import World, definition, row
 
 HOSTILE = "<script>alert('x')</script>\"; DROP TABLE state --"
 
@@ -168,8 +168,28 @@ def test_a_definition_is_shown_with_those_that_it_reads_and_that_read_it() -> No
     found = DefinitionDetail.model_validate(client.get("/api/v1/definitions/best").json())
     assert [(one.name, one.steps) for one in found.upstream] == [(NAME, 1)]
     assert [(one.name, one.steps) for one in found.downstream] == [("report", 1)]
+    assert (found.reads, found.upstream[0].reads, found.downstream[0].reads) == ((NAME,), (), ("best",))
+    assert [(source.path, source.readers) for source in found.sources] == [
+        ("/in/customers", (NAME,)),
+        ("/in/orders", (NAME,)),
+    ]
+    page = client.get("/definitions/best").text
+    for text in (f'href="/definitions/{NAME}"', 'id="node-report"', "report: not published, 1 step downstream"):
+        assert text in page, text
     top = DefinitionDetail.model_validate(client.get(f"/api/v1/definitions/{NAME}").json())
     assert [(one.name, one.steps) for one in top.downstream] == [("best", 1), ("report", 2)]
+
+
+def test_the_lines_of_a_query_that_have_changed_are_shown_as_text() -> None:
+    world = World(row(1))
+    world.refreshes.register(definition(query="SELECT k, v FROM x\nWHERE v <> '<b>&'"))
+    page = browser(world.refreshes).get(f"/definitions/{ORDERS}").text
+    for text in (
+        "Changed at 2",
+        '<span class="removed">-SELECT * FROM x</span>',
+        '<span class="added">+WHERE v &lt;&gt; &#39;&lt;b&gt;&amp;&#39;</span>',
+    ):
+        assert text in page, text
 
 
 def test_a_run_in_progress_is_shown_with_a_map_of_its_chunks() -> None:
