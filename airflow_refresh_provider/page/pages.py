@@ -17,7 +17,7 @@ from airflow_refresh_provider.errors import RefreshError
 from airflow_refresh_provider.page.answers import status_of
 from airflow_refresh_provider.page.api import Skip, ViewsDep
 from airflow_refresh_provider.page.drawings import bars, chunk_map, spark
-from airflow_refresh_provider.page.guard import form_changer, may_change, may_start, reader
+from airflow_refresh_provider.page.guard import allowed_acts, form_changer, may_change, may_start, reader
 from airflow_refresh_provider.page.ports import Views, Visitor
 from airflow_refresh_provider.page.templating import render
 
@@ -65,6 +65,7 @@ def run(request: Request, views: ViewsDep, visitor: VisitorDep, name: str, run_i
     """One run."""
     found = views.run(name, run_id)
     values = {"found": found, "map": chunk_map(found.chunks), "changeable": may_change(request, visitor, name)}
+    values["allowed"] = allowed_acts(request, visitor, name)
     return render(request, "run.html", values, visitor=visitor)
 
 
@@ -119,6 +120,7 @@ def _definition(request: Request, views: Views, visitor: Visitor, name: str) -> 
         "lags": spark(lags),
         "most_behind": max(lags, default=0.0),
         "changeable": may_change(request, visitor, name),
+        "allowed": allowed_acts(request, visitor, name),
         "startable": may_start(request, visitor, name),
         "not_run": request.app.state.starter.failure(name),
     }

@@ -15,6 +15,7 @@ from airflow_refresh_provider.core.run.cancellation import Cancellation
 from airflow_refresh_provider.core.run.notice import Notice
 from airflow_refresh_provider.core.run.record import Record, Run
 from airflow_refresh_provider.core.run.results import ErrorReport, Outcome, RunResult
+from airflow_refresh_provider.core.run.steering import Offer
 from airflow_refresh_provider.core.text.stored import Stored
 
 
@@ -59,7 +60,9 @@ class RunDetail(Stored):
     `planned` are the rows that it changes, null before they are known, and `unchanged` those that stay as they are.
     `chunks` are all of a run in progress once they are planned, of an ended one those whose progress is still kept.
     `error`: why it was not published, how the data was left, and the command to run. `budget` and `throttle`, rows a
-    second, are those of a run in progress; the `spent` of the former says why it stops.
+    second, are those of a run in progress; the `spent` of the former says why it stops, `waits` until when units wait
+    for the latter, by unit. `offers`: what can be
+    done with it.
     """
 
     name: str
@@ -91,8 +94,10 @@ class RunDetail(Stored):
     phases: tuple[Phase, ...] = ()
     chunks: tuple[ChunkDetail, ...] = ()
     notices: tuple[Notice, ...] = ()
+    offers: tuple[Offer, ...] = ()
     budget: RunBudget | None = None
     throttle: int | None = None
+    waits: dict[int, datetime] = {}
     error: ErrorReport | None = None
     result: RunResult | None = None
 
