@@ -231,6 +231,7 @@ def occupied(registered: str) -> Iterator[str]:
         with create_session() as session_:
             session_.query(DagModel).filter(DagModel.dag_id == registered).update({"is_paused": paused})
             run = session_.query(DagRun).filter(DagRun.dag_id == registered, DagRun.state != "queued").first()
+            assert run is not None
             run.state = state
             return str(run.run_id)
 

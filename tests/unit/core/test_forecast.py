@@ -21,9 +21,9 @@ def test_a_table_becomes_late_its_target_lag_after_its_oldest_change() -> None:
     assert (found.late_at, found.will_be_late, found.expected_end) == (NOW + 20 * MINUTE, False, None)
 
 
-@pytest.mark.parametrize("missing", [{"target_lag": None}, {"oldest": None}])
-def test_a_table_without_a_limit_or_without_changes_does_not_become_late(missing: dict[str, None]) -> None:
-    found = forecast(replace(FACTS, **missing, halted=True))
+@pytest.mark.parametrize("facts", [replace(FACTS, target_lag=None), replace(FACTS, oldest=None)])
+def test_a_table_without_a_limit_or_without_changes_does_not_become_late(facts: ForecastFacts) -> None:
+    found = forecast(replace(facts, halted=True))
     assert (found.late_at, found.will_be_late) == (None, False)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ SEEN = {NAME: World(row(1)).refreshes.stored(NAME)}
 
 
 def alert(code: str = "late") -> Alert:
-    given = dict.fromkeys(("message", "left", "readers", "clear", "next", "command"), "words")
+    given: Any = dict.fromkeys(("message", "left", "readers", "clear", "next", "command"), "words")
     return Alert(about=About.LATENESS, name=NAME, code=code, **given)
 
 

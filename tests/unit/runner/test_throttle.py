@@ -200,7 +200,7 @@ def test_an_owner_gives_signs_of_life_while_it_waits() -> None:
 
 def test_other_processes_see_until_when_a_unit_waits_by_the_beats_that_are_sent_anyway() -> None:
     world = large()
-    other, found = Refreshes(world.process()), []
+    other, found = Refreshes(world.process()), list[Any]()
 
     def look() -> None:
         assert isinstance(refreshes.ports.heart, MemoryHeart)
