@@ -19,6 +19,7 @@ from airflow_refresh_provider.core.run.owner import BEAT_EVERY, LOOK_EVERY, Beat
 from airflow_refresh_provider.core.run.record import Record
 from airflow_refresh_provider.errors import RefreshError
 from airflow_refresh_provider.ports.control import ControlStore
+from airflow_refresh_provider.ports.waits import Waits
 from airflow_refresh_provider.ports.world import Clock
 
 _CLOCK_SHIFT = 2.0
@@ -90,6 +91,11 @@ class StoredHeart:
     def __init__(self, store: ControlStore, clock: Clock) -> None:
         self._store = store
         self._clock = clock
+        self._waits = Waits()
+
+    def waits(self, run_id: str, unit: int, until: datetime | None) -> None:
+        """Until when a unit waits; the next beats of it and of its run say it."""
+        self._waits.put(run_id, unit, until)
 
     @contextmanager
     def beating(
@@ -103,7 +109,7 @@ class StoredHeart:
             for look in count():
                 with suppress(RefreshError):
                     if held and look % _LOOKS_A_BEAT == 0:
-                        self._store.beat(name, run_id, unit, Beat(generation=generation, at=self._clock.now()))
+                        self._store.beat(name, run_id, unit, self._beat(run_id, unit, generation))
                 with suppress(RefreshError):
                     held = _holds(self._store.read(name).record, run_id, unit, generation)
                     if not held:
@@ -118,6 +124,9 @@ class StoredHeart:
         finally:
             stop.set()
             thread.join(timeout=BEAT_EVERY.total_seconds())
+
+    def _beat(self, run_id: str, unit: int | None, generation: int) -> Beat:
+        return Beat(generation=generation, at=self._clock.now(), waits=self._waits.of(run_id, unit))
 
 
 def _holds(record: Record | None, run_id: str, unit: int | None, generation: int) -> bool:

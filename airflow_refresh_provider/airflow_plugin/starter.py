@@ -6,7 +6,9 @@ from airflow.api.common.trigger_dag import trigger_dag
 from airflow.api_fastapi.app import get_auth_manager
 from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessEntity, DagDetails
 from airflow.models.dag import DagModel
+from airflow.models.dagrun import DagRun
 from airflow.sdk.exceptions import AirflowException
+from airflow.utils.state import DagRunState
 from airflow.utils.types import DagRunTriggeredByType
 
 from airflow_refresh_provider.core.run.admin_results import RequestedRefresh
@@ -55,11 +57,21 @@ class DagStarter:
         except (AirflowException, ValueError) as error:
             raise _refused(f"Airflow does not trigger {dag_id}: {error}", "Correct the cause, or run") from None
         run = f"DAG run {made.run_id} of {dag_id}" if made else f"a DAG run of {dag_id}"
-        return RequestedRefresh(name=name, started=run, waits=_PAUSED if dag.is_paused else None)
+        return RequestedRefresh(name=name, started=run, waits=_waits(dag, made.run_id if made else None))
 
     def failure(self, name: str) -> ErrorReport | None:
         """The DAG run says it."""
         return None
+
+
+def _waits(dag: DagModel, made: str | None) -> str | None:
+    """Why a DAG run that was triggered does not start yet."""
+    if dag.is_paused:
+        return _PAUSED
+    others = [one.run_id for one in DagRun.find(dag_id=dag.dag_id, state=DagRunState.RUNNING) if one.run_id != made]
+    if not dag.max_active_runs or len(others) < dag.max_active_runs:
+        return None
+    return f"the DAG run {others[0]} is running: wait for its end, or mark it as failed, which also releases its run"
 
 
 def _refused(why: str, do: str) -> Refused:

@@ -21,6 +21,7 @@ from airflow_refresh_provider.cli.command import Command
 from airflow_refresh_provider.cli.output import report, show
 from airflow_refresh_provider.cli.signals import Interruptions
 from airflow_refresh_provider.core.run.admin_results import Recovery
+from airflow_refresh_provider.core.run.alert import Alerts
 from airflow_refresh_provider.core.run.explanation import Explanation
 from airflow_refresh_provider.core.run.options import from_values
 from airflow_refresh_provider.core.run.reports import DueReport, Freshness
@@ -29,6 +30,7 @@ from airflow_refresh_provider.errors import Cancelled, Defect, Explained, Interr
 
 _NOT_DUE = 4
 _NOT_FOLLOWED = 4
+_NO_ALERT = 4
 
 _log = logging.getLogger(__name__)
 
@@ -91,6 +93,8 @@ def _code_of(ended: Any) -> int:
     match ended:
         case DueReport(due=False):
             return _NOT_DUE
+        case Alerts(alerts=()):
+            return _NO_ALERT
         case RefreshesResult(outcome=Outcome.FAILED):
             return RefreshError.exit_code
         case RefreshesResult(outcome=Outcome.REFUSED):

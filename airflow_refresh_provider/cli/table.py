@@ -30,6 +30,7 @@ _FILES = Option("FILE", "YAML files of definitions, or folders of them", many=Tr
 
 _DEFINITIONS = "airflow_refresh_provider.cli.definition_commands"
 _RUNS = "airflow_refresh_provider.cli.run_commands"
+_ALERTS = "airflow_refresh_provider.cli.alert_commands"
 _PAGE = "airflow_refresh_provider.cli.page_commands"
 _SERVER = "airflow_refresh_provider.cli.server_commands"
 
@@ -116,6 +117,17 @@ COMMANDS = (
         "how far targets are behind their inputs; needs no Spark",
         f"{_RUNS}:freshness",
         (*_SELECTION, Option("--why", "show for each input which version is applied", Kind.FLAG)),
+    ),
+    Command(
+        ("alerts",),
+        "what a person has to know now: failures, suspensions, lateness, retention; needs no Spark",
+        f"{_ALERTS}:alerts",
+        (
+            *_SELECTION,
+            Option("--reported", "only what is new since the last call with this file", value="FILE", optional=True),
+            Option("--repeat-after", "report an alert again that has lasted so long", value="TIME", default="24 h"),
+            Option("--retention-below", "how long before changes expire", value="TIME", default="1 day"),
+        ),
     ),
     Command(("history",), "ended runs, newest first", f"{_RUNS}:history", _SELECTION),
     Command(

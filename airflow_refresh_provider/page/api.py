@@ -14,11 +14,12 @@ from airflow_refresh_provider.core.run.overview import DefinitionDetail, Filter,
 from airflow_refresh_provider.core.run.reports import DefinitionStatus
 from airflow_refresh_provider.core.run.results import ErrorReport
 from airflow_refresh_provider.core.run.run_detail import RunDetail
+from airflow_refresh_provider.core.run.steering import Act
 from airflow_refresh_provider.core.run.throttle import MOST_ROWS
 from airflow_refresh_provider.core.text.stored import Stored
 from airflow_refresh_provider.page.guard import api_changer, api_starter, reader
 from airflow_refresh_provider.page.ports import Views, Visitor
-from airflow_refresh_provider.page.starting import start
+from airflow_refresh_provider.page.starting import continue_run, start
 
 PREFIX = "/api/v1"
 LIMIT = 1000
@@ -155,6 +156,22 @@ def refresh(
 ) -> RequestedRefresh:
     """Start a refresh with these options: `mode`, `on_interrupted`, `force`, `strict`, each with a default."""
     return start(request, views, starter, name, options)
+
+
+@router.post("/definitions/{name}/runs/{run_id}/recover")
+def recover(
+    request: Request, views: ViewsDep, starter: Annotated[Visitor, Depends(api_starter)], name: str, run_id: str
+) -> RequestedRefresh:
+    """Start a refresh that continues an interrupted run, or abandons it where it cannot be, and starts no other."""
+    return continue_run(request, views, starter, name, run_id, Act.RECOVER)
+
+
+@router.post("/definitions/{name}/runs/{run_id}/take-over", dependencies=[Depends(api_changer)])
+def take_over(
+    request: Request, views: ViewsDep, starter: Annotated[Visitor, Depends(api_starter)], name: str, run_id: str
+) -> RequestedRefresh:
+    """Start a refresh that takes a run from its owner, even from one that is alive, and continues it."""
+    return continue_run(request, views, starter, name, run_id, Act.TAKE_OVER)
 
 
 @router.get("/openapi.json", include_in_schema=False)

@@ -49,6 +49,7 @@ class ChildRuns:
         self._program = program
         self._lock = threading.Lock()
         self._children: dict[str, _Child] = {}
+        self._replaced: list[_Child] = []
 
     def __enter__(self) -> ChildRuns:
         return self
@@ -58,7 +59,8 @@ class ChildRuns:
     ) -> None:
         """End those that run: each interrupts its statement and releases its run."""
         with self._lock:
-            running = [child.process for child in self._children.values() if child.process.poll() is None]
+            every = (*self._children.values(), *self._replaced)
+            running = [child.process for child in every if child.process.poll() is None]
         for process in running:
             process.terminate()
         for process in running:
@@ -71,11 +73,13 @@ class ChildRuns:
         return True
 
     def start(self, visitor: Visitor, name: str, request: Request) -> RequestedRefresh:
-        """Start a process. Raises Refused while one of this page runs for the definition."""
+        """Start a process. Raises Refused while one of this page runs for the definition, but for a take-over."""
         with self._lock:
             before = self._children.get(name)
             if before and before.process.poll() is None:
-                raise _runs_already(name, before.process.pid)
+                if not request.take_over:
+                    raise _runs_already(name, before.process.pid)
+                self._replaced.append(before)
             child = self._children[name] = self._started(name, request)
         return RequestedRefresh(name=name, started=f"process {child.process.pid}, which ends with this page")
 

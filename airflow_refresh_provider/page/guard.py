@@ -7,6 +7,7 @@ from typing import Annotated
 
 from fastapi import Depends, Form, Header, HTTPException, Request
 
+from airflow_refresh_provider.core.run.steering import Act
 from airflow_refresh_provider.page.ports import Gate, Starter, Visitor
 
 TOKEN_HEADER = "X-Refresh-Token"
@@ -72,6 +73,13 @@ def may_start(request: Request, visitor: Visitor, name: str) -> bool:
 def may_change(request: Request, visitor: Visitor, name: str) -> bool:
     """Whether the page offers a change."""
     return _gate(request).may_change(visitor, name)
+
+
+def allowed_acts(request: Request, visitor: Visitor, name: str) -> frozenset[Act]:
+    """What the page offers to do with a run: who takes one over starts a refresh, and changes the definition."""
+    starts, changes = may_start(request, visitor, name), may_change(request, visitor, name)
+    found = {Act.RECOVER: starts, Act.TAKE_OVER: starts and changes, Act.CANCEL: changes, Act.ABANDON: changes}
+    return frozenset(act for act, allowed in found.items() if allowed)
 
 
 def _changer(request: Request, name: str, visitor: Visitor) -> Visitor:

@@ -17,7 +17,7 @@ from airflow_refresh_provider.errors import RefreshError
 from airflow_refresh_provider.page.answers import status_of
 from airflow_refresh_provider.page.api import Days, Skip, ViewsDep
 from airflow_refresh_provider.page.drawings import bars, chunk_map, day_bars, spark
-from airflow_refresh_provider.page.guard import form_changer, may_change, may_start, reader
+from airflow_refresh_provider.page.guard import allowed_acts, form_changer, may_change, may_start, reader
 from airflow_refresh_provider.page.lineage_graph import graph
 from airflow_refresh_provider.page.ports import Views, Visitor
 from airflow_refresh_provider.page.templating import render
@@ -83,6 +83,7 @@ def run(request: Request, views: ViewsDep, visitor: VisitorDep, name: str, run_i
     """One run."""
     found = views.run(name, run_id)
     values = {"found": found, "map": chunk_map(found.chunks), "changeable": may_change(request, visitor, name)}
+    values["allowed"] = allowed_acts(request, visitor, name)
     return render(request, "run.html", values, visitor=visitor)
 
 
@@ -138,6 +139,7 @@ def _definition(request: Request, views: Views, visitor: Visitor, name: str) -> 
         "most_behind": max(lags, default=0.0),
         "graph": graph(found),
         "changeable": may_change(request, visitor, name),
+        "allowed": allowed_acts(request, visitor, name),
         "startable": may_start(request, visitor, name),
         "not_run": request.app.state.starter.failure(name),
     }

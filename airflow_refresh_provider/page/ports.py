@@ -14,6 +14,7 @@ from airflow_refresh_provider.core.run.reports import DefinitionStatus
 from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.core.run.results import ErrorReport
 from airflow_refresh_provider.core.run.run_detail import RunDetail
+from airflow_refresh_provider.core.run.steering import Act
 
 
 class Views(Protocol):
@@ -51,6 +52,10 @@ class Views(Protocol):
 
     def check_can_start(self, name: str) -> None:
         """Raises Refused where a refresh that starts now would be."""
+        ...
+
+    def request_for(self, name: str, run_id: str, act: Act) -> Request:
+        """The refresh that recovers this run or takes it over. Raises Refused where it has ended or changed."""
         ...
 
 

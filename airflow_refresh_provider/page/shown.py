@@ -3,24 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from enum import StrEnum
 from typing import Protocol
 
 from airflow_refresh_provider.core.run.costs import Cost
+from airflow_refresh_provider.core.run.forecast import Forecast
 from airflow_refresh_provider.core.run.health import Health
 from airflow_refresh_provider.core.run.reports import DefinitionStatus, InputLag
 from airflow_refresh_provider.core.run.results import Outcome
 from airflow_refresh_provider.core.run.run_detail import PinnedInput
+from airflow_refresh_provider.core.run.steering import Act
 from airflow_refresh_provider.page.query_diff import diff
 from airflow_refresh_provider.views import formats
 from airflow_refresh_provider.views.definition_tables import health_text, why
 from airflow_refresh_provider.views.explanation_lines import how_followed
 from airflow_refresh_provider.views.explanation_tables import follows_text, next_text
+from airflow_refresh_provider.views.forecast_lines import late_text
 
 _URGENT = frozenset(
     {Health.LATE, Health.FAILED, Health.SUSPENDED, Health.REPLACED, Health.OVERWRITTEN, Health.INTERRUPTED}
 )
 _CALM = frozenset({Health.FRESH})
 _BUSY = frozenset({Health.RUNNING, Health.WAITING})
+
+
+_BUTTONS = {
+    Act.RECOVER: "Recover the run",
+    Act.TAKE_OVER: "Take the run over",
+    Act.CANCEL: "Cancel the run",
+    Act.ABANDON: "Abandon the run",
+}
+_WAYS = {Act.TAKE_OVER: "take-over", Act.ABANDON: "cancel?abandon=true"}
 
 
 class Named(Protocol):
@@ -37,9 +50,19 @@ def tone(health: Health | None) -> str:
     return "calm" if health in _CALM else "busy" if health in _BUSY else "plain"
 
 
-def word(health: Health | None) -> str:
-    """A health as one or two words."""
-    return "not looked at yet" if health is None else health.value.replace("_", " ")
+def word(value: StrEnum | None) -> str:
+    """A health, or another word of a list, as one or two words."""
+    return "not looked at yet" if value is None else value.value.replace("_", " ")
+
+
+def button(act: Act) -> str:
+    """What is written on a button."""
+    return _BUTTONS[act]
+
+
+def way_to(act: Act) -> str:
+    """The address of the form of something that is done with a run, below that of the run."""
+    return _WAYS.get(act, act.value)
 
 
 def status(one: DefinitionStatus) -> str:
@@ -53,7 +76,9 @@ def data_as_of(one: DefinitionStatus) -> str:
     if fresh is None or fresh.confirmed_at is None:
         return "never" if one.published_version is None else "-"
     limit = f" / {short(fresh.target_lag_seconds)}" if fresh.target_lag_seconds is not None else ""
-    return f"{formats.minute(fresh.confirmed_at)} ({short(fresh.lag_seconds)}{limit})"
+    ahead = one.forecast
+    late = f", late at {formats.minute(ahead.late_at)}" if ahead and ahead.will_be_late else ""
+    return f"{formats.minute(fresh.confirmed_at)} ({short(fresh.lag_seconds)}{limit}){late}"
 
 
 def next_run(one: DefinitionStatus) -> str:
@@ -106,11 +131,13 @@ def short(seconds: float | None) -> str:
     return f"{whole} s"
 
 
-def kept(one: InputLag) -> str:
+def kept(one: InputLag, ahead: Forecast | None) -> str:
     """How long the changes of an input can be read."""
     if one.expired:
         return "deleted: the next refresh compares everything"
-    return formats.time(one.kept_until) or "all are applied"
+    lost = ahead is not None and one.name in (lost.name for lost in ahead.lost_before_next)
+    until = formats.time(one.kept_until)
+    return f"{until}, before the next refresh has read them" if until and lost else until or "all are applied"
 
 
 def reads(one: PinnedInput) -> str:
@@ -135,6 +162,8 @@ def to_read(cost: Cost) -> str:
 FILTERS: dict[str, Callable[..., object]] = {
     "tone": tone,
     "word": word,
+    "button": button,
+    "way_to": way_to,
     "status": status,
     "data_as_of": data_as_of,
     "next_run": next_run,
@@ -146,6 +175,7 @@ FILTERS: dict[str, Callable[..., object]] = {
     "reads": reads,
     "zipped": zipped,
     "why": why,
+    "late_text": late_text,
     "moment": formats.time,
     "duration": formats.duration,
     "size": formats.known_size,
@@ -157,6 +187,7 @@ FILTERS: dict[str, Callable[..., object]] = {
     "done_of": formats.done_of,
     "budget": formats.budget,
     "rows_per_second": formats.throttle,
+    "waits": formats.waits,
     "follows": follows_text,
     "followed_by": how_followed,
     "next_refresh": next_text,

@@ -10,6 +10,7 @@ import fastapi
 from airflow_refresh_provider.core.run.admin_results import RequestedRefresh
 from airflow_refresh_provider.core.run.options import from_values, user_options
 from airflow_refresh_provider.core.run.request import Request
+from airflow_refresh_provider.core.run.steering import Act
 from airflow_refresh_provider.core.text.wording import suggestion
 from airflow_refresh_provider.errors import Invalid
 from airflow_refresh_provider.page.ports import Starter, Views, Visitor
@@ -24,6 +25,15 @@ def start(
     """Start a refresh. Raises Invalid for a wrong option, Refused while the definition is being refreshed."""
     wanted = requested(given)
     views.check_can_start(name)
+    starter: Starter = request.app.state.starter
+    return starter.start(visitor, name, wanted)
+
+
+def continue_run(
+    request: fastapi.Request, views: Views, visitor: Visitor, name: str, run_id: str, act: Act
+) -> RequestedRefresh:
+    """Start the refresh that recovers a run or takes it over, and no other one. Raises Refused for a lost race."""
+    wanted = views.request_for(name, run_id, act)
     starter: Starter = request.app.state.starter
     return starter.start(visitor, name, wanted)
 

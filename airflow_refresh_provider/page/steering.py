@@ -1,4 +1,4 @@
-"""Pages with a form of their own, which work without scripts: refresh now, and cancel."""
+"""Pages with a form of their own, which work without scripts: refresh now, recover, take over, cancel and abandon."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Form, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
+from airflow_refresh_provider.core.run.run_detail import RunDetail
+from airflow_refresh_provider.core.run.steering import Act
 from airflow_refresh_provider.page.api import ViewsDep
-from airflow_refresh_provider.page.guard import form_changer, form_starter, may_change, may_start, reader
-from airflow_refresh_provider.page.ports import Visitor
-from airflow_refresh_provider.page.starting import OPTIONS, start
+from airflow_refresh_provider.page.guard import allowed_acts, form_changer, form_starter, may_change, may_start, reader
+from airflow_refresh_provider.page.ports import Views, Visitor
+from airflow_refresh_provider.page.starting import OPTIONS, continue_run, start
 from airflow_refresh_provider.page.templating import render
 
 _TOKEN = "token"
@@ -45,11 +47,59 @@ def refresh(
     return render(request, "started.html", {"name": name, "found": started}, visitor=visitor)
 
 
+@router.get("/definitions/{name}/runs/{run_id}/recover")
+def recover_form(request: Request, views: ViewsDep, visitor: VisitorDep, name: str, run_id: str) -> Response:
+    """What recovering a run means, to be confirmed. Raises Refused where it cannot be recovered now."""
+    return _confirm(request, views, visitor, Act.RECOVER, views.run(name, run_id))
+
+
+@router.post("/definitions/{name}/runs/{run_id}/recover")
+def recover(
+    request: Request,
+    views: ViewsDep,
+    visitor: Annotated[Visitor, Depends(form_starter)],
+    name: str,
+    run_id: str,
+) -> Response:
+    """Start what recovers the run, and say what was started."""
+    started = continue_run(request, views, visitor, name, run_id, Act.RECOVER)
+    return render(request, "started.html", {"name": name, "found": started}, visitor=visitor)
+
+
+@router.get("/definitions/{name}/runs/{run_id}/take-over")
+def take_over_form(request: Request, views: ViewsDep, visitor: VisitorDep, name: str, run_id: str) -> Response:
+    """What taking a run over means, to be confirmed. Raises Refused where no owner holds it now."""
+    return _confirm(request, views, visitor, Act.TAKE_OVER, views.run(name, run_id))
+
+
+@router.post("/definitions/{name}/runs/{run_id}/take-over", dependencies=[Depends(form_changer)])
+def take_over(
+    request: Request,
+    views: ViewsDep,
+    visitor: Annotated[Visitor, Depends(form_starter)],
+    name: str,
+    run_id: str,
+) -> Response:
+    """Start what takes the run over, and say what was started."""
+    started = continue_run(request, views, visitor, name, run_id, Act.TAKE_OVER)
+    return render(request, "started.html", {"name": name, "found": started}, visitor=visitor)
+
+
+def _confirm(request: Request, views: Views, visitor: Visitor, act: Act, found: RunDetail) -> Response:
+    """The form of something that starts a refresh."""
+    views.request_for(found.name, found.run_id, act)
+    [offer] = [one for one in found.offers if one.act is act]
+    allowed = allowed_acts(request, visitor, found.name)
+    return render(request, "continue.html", {"found": found, "offer": offer, "allowed": allowed}, visitor=visitor)
+
+
 @router.get("/definitions/{name}/runs/{run_id}/cancel")
-def cancel_form(request: Request, views: ViewsDep, visitor: VisitorDep, name: str, run_id: str) -> Response:
-    """What cancelling a run means, to be confirmed."""
+def cancel_form(
+    request: Request, views: ViewsDep, visitor: VisitorDep, name: str, run_id: str, abandon: bool = False
+) -> Response:
+    """What cancelling a run means, to be confirmed; `abandon`: that it is to be abandoned is chosen already."""
     found = views.run(name, run_id)
-    values = {"found": found, "changeable": may_change(request, visitor, name)}
+    values = {"found": found, "abandon": abandon, "changeable": may_change(request, visitor, name)}
     return render(request, "cancel.html", values, visitor=visitor)
 
 

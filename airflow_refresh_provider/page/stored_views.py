@@ -10,7 +10,9 @@ from airflow_refresh_provider.core.run.costs import CostsReport
 from airflow_refresh_provider.core.run.notice import Notice
 from airflow_refresh_provider.core.run.overview import DefinitionDetail, Filter, Overview, counts_of, urgent_first
 from airflow_refresh_provider.core.run.reports import DefinitionStatus
+from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.core.run.run_detail import RunDetail
+from airflow_refresh_provider.core.run.steering import Act
 from airflow_refresh_provider.page.lookout import Lookout, in_background
 from airflow_refresh_provider.page.ports import Notices, no_notices
 from airflow_refresh_provider.runner.admin.cancelling import request_cancel
@@ -19,7 +21,7 @@ from airflow_refresh_provider.runner.report.definition_details import definition
 from airflow_refresh_provider.runner.report.observation import observe
 from airflow_refresh_provider.runner.report.overview import overview
 from airflow_refresh_provider.runner.report.run_details import run_detail
-from airflow_refresh_provider.runner.steps.busy import check_can_start
+from airflow_refresh_provider.runner.steps.busy import check_can_start, request_for
 
 
 class StoredViews:
@@ -93,6 +95,10 @@ class StoredViews:
     def check_can_start(self, name: str) -> None:
         """Raises Refused while another owner holds the run, or where the definition is paused or suspended."""
         check_can_start(self._ports, name)
+
+    def request_for(self, name: str, run_id: str, act: Act) -> Request:
+        """The refresh that recovers this run or takes it over. Raises Refused where it has ended or changed."""
+        return request_for(self._ports, name, run_id, act)
 
     def _missing(self) -> tuple[Notice, ...]:
         if self._ports.store.exists:

@@ -46,3 +46,7 @@ class Heart(Protocol):
         has another generation: it was cancelled, taken over or dropped.
         """
         ...
+
+    def waits(self, run_id: str, unit: int, until: datetime | None) -> None:
+        """A unit of this process waits for its throttle, or no more; the next beats of it and of its run say it."""
+        ...

@@ -12,10 +12,12 @@ from functools import partial
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.definition.selection import Selection, selected
 from airflow_refresh_provider.core.run.admin_results import Dropped, Rebuilt, Recovery, Registration
+from airflow_refresh_provider.core.run.alert import Alert
 from airflow_refresh_provider.core.run.costs import Cost, CostsBy, CostsReport, costs, report
 from airflow_refresh_provider.core.run.explanation import Explanation
 from airflow_refresh_provider.core.run.reading import ReadingLine
 from airflow_refresh_provider.core.run.record import Record
+from airflow_refresh_provider.core.run.reported import Reported
 from airflow_refresh_provider.core.run.reports import DefinitionStatus, DueReport, Freshness, ProgressReport, Readable
 from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.core.run.results import Differences, HistoryEntry, RefreshesResult, RunResult
@@ -33,6 +35,7 @@ from airflow_refresh_provider.runner.admin import (
 from airflow_refresh_provider.runner.facts.records import registered
 from airflow_refresh_provider.runner.facts.stopwatch import Stopwatch
 from airflow_refresh_provider.runner.report import (
+    alerting,
     comparison,
     due_report,
     explaining,
@@ -167,6 +170,17 @@ class Refreshes:
         """Ended runs of several definitions, newest first."""
         found = for_each(lambda record: self.history(record.name), self._selected(selection))
         return sorted((entry for entries in found for entry in entries), key=lambda e: e.at, reverse=True)
+
+    def alerts(self, selection: Selection, retention_below: timedelta) -> tuple[Alert, ...]:
+        """What a person has to know of several definitions now. Needs no Spark."""
+        return alerting.alerts(self.ports, self._selected(selection), retention_below)
+
+    def new_alerts(
+        self, selection: Selection, before: Reported, retention_below: timedelta, repeat_after: timedelta
+    ) -> tuple[tuple[Alert, ...], Reported]:
+        """What is new of it since others were reported, and what has been reported then."""
+        records = self._selected(selection)
+        return alerting.new_alerts(self.ports, records, before, retention_below, repeat_after)
 
     def costs(self, selection: Selection, by: CostsBy, days: int) -> list[Cost]:
         """What runs of several definitions have cost that ended in the last days."""

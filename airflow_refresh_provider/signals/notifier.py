@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseNotifier
 
-from airflow_refresh_provider.core.run.alert import About, Alert, of_failure, of_state
+from airflow_refresh_provider.core.run.alert import Alert, of_failure, of_state
+from airflow_refresh_provider.core.run.alert_reasons import About
 from airflow_refresh_provider.errors import Explained, Retry
 from airflow_refresh_provider.hooks.addresses import definition_path, in_airflow
 from airflow_refresh_provider.hooks.refresh_hook import RefreshHook

@@ -14,6 +14,7 @@ from airflow_refresh_provider.core.run.owner import Beat, OriginStatus, Owner
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.control import ControlStore
 from airflow_refresh_provider.ports.store_as_written import StoreAsWritten
+from airflow_refresh_provider.ports.waits import Waits
 from airflow_refresh_provider.ports.watch import Silent
 from airflow_refresh_provider.ports.world import Clock
 from airflow_refresh_provider.testing.memory_engine import MemoryEngine
@@ -71,19 +72,28 @@ class MemoryProcesses:
 
 
 class MemoryHeart:
-    """Beats once, when work begins; looks only when asked: see `look`."""
+    """Beats once, when work begins; beats again and looks only when asked: see `beat` and `look`."""
 
     def __init__(self, store: ControlStore, clock: Clock) -> None:
         self._store = store
         self._clock = clock
         self._looks: list[Callable[[], object]] = []
+        self._beats: list[Callable[[], object]] = []
+        self._waits = Waits()
+
+    def waits(self, run_id: str, unit: int, until: datetime | None) -> None:
+        """Kept for the next beat."""
+        self._waits.put(run_id, unit, until)
 
     @contextmanager
     def beating(
         self, name: str, run_id: str, unit: int | None, generation: int, interrupt: Callable[[], object]
     ) -> Iterator[None]:
         """Give the one sign of life."""
-        self._store.beat(name, run_id, unit, Beat(generation=generation, at=self._clock.now()))
+
+        def beat() -> None:
+            waits = self._waits.of(run_id, unit)
+            self._store.beat(name, run_id, unit, Beat(generation=generation, at=self._clock.now(), waits=waits))
 
         def look() -> None:
             record = self._store.read(name).record
@@ -91,11 +101,19 @@ class MemoryHeart:
             if run is None or run.run_id != run_id or not run.is_held(unit, generation):
                 interrupt()
 
+        beat()
         self._looks.append(look)
+        self._beats.append(beat)
         try:
             yield
         finally:
             self._looks.remove(look)
+            self._beats.remove(beat)
+
+    def beat(self) -> None:
+        """The next sign of life of everything that works in this process."""
+        for beat in tuple(self._beats):
+            beat()
 
     def look(self) -> None:
         """Interrupt the statements of this process whose run, or unit, has another owner or none."""

@@ -16,6 +16,7 @@ from airflow_refresh_provider.core.run.reports import DefinitionStatus, DueRepor
 from airflow_refresh_provider.core.run.results import Outcome
 from airflow_refresh_provider.views import formats
 from airflow_refresh_provider.views.explanation_lines import followed
+from airflow_refresh_provider.views.forecast_lines import behind_text, expiring_text, late_text
 from airflow_refresh_provider.views.result_table import Cell, ResultTable, details, name_value_table, row
 
 _WORDS = {
@@ -73,7 +74,7 @@ def _(value: DefinitionStatus) -> dict[str, Cell]:
         "name": value.name,
         "status": health_text(value),
         "data as of": formats.minute(fresh.confirmed_at) if fresh else None,
-        "behind": formats.duration(fresh.lag_seconds) if fresh else None,
+        "behind": behind_text(value) if fresh else None,
         "last run": _last_run(last) if last else None,
         "next due": _next_due(value),
         "target": formats.place(value.target),
@@ -90,6 +91,10 @@ def _(value: DefinitionStatus) -> ResultTable:
             ("why", why(value)),
             ("data as of", formats.time(fresh.confirmed_at) if fresh else None),
             ("behind", _behind(fresh) if fresh else None),
+            ("freshness", fresh.state if fresh else None),
+            ("late at", late_text(value.forecast)),
+            ("run ends", formats.time(value.forecast.expected_end) if value.forecast else None),
+            ("changes expire", expiring_text(value.forecast)),
             ("next due", _due_text(value)),
             ("run", None if value.run is None else _run(value.run)),
             ("budget", formats.budget(value.run.budget) if value.run else None),

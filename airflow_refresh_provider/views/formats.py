@@ -125,6 +125,11 @@ def throttle(rows_per_second: int | None) -> str | None:
     return None if rows_per_second is None else f"{rows_per_second:,} rows/s"
 
 
+def waits(units: Mapping[int, datetime]) -> str | None:
+    """Until when units wait for the throttle of their run."""
+    return ", ".join(f"unit {unit} until {time(until)}" for unit, until in units.items()) or None
+
+
 def published(result: RunResult | None) -> str | None:
     """The version that a refresh has published."""
     return None if result is None or result.published_version is None else str(result.published_version)

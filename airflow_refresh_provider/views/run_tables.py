@@ -142,6 +142,7 @@ def _progress(value: ProgressReport) -> dict[str, Cell]:
         "time left": left,
         "budget": formats.budget(value.budget),
         "throttle": formats.throttle(value.throttle),
+        "waiting for its throttle": formats.waits(value.waits),
         "outcome": value.outcome,
         "failure": value.failure,
         "run": value.run_id,

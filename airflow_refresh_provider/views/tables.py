@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from airflow_refresh_provider.core.run.admin_results import Recovery, Registration, Validated
+from airflow_refresh_provider.core.run.alert import Alert, Alerts
 from airflow_refresh_provider.core.run.explanation import Explanation
 from airflow_refresh_provider.core.run.reports import DueReport, Freshness
 from airflow_refresh_provider.core.run.results import RefreshesResult, RefreshStep
 from airflow_refresh_provider.core.text.stored import Stored
 from airflow_refresh_provider.views import (
+    alert_tables,  # noqa: F401 - it registers
     definition_tables,  # noqa: F401 - it registers
     explanation_tables,  # noqa: F401 - it registers
     formats,
@@ -23,6 +25,8 @@ def table_of(result: Stored | list[Stored]) -> ResultTable:
     """One result as a list of names and values, several as a table."""
     if isinstance(result, RefreshesResult):
         return _rows_of(list(result.refreshes))
+    if isinstance(result, Alerts):
+        return _rows_of(list(result.alerts))
     if isinstance(result, list):
         return details(result[0]) if len(result) == 1 and isinstance(result[0], Explanation) else _rows_of(result)
     return details(result)
@@ -41,6 +45,8 @@ def _notes(results: Iterable[Stored]) -> Iterable[str]:
     for value in results:
         if isinstance(value, Registration | Validated):
             yield from (f"{value.name}: {notice.line}" for notice in value.notices)
+        if isinstance(value, Alert):
+            yield from ("", *value.text.splitlines())
         if isinstance(value, Freshness) and value.readable_until:
             yield f"{value.name}: its last refresh can be read until {formats.time(value.readable_until)}"
         if isinstance(value, Validated):

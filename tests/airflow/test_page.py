@@ -26,7 +26,7 @@ READS = (
 CHANGES = tuple(
     f"{api}definitions/{NAME}/{verb}"
     for api in ("", "api/v1/")
-    for verb in ("pause", "resume", "suspend", "refresh", "runs/x/cancel")
+    for verb in ("pause", "resume", "suspend", "refresh", "runs/x/cancel", "runs/x/recover", "runs/x/take-over")
 )
 REFRESHED = """
 from airflow_refresh_provider import Definition, refresh_dag
@@ -207,6 +207,42 @@ def test_refresh_now_triggers_a_dag_run_in_the_name_of_the_user(site: TestClient
     assert answer.status_code == 200
     assert f"of {registered}" in answer.text and "its DAG is paused" in answer.text
     assert queued(registered) == [("user", {"mode": "full", "force": True})]
+
+
+def test_a_run_is_taken_over_by_a_dag_run_that_means_this_run_alone(
+    site: TestClient, shared: Shared, registered: str
+) -> None:
+    shared.world.become(row(1, "b"))
+    run_id = started(shared.world).run_id
+    path = f"{PAGE}api/v1/definitions/{NAME}/runs/{run_id}/take-over"
+    for role, expected in (("VIEWER", 403), ("USER", 200)):
+        answer = site.post(path, headers={"Authorization": f"Bearer {token(role)}"})
+        assert answer.status_code == expected
+    assert queued(registered) == [("user", {"take_over": True, "only_run": run_id})]
+
+
+@pytest.fixture
+def occupied(registered: str) -> Iterator[str]:
+    """The DAG of the definition, unpaused, while its one DAG run is running."""
+    from airflow.models import DagModel, DagRun
+    from airflow.utils.session import create_session
+
+    def mark(state: str, *, paused: bool) -> str:
+        with create_session() as session_:
+            session_.query(DagModel).filter(DagModel.dag_id == registered).update({"is_paused": paused})
+            run = session_.query(DagRun).filter(DagRun.dag_id == registered, DagRun.state != "queued").first()
+            assert run is not None
+            run.state = state
+            return str(run.run_id)
+
+    yield mark("running", paused=False)
+    mark("success", paused=True)
+
+
+def test_a_dag_run_that_waits_for_another_one_names_it(site: TestClient, occupied: str) -> None:
+    bearer = {"Authorization": f"Bearer {token('USER')}"}
+    answer = site.post(f"{PAGE}api/v1/definitions/{NAME}/refresh", json={}, headers=bearer)
+    assert f"the DAG run {occupied} is running" in answer.json()["waits"]
 
 
 def test_a_definition_without_its_dag_says_so(site: TestClient, shared: Shared) -> None:

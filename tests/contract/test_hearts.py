@@ -71,6 +71,18 @@ def test_an_owner_that_has_lost_is_interrupted_again_and_again(
         assert seen.acquire(timeout=LIMIT) and seen.acquire(timeout=LIMIT)
 
 
+def test_the_beats_of_a_unit_and_of_its_run_say_until_when_it_waits(store: ControlStore) -> None:
+    store.commit(store.read(NAME), held(), Event.REGISTER, NOON)
+    heart = StoredHeart(store, SystemClock())
+    heart.waits("r", 4, NOON)
+    heart.waits("r", 5, NOON)
+    heart.waits("r", 5, None)
+    for unit, generation in ((None, 1), (4, 2), (5, 2)):
+        with heart.beating(NAME, "r", unit, generation, lambda: None):
+            pass
+    assert {(b.generation, tuple(b.waits or ())) for b in store.beats(NAME, "r")} == {(1, (4,)), (2, (4,)), (2, ())}
+
+
 def test_the_owner_of_the_whole_run_is_not_disturbed_by_another_owner_of_a_unit(store: ControlStore) -> None:
     store.commit(store.read(NAME), by_another_unit_owner(held()), Event.REGISTER, NOON)
     seen = threading.Event()

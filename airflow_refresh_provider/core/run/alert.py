@@ -5,24 +5,25 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from airflow_refresh_provider.core.run.reports import DefinitionStatus, Freshness
+from airflow_refresh_provider.core.run.alert_reasons import About, moment, reason_of
+from airflow_refresh_provider.core.run.reports import DefinitionStatus
 from airflow_refresh_provider.core.text.stored import Stored
 from airflow_refresh_provider.core.text.wording import counted
 from airflow_refresh_provider.errors import Cancelled, Explained, Interrupted, Lost, Retry
 
 
-class About(StrEnum):
-    """What an alert is about; the first that holds counts."""
+class News(StrEnum):
+    """What is new of an alert, where it is not reported at every look."""
 
-    SUSPENSION = "suspension"
-    FAILURE = "failure"
-    LATENESS = "lateness"
-    RETENTION = "retention"
+    STARTED = "started"
+    LASTS = "lasts"  # it was reported before, and long enough ago to be reported again
+    OVER = "over"
 
 
 class Alert(Stored):
     """One message. `left`: how the table was left; `readers`: what they see; `clear`: whether clearing the task is
-    safe; `command`: the one to run; `page`: the address of the definition.
+    safe; `command`: the one to run; `page`: the address of the definition. `since`: when it began, null where that is
+    not known. `news`: what is new of it, null where it is reported at every look.
     """
 
     about: About
@@ -35,11 +36,14 @@ class Alert(Stored):
     next: str
     command: str
     page: str | None = None
+    since: datetime | None = None
+    news: News | None = None
 
     @property
     def title(self) -> str:
         """One line."""
-        return f"{self.name}: {self.about.value} [{self.code}]"
+        how = {News.LASTS: ", which lasts", News.OVER: ", which is over"}.get(self.news, "") if self.news else ""
+        return f"{self.name}: {self.about.value} [{self.code}]{how}"
 
     @property
     def text(self) -> str:
@@ -47,6 +51,12 @@ class Alert(Stored):
         lines = [self.title, self.message, f"How the table was left: {self.left}", f"What readers see: {self.readers}"]
         lines += [f"Is a clear safe: {self.clear}", f"What to do: {self.next}", f"Run: {self.command}"]
         return "\n".join(lines + [f"See: {self.page}"] * bool(self.page))
+
+
+class Alerts(Stored):
+    """What a person has to know of several definitions, at most one alert of each."""
+
+    alerts: tuple[Alert, ...]
 
 
 def of_failure(status: DefinitionStatus, error: Explained) -> Alert:
@@ -64,48 +74,43 @@ def of_failure(status: DefinitionStatus, error: Explained) -> Alert:
     )
 
 
-def of_state(status: DefinitionStatus, now: datetime, retention_below: timedelta) -> Alert | None:
-    """The alert of a definition that was looked at, if it needs one: suspended, late, or its changes expire soon."""
-    expiring = _expiring(status.freshness, now, retention_below)
-    if status.suspended:
-        return _of_state(status, About.SUSPENSION, "suspended", f"it is suspended: {status.suspended}", expiring)
-    if status.freshness and status.freshness.late:
-        return _of_state(status, About.LATENESS, "late", _late(status.freshness), expiring)
-    return _of_state(status, About.RETENTION, "retention", expiring) if expiring else None
-
-
-def _of_state(status: DefinitionStatus, about: About, code: str, message: str, more: str | None = None) -> Alert:
+def of_state(
+    status: DefinitionStatus, now: datetime, retention_below: timedelta, *, failures: bool = False
+) -> Alert | None:
+    """The alert of a definition that was looked at, if it needs one; `failures`: also where its last run has failed."""
+    reason = reason_of(status, now, retention_below, failures=failures)
+    if reason is None:
+        return None
     first = "Fix the cause, then resume it." if status.suspended else "Refresh it now, or find out why no refresh has."
     return Alert(
-        about=about,
+        about=reason.about,
         name=status.name,
-        code=code,
-        message=f"{message}\n{more}" if more else message,
+        code=reason.code,
+        message=reason.message,
         left=_left(status),
         readers=_readers(status),
         clear=_clear(status, None),
         next=f"{first} {_history(status)}",
         command=_command(status, None),
+        since=reason.since,
     )
 
 
-def _expiring(fresh: Freshness | None, now: datetime, within: timedelta) -> str | None:
-    """That changes which are not applied expire soon, or have expired."""
-    until = fresh.kept_until if fresh else None
-    if until is None or until - now >= within:
-        return None
-    gone = "can no longer be read" if until <= now else f"can be read until {_moment(until)} only"
-    return f"changes of its inputs that are not applied yet {gone}; later the next refresh compares everything"
-
-
-def _late(fresh: Freshness) -> str:
-    allowed = timedelta(seconds=fresh.target_lag_seconds or 0)
-    behind = "it was never refreshed" if fresh.lag_seconds is None else _behind(fresh.lag_seconds)
-    return f"{behind}; its target_lag is {allowed}"
-
-
-def _behind(seconds: float) -> str:
-    return f"it is {timedelta(seconds=round(seconds))} behind its inputs"
+def over(about: About, code: str, since: datetime, status: DefinitionStatus) -> Alert:
+    """That an alert is over, which was reported first at `since`."""
+    return Alert(
+        about=about,
+        name=status.name,
+        code=code,
+        message=f"it was reported first at {moment(since)}; now the table is {status.health or 'not looked at'}",
+        left=_left(status),
+        readers=_readers(status),
+        clear=_clear(status, None),
+        next=f"Nothing. {_history(status)}",
+        command=f"airflow-refresh show {status.name}",
+        since=since,
+        news=News.OVER,
+    )
 
 
 def _suspended(status: DefinitionStatus) -> str:
@@ -121,7 +126,7 @@ def _left(status: DefinitionStatus) -> str:
 
 def _readers(status: DefinitionStatus) -> str:
     published = (
-        f"the published version is {status.published_version}, of {_moment(status.published_at)}"
+        f"the published version is {status.published_version}, of {moment(status.published_at)}"
         if status.published_at
         else "nothing is published yet"
     )
@@ -153,8 +158,4 @@ def _command(status: DefinitionStatus, error: Explained | None) -> str:
 
 def _history(status: DefinitionStatus) -> str:
     last = status.last_run
-    return f"The last run {last.outcome.value} at {_moment(last.at)}." if last else "It has had no run."
-
-
-def _moment(at: datetime | None) -> str:
-    return f"{at:%Y-%m-%d %H:%M:%S} UTC" if at else "an unknown time"
+    return f"The last run {last.outcome.value} at {moment(last.at)}." if last else "It has had no run."

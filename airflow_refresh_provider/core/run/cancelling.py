@@ -9,6 +9,7 @@ from __future__ import annotations
 from airflow_refresh_provider.core.run.cancellation import CODE, Cancellation
 from airflow_refresh_provider.core.run.last_run import LastRun
 from airflow_refresh_provider.core.run.lifecycle import Event
+from airflow_refresh_provider.core.run.one_run import the_run
 from airflow_refresh_provider.core.run.record import Lease, Record, Run
 from airflow_refresh_provider.core.run.results import Outcome
 from airflow_refresh_provider.errors import Cancelled, Refused
@@ -16,12 +17,10 @@ from airflow_refresh_provider.errors import Cancelled, Refused
 
 def run_to_cancel(record: Record, run_id: str | None) -> Run:
     """The run in progress, if it is the one that is meant; without an id any is. Raises Refused: the race was lost."""
-    run, name = record.run, record.name
-    if run is None and run_id is None:
+    name = record.name
+    run = record.run if run_id is None else the_run(record, run_id)
+    if run is None:
         raise _refused("nothing_to_cancel", f"{name} has no run in progress", name)
-    if run is None or run_id not in (None, run.run_id):
-        other = f", and run {run.run_id} was started since, which is not touched" if run else ""
-        raise _refused("run_over", f"run {run_id} of {name} has ended{other}", name)
     if run.published:
         raise _refused("run_complete", f"run {run.run_id} of {name} is complete: it is already published", name)
     return run

@@ -34,11 +34,12 @@ class Owner(Stored):
 
 
 class Beat(Stored):
-    """The last sign of life of a run or of one of its units."""
+    """The last sign of life of a run or of one of its units. `waits`: until when units wait for a throttle."""
 
     format: int = 1
     generation: int
     at: datetime
+    waits: dict[int, datetime] | None = None
 
 
 class OriginStatus(StrEnum):
@@ -62,6 +63,11 @@ class Liveness(StrEnum):
     def is_running(self) -> bool:
         """Whether an owner is assumed to hold the run, so that no other caller may take it."""
         return self in (Liveness.LIVE, Liveness.ORPHANED)
+
+    @property
+    def may_be_kept(self) -> bool:
+        """Whether tasks may come for which a parked run is kept."""
+        return self not in (Liveness.ORPHANED, Liveness.ORIGIN_FINISHED)
 
 
 def liveness(

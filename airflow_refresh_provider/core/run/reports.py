@@ -9,12 +9,15 @@ from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.plan.plan import ChangeCounts
 from airflow_refresh_provider.core.run.budget import RunBudget
 from airflow_refresh_provider.core.run.cancellation import Cancellation
+from airflow_refresh_provider.core.run.forecast import Forecast
+from airflow_refresh_provider.core.run.freshness_state import FreshnessState
 from airflow_refresh_provider.core.run.health import Health
 from airflow_refresh_provider.core.run.last_run import LastRun
 from airflow_refresh_provider.core.run.notice import Notice
 from airflow_refresh_provider.core.run.reading import ReadingLine
 from airflow_refresh_provider.core.run.results import ErrorReport, Outcome
 from airflow_refresh_provider.core.run.status import RefreshStatus
+from airflow_refresh_provider.core.run.steering import Offer
 from airflow_refresh_provider.core.text.stored import Stored
 
 
@@ -23,7 +26,7 @@ class RunStatus(Stored):
 
     `origin` is what it was started for, such as a DAG run. `kept_until`: until then only tasks of the origin may resume
     it. `cancelled`: a person has cancelled it, and no owner has resumed it since. `budget` is what it may spend; its
-    `spent` says why it stops.
+    `spent` says why it stops. `offers`: what can be done with it now.
     """
 
     run_id: str
@@ -43,6 +46,7 @@ class RunStatus(Stored):
     seconds_left: float | None = None
     budget: RunBudget | None = None
     notices: tuple[Notice, ...] = ()
+    offers: tuple[Offer, ...] = ()
 
 
 class Readable(Stored):
@@ -78,7 +82,8 @@ class ProgressReport(Stored):
     `percent`, 0 to 100, is of rows where they are known, else of chunks. `rows_per_second` is that of the newest chunks
     of this attempt, `seconds_left` follows from it; both are null before two chunks are done, and after the end.
     `outcome` is that of a run that has ended, or has failed, stopped or been cancelled and is kept; `failure` is why it
-    was not published. `budget` is that of a run in progress. `throttle`: how many rows a second runs may change.
+    was not published. `budget` is that of a run in progress. `throttle`: how many rows a second runs may change;
+    `waits`: until when units wait for that, by unit.
     """
 
     name: str
@@ -95,6 +100,7 @@ class ProgressReport(Stored):
     failure: str | None = None
     budget: RunBudget | None = None
     throttle: int | None = None
+    waits: dict[int, datetime] = {}
     vnodes: tuple[VnodeProgress, ...] = ()
 
 
@@ -142,10 +148,12 @@ class Freshness(Stored):
     why the published version can no longer be read at the target's location; the lag is unknown then.
     `overwritten_reason`: why the target may have other rows than the last refresh wrote; it is then as of no moment.
     `readable_until`: from then on Spark refuses the version of the last refresh that readers have, by `published()` or
-    the view; null while that is the newest of the target. `error`: why none of this could be determined.
+    the view; null while that is the newest of the target. `state`: how fresh it is in one word. `error`: why none of
+    this could be determined.
     """
 
     name: str
+    state: FreshnessState
     unreadable_reason: str | None = None
     overwritten_reason: str | None = None
     readable_until: datetime | None = None
@@ -164,8 +172,8 @@ class DefinitionStatus(Stored):
 
     `state` is as stored; `status` is derived from it and the run, `status_text` includes the progress. `throttle`: how
     many rows a second its runs may change, null without a limit. `last_run` is the newest run that has ended, or has
-    failed, stopped or been cancelled and is kept. `health` is the whole in one word; it, `freshness` and
-    `due` are null where inputs and target were not read. `ignored_files` lay in the folders of inputs at the last
+    failed, stopped or been cancelled and is kept. `health` is the whole in one word; it, `freshness`, `due` and
+    `forecast` are null where inputs and target were not read. `ignored_files` lay in the folders of inputs at the last
     refresh and were not read. `notices` are about its query. `reading`: how other programs read what is
     published; only `show` has both. `looked_at`: when inputs and target were read, null where they were not.
     """
@@ -184,6 +192,7 @@ class DefinitionStatus(Stored):
     last_run: LastRun | None = None
     freshness: Freshness | None = None
     due: DueReport | None = None
+    forecast: Forecast | None = None
     looked_at: datetime | None = None
     published_version: int | None = None
     published_at: datetime | None = None

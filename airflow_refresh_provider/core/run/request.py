@@ -65,6 +65,11 @@ class Request(Stored):
         Scope.NO_FORM_FIELD,
         Field(description="take an unfinished run over from its owner, even a live one or the tasks of a DAG run"),
     ] = False
+    only_run: Annotated[
+        str | None,
+        Scope.NO_FORM_FIELD,
+        Field(description="only the unfinished run of this id, to resume or abandon it; no new one is started"),
+    ] = None
     force: Annotated[bool, Field(description="run although no input has changed, and accept a mass delete")] = False
     strict: Annotated[bool, Field(description="fail instead of reading everything")] = False
     workers: Annotated[PositiveInt, Scope.NO_FORM_FIELD, Field(description="units merged in parallel")] = 2

@@ -16,6 +16,7 @@ from airflow_refresh_provider.core.run.notice import Notice
 from airflow_refresh_provider.core.run.record import Record, Run
 from airflow_refresh_provider.core.run.results import ErrorReport, Outcome, RunResult
 from airflow_refresh_provider.core.run.spent import Spent
+from airflow_refresh_provider.core.run.steering import Offer
 from airflow_refresh_provider.core.text.stored import Stored
 
 
@@ -60,8 +61,9 @@ class RunDetail(Stored):
     `planned` are the rows that it changes, null before they are known, and `unchanged` those that stay as they are.
     `chunks` are all of a run in progress once they are planned, of an ended one those whose progress is still kept.
     `error`: why it was not published, how the data was left, and the command to run. `budget` and `throttle`, rows a
-    second, are those of a run in progress; the `spent` of the former says why it stops. `spent` is what the run has
-    cost, of one in progress as far as that is stored; null of runs of earlier versions. `bytes_to_read` as in a result.
+    second, are those of a run in progress; the `spent` of the former says why it stops, `waits` until when units wait
+    for the latter, by unit. `offers`: what can be done with it. `spent` is what the run has cost, of one in progress as
+    far as that is stored; null of runs of earlier versions. `bytes_to_read` as in a result.
     """
 
     name: str
@@ -93,10 +95,12 @@ class RunDetail(Stored):
     phases: tuple[Phase, ...] = ()
     chunks: tuple[ChunkDetail, ...] = ()
     notices: tuple[Notice, ...] = ()
+    offers: tuple[Offer, ...] = ()
     budget: RunBudget | None = None
     throttle: int | None = None
     spent: Spent | None = None
     bytes_to_read: int | None = None
+    waits: dict[int, datetime] = {}
     error: ErrorReport | None = None
     result: RunResult | None = None
 

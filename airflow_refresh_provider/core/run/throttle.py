@@ -27,6 +27,15 @@ def parallel_units(run: Run, beats: Iterable[Beat], now: datetime) -> int:
     return max(1, len({b.generation for b in beats if b.generation in claims and now - b.at <= STALE_AFTER}))
 
 
+def waiting_units(run: Run, beats: Iterable[Beat], now: datetime) -> dict[int, datetime]:
+    """Until when units wait for their share of the limit, as far as their last signs of life say."""
+    if run.lease.owner is None and not run.claims:
+        return {}
+    recent = [b.waits or {} for b in beats if now - b.at <= STALE_AFTER]
+    found = {unit: until for waits in recent for unit, until in waits.items() if until > now}
+    return dict(sorted(found.items()))
+
+
 def wait_seconds(rows: int, seconds: float, limit: int | None, units: int) -> float:
     """How long to wait after a chunk of so many rows that took so many seconds, at an equal share of the limit."""
     if limit is None:

@@ -24,7 +24,9 @@ class Beats:
         with storage("writing a beat", self.root):
             store = open_store(self.root)
             if store is not None:  # a beat does not create a root that is gone
-                obstore.put(store, f"{_folder(name, run_id)}{who}.json", beat.model_dump_json().encode())
+                obstore.put(
+                    store, f"{_folder(name, run_id)}{who}.json", beat.model_dump_json(exclude_none=True).encode()
+                )
 
     def of(self, name: str, run_id: str) -> tuple[Beat, ...]:
         """The last beats of a run and its units."""

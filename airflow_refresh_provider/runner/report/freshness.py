@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from statistics import median
 
+from airflow_refresh_provider.core.run.freshness_state import freshness_state
 from airflow_refresh_provider.core.run.record import Record
 from airflow_refresh_provider.core.run.reports import Freshness
 from airflow_refresh_provider.core.run.results import ErrorReport, Outcome
@@ -23,16 +24,21 @@ def freshness(ports: Ports, seen: Observation, *, why: bool = False) -> Freshnes
     """How far the target of a definition is behind its inputs; `why` adds each of them."""
     record, age = seen.record, seen.lag_seconds
     schedule, published = record.definition.refresh, record.published
+    readable, limited = seen.error is None and seen.replaced is None, schedule.target_lag is not None
+    late = seen.error is None and is_late(schedule, age)
     known = age is not None and seen.overwritten is None
     return Freshness(
         name=record.name,
+        state=freshness_state(
+            age, known=readable and seen.overwritten is None, late=late, limited=limited, live=seen.live
+        ),
         unreadable_reason=seen.replaced,
         overwritten_reason=seen.overwritten,
         readable_until=seen.readable_until,
         confirmed_at=seen.inputs.confirmed_at(seen.now) if known and seen.inputs else None,
         lag_seconds=age,
         target_lag_seconds=schedule.target_lag_seconds,
-        late=seen.error is None and is_late(schedule, age),
+        late=late,
         kept_until=seen.inputs.kept_until if seen.inputs else None,
         inputs=input_lags(ports, published, seen.inputs, seen.now) if published and seen.inputs and why else (),
         error=ErrorReport.of(seen.error) if seen.error else None,

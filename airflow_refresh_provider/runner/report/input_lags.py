@@ -29,10 +29,15 @@ class InputsNow:
         return now - lag(now, self.behind)
 
     @property
+    def kept(self) -> dict[str, datetime]:
+        """Until when the changes of each input that were not applied can be read; those that do not expire left out."""
+        ends = {name: history.readable_until for name, history in self.histories.items() if history}
+        return {name: end for name, end in ends.items() if end is not None}
+
+    @property
     def kept_until(self) -> datetime | None:
         """Until when all changes that were not applied can be read; None where they do not expire."""
-        ends = (history.readable_until for history in self.histories.values() if history)
-        return min((end for end in ends if end is not None), default=None)
+        return min(self.kept.values(), default=None)
 
 
 def inputs_now(ports: Ports, record: Record, published: Published) -> InputsNow:

@@ -47,6 +47,14 @@ class Observation:
         """How far the target is behind its inputs; None when that is not known."""
         return lag(self.now, self.inputs.behind).total_seconds() if self.inputs else None
 
+    @property
+    def live(self) -> bool:
+        """Whether a run is in progress: it has an owner, or is kept for its next task."""
+        run = self.record.run
+        if run is None:
+            return False
+        return self.liveness.is_running or (self.liveness.may_be_kept and run.kept_until(self.now) is not None)
+
     def still_of(self, record: Record) -> bool:
         """Whether it is one of what a record says now: the same definition with the same refresh published.
 

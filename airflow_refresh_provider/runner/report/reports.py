@@ -14,11 +14,11 @@ from airflow_refresh_provider.core.run.last_run import LastRun
 from airflow_refresh_provider.core.run.record import Record, Run
 from airflow_refresh_provider.core.run.reports import ProgressReport, VnodeProgress
 from airflow_refresh_provider.core.run.results import HistoryEntry, Outcome, RunResult, StoredHistory
-from airflow_refresh_provider.core.run.throttle import limit_of
+from airflow_refresh_provider.core.run.throttle import limit_of, waiting_units
 from airflow_refresh_provider.errors import Invalid
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.control import EventRow, ProgressRow
-from airflow_refresh_provider.runner.facts.records import registered
+from airflow_refresh_provider.runner.facts.records import beats, registered
 from airflow_refresh_provider.runner.hold.ending import RUN_ENDED
 from airflow_refresh_provider.runner.report.rates import changed_rows, rate
 
@@ -82,7 +82,16 @@ def progress(ports: Ports, name: str) -> ProgressReport:
         last = record.last_run
         outcome, failure = (last.outcome, last.reason) if last else (None, None)
         return ProgressReport(name=name, run_id=None, stage=None, outcome=outcome, failure=failure)
-    return report(record, run_id, ports.store.progress(name, run_id))
+    found = report(record, run_id, ports.store.progress(name, run_id))
+    return found.model_copy(update={"waits": waits(ports, record)})
+
+
+def waits(ports: Ports, record: Record) -> dict[int, datetime]:
+    """Until when units of the run in progress wait for its throttle, by unit; without one nothing is read."""
+    run = record.run
+    if run is None or limit_of(record) is None:
+        return {}
+    return waiting_units(run, beats(ports, record.name, run), ports.clock.now())
 
 
 def newest_run(record: Record) -> str | None:

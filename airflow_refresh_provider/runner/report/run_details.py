@@ -16,6 +16,7 @@ from airflow_refresh_provider.core.run.run_detail import (
     inputs_of,
     phases_of,
 )
+from airflow_refresh_provider.core.run.steering import offers
 from airflow_refresh_provider.core.run.throttle import limit_of
 from airflow_refresh_provider.errors import Invalid
 from airflow_refresh_provider.ports.bundle import Ports
@@ -70,10 +71,12 @@ def _in_progress(ports: Ports, record: Record, run: Run, rows: list[ProgressRow]
         phases=phases_of(run),
         chunks=chunks_of(run, done, live=liveness.is_running),
         notices=notices_of(run),
+        offers=offers(record, liveness, ports.clock.now()),
         budget=run.budget,
         throttle=limit_of(record),
         spent=run.spent + of_chunks(rows),
         bytes_to_read=run.bytes_to_read,
+        waits=reports.waits(ports, record),
         error=aftermath(record, last.code, last.reason or "", how_far.chunks_done) if last and failed else None,
         **{
             field: getattr(how_far, field)

@@ -17,15 +17,14 @@ from airflow_refresh_provider.core.run.record import Record, Run
 from airflow_refresh_provider.core.run.reports import DefinitionStatus, DueReport, Freshness, RunStatus
 from airflow_refresh_provider.core.run.status import status as status_of
 from airflow_refresh_provider.core.run.status import status_text
+from airflow_refresh_provider.core.run.steering import offers
 from airflow_refresh_provider.core.run.throttle import limit_of
 from airflow_refresh_provider.errors import RefreshError
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.runner.facts.records import owner_liveness
 from airflow_refresh_provider.runner.report import due_report, freshness, reports
+from airflow_refresh_provider.runner.report.forecasting import forecast_of
 from airflow_refresh_provider.runner.report.observation import Observation, observe
-
-_NOT_KEPT = (Liveness.ORPHANED, Liveness.ORIGIN_FINISHED)
-"""Owners whose run is not kept for later tasks of its origin: there are none."""
 
 
 def stored_status(ports: Ports, record: Record) -> DefinitionStatus:
@@ -52,8 +51,10 @@ def seen_status(ports: Ports, seen: Observation, due: Callable[[Observation], Du
         lag_seconds=fresh.lag_seconds,
         late=fresh.late,
     )
-    known = {"health": health(record, found), "freshness": fresh, "due": _due(seen, fresh, due), "looked_at": seen.now}
-    return _status(record, run).model_copy(update=known)
+    next_due = _due(seen, fresh, due)
+    ahead = forecast_of(seen, next_due, run)
+    known = {"health": health(record, found), "freshness": fresh, "due": next_due, "forecast": ahead}
+    return _status(record, run).model_copy(update={**known, "looked_at": seen.now})
 
 
 def unseen_status(ports: Ports, record: Record) -> DefinitionStatus:
@@ -133,8 +134,9 @@ def _run_status(ports: Ports, record: Record, liveness: Liveness) -> RunStatus |
         seconds_left=how_far.seconds_left,
         budget=run.budget,
         notices=notices_of(run),
+        offers=offers(record, liveness, ports.clock.now()),
     )
 
 
 def _kept_until(ports: Ports, run: Run, liveness: Liveness) -> datetime | None:
-    return None if liveness in _NOT_KEPT else run.kept_until(ports.clock.now())
+    return run.kept_until(ports.clock.now()) if liveness.may_be_kept else None

@@ -7,6 +7,8 @@ from datetime import datetime
 from airflow_refresh_provider.core.run.owner import BEAT_EVERY, Liveness
 from airflow_refresh_provider.core.run.record import Record, Run
 from airflow_refresh_provider.core.run.recovery import Admission, admit
+from airflow_refresh_provider.core.run.request import Request
+from airflow_refresh_provider.core.run.steering import Act, request_of
 from airflow_refresh_provider.core.run.suspension import check_not_paused, check_not_suspended
 from airflow_refresh_provider.errors import Refused
 from airflow_refresh_provider.ports.bundle import Ports
@@ -39,6 +41,12 @@ def check_can_start(ports: Ports, name: str) -> None:
             check_not_suspended(record)
         case Admission.BUSY if record.run:
             raise already_running(record, record.run, now)
+
+
+def request_for(ports: Ports, name: str, run_id: str, act: Act) -> Request:
+    """The refresh that recovers a run or takes it over. Raises Invalid, and Refused where the race was lost."""
+    record = registered(ports, name, ports.store.read(name).record)
+    return request_of(act, record, run_id, owner_liveness(ports, record), ports.clock.now())
 
 
 def already_running(record: Record, run: Run, now: datetime) -> Refused:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from airflow_refresh_provider.core.run.budget import time_spent
 from airflow_refresh_provider.core.run.prepared import FrozenRun, frozen
@@ -73,6 +73,12 @@ class Pace:
             self._waited()
 
     def _waited(self) -> FrozenRun | None:
+        try:
+            return self._wait()
+        finally:
+            self._ports.heart.waits(self._held.whole.run_id, self._held.slot, None)
+
+    def _wait(self) -> FrozenRun | None:
         while not self._stop.is_set():
             record, run = self._held.read()
             left = self._seconds_left(record, run)
@@ -88,12 +94,17 @@ class Pace:
         if limit is None or last is None:
             return 0.0
         now = self._ports.clock.now()
-        units = parallel_units(run, beats(self._ports, record.name, run), now)
-        whole = wait_seconds(last.rows, (last.ended - last.started).total_seconds(), limit, units)
-        left = whole - (now - last.ended).total_seconds()
+        left = self._share_left(record, run, limit, last, now)
         if left >= SHORTEST_WAIT:
+            self._ports.heart.waits(run.run_id, self._held.slot, now + timedelta(seconds=left))
             self._note(limit, last, left)
         return left
+
+    def _share_left(self, record: Record, run: Run, limit: int, last: Merged, now: datetime) -> float:
+        """How much of the time is left that its rows take at its share of the limit."""
+        units = parallel_units(run, beats(self._ports, record.name, run), now)
+        whole = wait_seconds(last.rows, (last.ended - last.started).total_seconds(), limit, units)
+        return whole - (now - last.ended).total_seconds()
 
     def _note(self, limit: int, last: Merged, left: float) -> None:
         """Note a wait for another limit than before, and each long one."""

@@ -17,6 +17,7 @@ from airflow_refresh_provider.core.query.query import bind_clock
 from airflow_refresh_provider.core.run.budget import granted
 from airflow_refresh_provider.core.run.cancelling import check_not_cancelled
 from airflow_refresh_provider.core.run.lifecycle import Event, State
+from airflow_refresh_provider.core.run.one_run import check_only
 from airflow_refresh_provider.core.run.owner import WAIT_FOR_LEASE
 from airflow_refresh_provider.core.run.record import Record, Run
 from airflow_refresh_provider.core.run.recovery import Admission, admit
@@ -73,7 +74,8 @@ StartResult = HeldRun | NotStarted
 
 def begin(ports: Ports, name: str, request: Request, watch: Stopwatch, decided: Decided | None = None) -> StartResult:
     """Hold a run of `name`. Raises Invalid for an unknown name, Refused when it may not be refreshed now, Paused,
-    Cancelled for an origin whose run was cancelled.
+    Cancelled for an origin whose run was cancelled. Where one run is meant, Refused once that has ended: also after it
+    was abandoned here, as no new one is started.
 
     Its time is in the stages `start` and `take_over`.
     A run of the request's own origin is attached to, or taken over from the owner that held it for that origin. With
@@ -83,6 +85,7 @@ def begin(ports: Ports, name: str, request: Request, watch: Stopwatch, decided: 
     while True:
         snapshot = ports.store.read(name)
         record = registered(ports, name, snapshot.record)
+        check_only(record, request.only_run)
         if not request.take_over:
             check_not_cancelled(record, request.origin)
         check_not_paused(record)
@@ -116,6 +119,7 @@ def up_to_date(ports: Ports, name: str, request: Request) -> NotStarted | None:
     """
     snapshot = ports.store.read(name)
     record = registered(ports, name, snapshot.record)
+    check_only(record, request.only_run)
     check_not_cancelled(record, request.origin)
     check_not_paused(record)
     if record.run is not None or record.suspended or record.state is State.RESETTING or request.force:

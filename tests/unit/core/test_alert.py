@@ -6,7 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_refresh_provider.core.run.alert import About, Alert, of_failure, of_state
+from airflow_refresh_provider.core.run.alert import Alert, of_failure, of_state
+from airflow_refresh_provider.core.run.alert_reasons import About
 from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.errors import Cancelled, Explained, Interrupted, Invalid, Lost, RefreshError, Retry
 from tests.unit.runner.faults import at, disconnected

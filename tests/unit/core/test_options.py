@@ -24,6 +24,7 @@ CHOSEN: dict[str, Any] = {
     "on_interrupted": "restart",
     "if_running": "skip",
     "take_over": True,
+    "only_run": "a-run",
     "force": True,
     "strict": True,
     "workers": 3,
@@ -59,7 +60,7 @@ def test_choices_and_defaults_are_those_of_the_model() -> None:
     options = {o.name: o for o in user_options(RunRequest)}
     assert options["mode"].choices == ("as_defined", "full", "incremental", "auto")
     assert [o.default for o in options.values()] == [
-        *("as_defined", "resume", "refuse", False, False, False, 2),
+        *("as_defined", "resume", "refuse", False, None, False, False, 2),
         *(None, None, None, False),
         False,
     ]

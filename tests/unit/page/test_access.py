@@ -27,6 +27,8 @@ READS = (
     f"/definitions/{NAME}/refresh",
     f"/definitions/{NAME}/runs/x",
     f"/definitions/{NAME}/runs/x/cancel",
+    f"/definitions/{NAME}/runs/x/recover",
+    f"/definitions/{NAME}/runs/x/take-over",
     "/static/page.css",
     "/static/htmx.min.js",
     "/static/none",
@@ -40,7 +42,16 @@ READS = (
 CHANGES = tuple(
     f"{prefix}/definitions/{NAME}/{verb}"
     for prefix in ("", "/api/v1")
-    for verb in ("pause", "resume", "suspend", "throttle", "refresh", "runs/x/cancel")
+    for verb in (
+        "pause",
+        "resume",
+        "suspend",
+        "throttle",
+        "refresh",
+        "runs/x/cancel",
+        "runs/x/recover",
+        "runs/x/take-over",
+    )
 )
 
 

@@ -64,6 +64,22 @@ def test_a_definition_has_one_process_of_a_page_and_all_end_with_it(tmp_path: Pa
         os.kill(pid, 0)
 
 
+def test_the_run_of_a_process_of_this_page_can_be_taken_over_and_both_end_with_the_page(tmp_path: Path) -> None:
+    ready = tmp_path / "ready"
+    script = f"import pathlib; {WAITS.replace('print(flush=True)', f'pathlib.Path({str(ready)!r}).touch()')}"
+    with runs(script) as some:
+        pids = []
+        for request in (Request(), Request(take_over=True, only_run="a-run")):
+            pids.append(int(some.start(ME, "orders", request).started.split()[1].strip(",")))
+            until(ready.exists)
+            ready.unlink()
+        for pid in pids:
+            os.kill(pid, 0)  # both are running
+    for pid in pids:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+
+
 def test_an_error_that_the_process_prints_is_shown_until_the_next_start() -> None:
     error = {"code": "suspended", "message": "orders is suspended", "left": "as it was", "next": "resume it"}
     with runs(f"import sys; print({json.dumps({'error': error})!r}); sys.exit(3)") as some:

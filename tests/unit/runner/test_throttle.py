@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import timedelta
 from threading import Barrier
 from typing import Any
 
@@ -17,8 +18,9 @@ from airflow_refresh_provider.core.run.results import Outcome
 from airflow_refresh_provider.errors import Lost, Paused
 from airflow_refresh_provider.ports.watch import Silent
 from airflow_refresh_provider.runner.refreshes import Refreshes
+from airflow_refresh_provider.runner.report.run_details import run_detail
 from airflow_refresh_provider.runner.steps.pacing import POLL_SECONDS
-from airflow_refresh_provider.testing.memory_ports import MemoryClock
+from airflow_refresh_provider.testing.memory_ports import MemoryClock, MemoryHeart
 from tests.unit.runner.disturbed import LIVE, changed
 from tests.unit.runner.phased import BY_VNODE
 from tests.unit.runner.world import NAME, World, row
@@ -172,6 +174,9 @@ class Beating:
     def __init__(self, heart: Any) -> None:
         self._heart, self.now = heart, list[int | None]()
 
+    def waits(self, run_id: str, unit: int, until: Any) -> None:
+        self._heart.waits(run_id, unit, until)
+
     @contextmanager
     def beating(
         self, name: str, run_id: str, unit: int | None, generation: int, interrupt: Callable[[], object]
@@ -191,6 +196,46 @@ def test_an_owner_gives_signs_of_life_while_it_waits() -> None:
     clock.act = lambda: seen.append(tuple(heart.now))
     Refreshes(replace(refreshes.ports, heart=heart)).run(NAME, Request(workers=1))
     assert seen == [(None,)]
+
+
+def test_other_processes_see_until_when_a_unit_waits_by_the_beats_that_are_sent_anyway() -> None:
+    world = large()
+    other, found = Refreshes(world.process()), list[Any]()
+
+    def look() -> None:
+        assert isinstance(refreshes.ports.heart, MemoryHeart)
+        refreshes.ports.heart.beat()
+        run_id = world.interrupted.run_id
+        found.extend([other.progress(NAME).waits, run_detail(other.ports, NAME, run_id).waits, clock.now()])
+
+    refreshes, clock, _ = listening(world)
+    other.ports = replace(other.ports, clock=clock)
+    heart = MemoryHeart(refreshes.ports.store, clock)
+    refreshes = Refreshes(replace(refreshes.ports, heart=heart))
+    clock.act = look
+    refreshes.run(NAME, Request(workers=1))
+    by_progress, by_page, at = found
+    assert by_progress == by_page and set(by_progress) == {0}
+    assert by_progress[0] - at > timedelta(seconds=10)
+    assert other.progress(NAME).waits == {}
+
+
+def test_a_unit_that_is_paused_in_its_wait_waits_no_more() -> None:
+    world = large()
+    other = Refreshes(world.process())
+    refreshes, clock, _ = listening(world)
+    heart = MemoryHeart(refreshes.ports.store, clock)
+    refreshes = Refreshes(replace(refreshes.ports, heart=heart))
+    other.ports = replace(other.ports, clock=clock)
+
+    def act() -> None:
+        heart.beat()
+        other.pause(NAME)
+
+    clock.act = act
+    with pytest.raises(Paused):
+        refreshes.run(NAME, Request(workers=1))
+    assert other.progress(NAME).waits == {}
 
 
 def test_parallel_units_share_the_limit() -> None:

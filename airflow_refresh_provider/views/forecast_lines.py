@@ -1,0 +1,29 @@
+"""What is to be expected of a table, in words."""
+
+from __future__ import annotations
+
+from airflow_refresh_provider.core.run.forecast import Forecast
+from airflow_refresh_provider.core.run.reports import DefinitionStatus
+from airflow_refresh_provider.views import formats
+
+
+def late_text(value: Forecast | None) -> str | None:
+    """When a table becomes late, or became late."""
+    if value is None or value.late_at is None:
+        return None
+    sure = ", and no refresh is expected to end before" if value.will_be_late else ""
+    return f"{formats.time(value.late_at)}{sure}"
+
+
+def expiring_text(value: Forecast | None) -> str | None:
+    """Until when changes that are not applied can be read, by input."""
+    found = value.inputs if value else ()
+    before = {True: ", before the next refresh has read them", False: ""}
+    return "; ".join(f"{one.name} {formats.time(one.lost_at)}{before[one.before_next]}" for one in found) or None
+
+
+def behind_text(value: DefinitionStatus) -> str | None:
+    """For a column."""
+    behind = formats.duration(value.freshness.lag_seconds) if value.freshness else None
+    ahead = value.forecast
+    return f"{behind}, late {formats.minute(ahead.late_at)}" if ahead and ahead.will_be_late else behind
