@@ -143,6 +143,7 @@ FILTERS: dict[str, Callable[..., object]] = {
     "counts": formats.change_counts,
     "done_of": formats.done_of,
     "budget": formats.budget,
+    "queued_options": formats.queued_options,
     "rows_per_second": formats.throttle,
     "follows": follows_text,
     "followed_by": how_followed,

@@ -25,14 +25,15 @@ _KINDS: dict[str, type[errors.Explained]] = {
 class Outcome(StrEnum):
     """How a refresh or a cascade ended.
 
-    Skipped are refreshes that were not started while another run was in progress, definitions of a cascade whose
-    upstream was not refreshed, and scheduled runs of suspended definitions. A run whose budget is spent is kept: the
-    next run continues it.
+    A queued refresh waits for the run in progress to end. Skipped are refreshes that were not started while another
+    run was in progress, definitions of a cascade whose upstream was not refreshed, and scheduled runs of suspended
+    definitions. A run whose budget is spent is kept: the next run continues it.
     """
 
     SUCCEEDED = "succeeded"
     NOTHING_TO_DO = "nothing_to_do"
     SKIPPED = "skipped"
+    QUEUED = "queued"
     FAILED = "failed"
     REFUSED = "refused"
     INTERRUPTED = "interrupted"
@@ -78,7 +79,8 @@ class RunResult(Stored):
     `lag_seconds` is how far the target was behind its inputs at the end; `late`: that was more than its target lag.
     `ignored_files` lie in the folders of inputs and were not read. `notices` say what was done otherwise than the
     definition says. `touched`: how many values of the anchors the changes touch, where rows were found by these.
-    `within_tolerance` of the unchanged rows differ from the query in the last digits of floating point.
+    `within_tolerance` of the unchanged rows differ from the query in the last digits of floating point. `requests` are
+    the ids of those from the queue that it has served; of a queued refresh the id under which it waits.
     """
 
     run_id: str | None
@@ -108,6 +110,7 @@ class RunResult(Stored):
     elapsed_seconds: float = 0.0
     stages: dict[str, float] = {}
     reason: str | None = None
+    requests: tuple[str, ...] = ()
 
 
 class HistoryEntry(Stored):
@@ -115,7 +118,8 @@ class HistoryEntry(Stored):
 
     A cancelled run that is resumed has another end later, which counts then.
 
-    `elapsed_seconds` is from its start to its end, with all `attempts` and the time between them.
+    `elapsed_seconds` is from its start to its end, with all `attempts` and the time between them. `requests` are the
+    ids of those from the queue that it was started for.
     """
 
     name: str
@@ -127,12 +131,13 @@ class HistoryEntry(Stored):
     elapsed_seconds: float = 0.0
     reason: str | None = None
     result: RunResult | None = None
+    requests: tuple[str, ...] = ()
 
 
 class StoredHistory(Stored):
     """A history entry as the events table stores it. `format` is the version of the entry and of what is in it."""
 
-    format: int = Field(default=4, le=4)
+    format: int = Field(default=5, le=5)
     entry: HistoryEntry
 
 
@@ -186,6 +191,12 @@ class RefreshStep(Stored):
         if isinstance(ended, RunResult):
             return cls(name=name, outcome=ended.outcome, reason=ended.reason, result=ended)
         return cls(name=name, outcome=Outcome.of(ended), reason=ended.message, error=ErrorReport.of(ended))
+
+    @property
+    def line(self) -> str:
+        """How it ended."""
+        took = f" in {self.result.seconds:.1f} s" if self.result else ""
+        return f"{self.name}: {self.outcome}{took}{f', {self.reason}' if self.reason else ''}"
 
 
 class RefreshesResult(Stored):

@@ -60,6 +60,7 @@ class RunDetail(Stored):
     `chunks` are all of a run in progress once they are planned, of an ended one those whose progress is still kept.
     `error`: why it was not published, how the data was left, and the command to run. `budget` and `throttle`, rows a
     second, are those of a run in progress; the `spent` of the former says why it stops.
+    `requests`: ids of those from the queue that it was started for.
     """
 
     name: str
@@ -73,6 +74,7 @@ class RunDetail(Stored):
     live: bool = False
     kept_until: datetime | None = None
     cancelled: Cancellation | None = None
+    requests: tuple[str, ...] = ()
     attempts: int = 0
     generations: tuple[int, ...] = ()
     mode: str | None = None

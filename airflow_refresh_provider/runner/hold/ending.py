@@ -176,6 +176,7 @@ def record_end(
         elapsed_seconds=run.elapsed(at),
         reason=reason,
         result=result,
+        requests=run.requests,
     )
     ports.store.add_event(
         EventRow(
