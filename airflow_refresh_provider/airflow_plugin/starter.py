@@ -12,6 +12,7 @@ from airflow.utils.state import DagRunState
 from airflow.utils.types import DagRunTriggeredByType
 
 from airflow_refresh_provider.core.run.admin_results import RequestedRefresh
+from airflow_refresh_provider.core.run.record import Run
 from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.core.run.results import ErrorReport
 from airflow_refresh_provider.errors import Refused
@@ -58,6 +59,15 @@ class DagStarter:
             raise _refused(f"Airflow does not trigger {dag_id}: {error}", "Correct the cause, or run") from None
         run = f"DAG run {made.run_id} of {dag_id}" if made else f"a DAG run of {dag_id}"
         return RequestedRefresh(name=name, started=run, waits=_waits(dag, made.run_id if made else None))
+
+    def waits_for(self, name: str, run: Run) -> bool:
+        """Airflow itself starts a DAG run after the ones of the same DAG that are in progress."""
+        dag_id, _, _run_id = (run.origin or "").partition(" ")[2].partition(" ")
+        return dag_id == dag_id_of(name)
+
+    def follow(self, name: str) -> str:
+        """A DAG run that meets another run would only wait in the same queue."""
+        return f"the command that holds the run takes it then, or the next DAG run of {dag_id_of(name)} that is due"
 
     def failure(self, name: str) -> ErrorReport | None:
         """The DAG run says it."""

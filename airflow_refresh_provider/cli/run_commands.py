@@ -8,9 +8,10 @@ from airflow_refresh_provider.cli.call import Call
 from airflow_refresh_provider.core.definition.selection import Selection
 from airflow_refresh_provider.core.run.admin_results import Rebuilt, Recovery
 from airflow_refresh_provider.core.run.costs import Cost, CostsBy
+from airflow_refresh_provider.core.run.queue import Unqueued, WaitingRequest
 from airflow_refresh_provider.core.run.reports import DefinitionStatus, DueReport, Freshness, ProgressReport
 from airflow_refresh_provider.core.run.request import Request, RunRequest
-from airflow_refresh_provider.core.run.results import Differences, HistoryEntry, RefreshesResult, RunResult
+from airflow_refresh_provider.core.run.results import Differences, HistoryEntry, Outcome, RefreshesResult, RunResult
 from airflow_refresh_provider.core.run.throttle import MOST_ROWS
 from airflow_refresh_provider.errors import Invalid
 
@@ -23,17 +24,38 @@ _MISSED = "changes made while it was suspended are applied within the hour, or a
 
 
 def run(
-    call: Call, name: list[str], tag: list[str], all: bool, due: bool, request: RunRequest
+    call: Call, name: list[str], tag: list[str], all: bool, due: bool, queued: bool, request: RunRequest
 ) -> RunResult | Differences | RefreshesResult:
-    """One refresh, or only the comparison; or several refreshes."""
+    """One refresh, or only the comparison; or several refreshes. What is queued meanwhile follows in this process."""
     selection = _selection(name, tag, every=all)
     refreshes = call.refreshes()
     one = None if due else selection.one
+    if queued:
+        return refreshes.run_waiting(_only(one, "--queued runs what waits for"), request.workers, wait=True)
     if one is None:
         if request.compare_only:
-            raise Invalid("usage", "--compare-only compares one definition", next="Name one definition.")
+            _only(None, "--compare-only compares")
         return refreshes.run_several(selection, request, due=due)
-    return refreshes.compare_only(one) if request.compare_only else refreshes.run(one, request)
+    return refreshes.compare_only(one) if request.compare_only else _run_and_queue(call, refreshes, one, request)
+
+
+def _run_and_queue(call: Call, refreshes: Refreshes, name: str, request: RunRequest) -> RunResult:
+    """The result of one refresh; what has waited for its end is refreshed too, and noted."""
+    result = refreshes.run(name, request)
+    if result.outcome in (Outcome.SUCCEEDED, Outcome.NOTHING_TO_DO):
+        for step in refreshes.run_waiting(name, request.workers).refreshes:
+            call.watch.note(f"from the queue: {step.line}")
+    return result
+
+
+def queue(call: Call, name: str | None) -> list[WaitingRequest]:
+    """The requests that wait, of one definition or of all."""
+    return call.refreshes().queue(name)
+
+
+def unqueue(call: Call, name: str, id: str) -> Unqueued:
+    """Remove a request that waits."""
+    return call.refreshes().unqueue(name, id)
 
 
 def cascade(call: Call, name: list[str], request: Request) -> RefreshesResult:
@@ -157,6 +179,13 @@ def freshness(call: Call, name: list[str], tag: list[str], all: bool, why: bool)
     found = refreshes.freshness_several(selection, why=why)
     call.note_if_none(refreshes, found)
     return found
+
+
+def _only(name: str | None, does: str) -> str:
+    """The one definition. Raises Invalid."""
+    if name is None:
+        raise Invalid("usage", f"{does} one definition", next="Name one definition.")
+    return name
 
 
 def _selection(names: list[str], tags: list[str], *, every: bool) -> Selection:

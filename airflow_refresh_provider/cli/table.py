@@ -66,7 +66,11 @@ COMMANDS = (
         ("run",),
         "refresh a target once, or resume an unfinished run; several targets side by side",
         f"{_RUNS}:run",
-        (*_SELECTION, Option("--due", "only definitions whose refresh is due now", Kind.FLAG)),
+        (
+            *_SELECTION,
+            Option("--due", "only definitions whose refresh is due now; each for the first that is queued", Kind.FLAG),
+            Option("--queued", "only what is queued, once no other owner holds the run", Kind.FLAG),
+        ),
         RunRequest,
     ),
     Command(
@@ -110,6 +114,13 @@ COMMANDS = (
             Option("--run", "only if this is the run in progress", value="ID", optional=True),
             Option("--abandon", "abandon the run: the next one starts from the newest input versions", Kind.FLAG),
         ),
+    ),
+    Command(("queue",), "requests that wait for a run to end, the next one first", f"{_RUNS}:queue", (_SOME_NAME,)),
+    Command(
+        ("unqueue",),
+        "remove a request that waits",
+        f"{_RUNS}:unqueue",
+        (_NAME, Option("ID", "the request, as `queue` prints it")),
     ),
     Command(("due",), "whether a refresh is due now; needs no Spark", f"{_RUNS}:due", _SELECTION),
     Command(

@@ -11,6 +11,7 @@ from airflow_refresh_provider.core.run.admin_results import Recovery, RequestedR
 from airflow_refresh_provider.core.run.costs import CostsReport
 from airflow_refresh_provider.core.run.health import Health
 from airflow_refresh_provider.core.run.overview import DefinitionDetail, Filter, Overview
+from airflow_refresh_provider.core.run.queue import Unqueued, WaitingRequest
 from airflow_refresh_provider.core.run.reports import DefinitionStatus
 from airflow_refresh_provider.core.run.results import ErrorReport
 from airflow_refresh_provider.core.run.run_detail import RunDetail
@@ -114,6 +115,24 @@ def run(views: ViewsDep, name: str, run_id: str) -> RunDetail:
     return views.run(name, run_id)
 
 
+@router.get("/queue")
+def queue(views: ViewsDep) -> list[WaitingRequest]:
+    """The requests of all definitions that wait for a run to end."""
+    return views.queue(None)
+
+
+@router.get("/definitions/{name}/queue")
+def queue_of(views: ViewsDep, name: str) -> list[WaitingRequest]:
+    """The requests of a definition that wait for its run to end, the next one first."""
+    return views.queue(name)
+
+
+@router.post("/definitions/{name}/queue/{request_id}/remove", dependencies=[Depends(api_changer)])
+def unqueue(views: ViewsDep, name: str, request_id: str) -> Unqueued:
+    """Remove a request that waits."""
+    return views.unqueue(name, request_id)
+
+
 @router.post("/definitions/{name}/pause", dependencies=[Depends(api_changer)])
 def pause(views: ViewsDep, name: str) -> DefinitionStatus:
     """Pause a definition before its next chunk."""
@@ -154,7 +173,10 @@ def refresh(
     name: str,
     options: Annotated[dict[str, Any], Body()],
 ) -> RequestedRefresh:
-    """Start a refresh with these options: `mode`, `on_interrupted`, `force`, `strict`, each with a default."""
+    """Start a refresh with these options, each with a default: `mode`, `on_interrupted`, `force`, `strict`, a budget.
+
+    While a run is in progress it waits in the queue, by its `priority`.
+    """
     return start(request, views, starter, name, options)
 
 

@@ -17,13 +17,15 @@ from pydantic import BaseModel, ValidationError
 
 from airflow_refresh_provider.core.run.admin_results import RequestedRefresh
 from airflow_refresh_provider.core.run.options import to_arguments
+from airflow_refresh_provider.core.run.record import Run
 from airflow_refresh_provider.core.run.request import Request
-from airflow_refresh_provider.core.run.results import ErrorReport
+from airflow_refresh_provider.core.run.results import ErrorReport, RefreshesResult
 from airflow_refresh_provider.errors import Failed, Refused
 from airflow_refresh_provider.page.ports import Visitor
 from airflow_refresh_provider.places import CONTROL_VARIABLE, SPARK_VARIABLE, Places
 
 _PROGRAM = (sys.executable, "-m", "airflow_refresh_provider.cli.main", "run")
+_QUEUED = "--queued"
 _PATIENCE = 15.0
 """Seconds that a refresh has to release its run. One that is killed is resumed, too."""
 
@@ -75,13 +77,29 @@ class ChildRuns:
     def start(self, visitor: Visitor, name: str, request: Request) -> RequestedRefresh:
         """Start a process. Raises Refused while one of this page runs for the definition, but for a take-over."""
         with self._lock:
-            before = self._children.get(name)
-            if before and before.process.poll() is None:
-                if not request.take_over:
-                    raise _runs_already(name, before.process.pid)
+            before = self._running(name)
+            if before and not request.take_over:
+                raise _runs_already(name, before.process.pid)
+            if before:
                 self._replaced.append(before)
-            child = self._children[name] = self._started(name, request)
+            child = self._children[name] = self._started(name, to_arguments(request))
         return RequestedRefresh(name=name, started=f"process {child.process.pid}, which ends with this page")
+
+    def waits_for(self, name: str, run: Run) -> bool:
+        """A process waits for no run."""
+        return False
+
+    def follow(self, name: str) -> str:
+        """Start a process that waits for the run in progress, unless one of this page runs, which goes on itself."""
+        with self._lock:
+            child = self._running(name)
+            if child is None:
+                child = self._children[name] = self._started(name, [_QUEUED])
+        return f"process {child.process.pid}, which ends with this page, takes it then"
+
+    def _running(self, name: str) -> _Child | None:
+        child = self._children.get(name)
+        return child if child and child.process.poll() is None else None
 
     def failure(self, name: str) -> ErrorReport | None:
         """The error that the last process for a definition has printed."""
@@ -92,8 +110,8 @@ class ChildRuns:
             child.failure = child.failure or _failure(child)
             return child.failure
 
-    def _started(self, name: str, request: Request) -> _Child:
-        words = [*self._program, name, *to_arguments(request), "--output", "json"]
+    def _started(self, name: str, arguments: list[str]) -> _Child:
+        words = [*self._program, name, *arguments, "--output", "json"]
         printed = tempfile.TemporaryFile()  # noqa: SIM115 - the process writes to it
         try:
             process = subprocess.Popen(
@@ -114,16 +132,21 @@ def _failure(child: _Child) -> ErrorReport:
     child.printed.seek(0)
     text = child.printed.read()
     child.printed.close()
-    try:
+    return _reported(text) or ErrorReport(
+        code="child_ended",
+        message=f"the process that was started from this page has ended with exit code {child.process.returncode}",
+        left="Everything committed stays, and the run can be resumed.",
+        next="Start it again; the debug log has more.",
+    )
+
+
+def _reported(text: bytes) -> ErrorReport | None:
+    """The error of a refresh, or the first one of those that were queued."""
+    with suppress(ValidationError):
         return _Reported.model_validate_json(text).error
-    except ValidationError:
-        code = child.process.returncode
-        return ErrorReport(
-            code="child_ended",
-            message=f"the process that was started from this page has ended with exit code {code}",
-            left="Everything committed stays, and the run can be resumed.",
-            next="Start it again; the debug log has more.",
-        )
+    with suppress(ValidationError):
+        return next((step.error for step in RefreshesResult.model_validate_json(text).refreshes if step.error), None)
+    return None
 
 
 def _runs_already(name: str, pid: int) -> Refused:

@@ -10,6 +10,8 @@ from airflow_refresh_provider.core.run.admin_results import Recovery, RequestedR
 from airflow_refresh_provider.core.run.costs import CostsReport
 from airflow_refresh_provider.core.run.notice import Notice
 from airflow_refresh_provider.core.run.overview import DefinitionDetail, Filter, Overview
+from airflow_refresh_provider.core.run.queue import Placed, Unqueued, WaitingRequest
+from airflow_refresh_provider.core.run.record import Run
 from airflow_refresh_provider.core.run.reports import DefinitionStatus
 from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.core.run.results import ErrorReport
@@ -50,8 +52,20 @@ class Views(Protocol):
         """Cancel this run alone. Raises Refused where it has ended meanwhile."""
         ...
 
-    def check_can_start(self, name: str) -> None:
-        """Raises Refused where a refresh that starts now would be."""
+    def in_the_way(self, name: str) -> Run | None:
+        """The run that a refresh would wait for that starts now. Raises Refused where it would be refused otherwise."""
+        ...
+
+    def queue(self, name: str | None) -> list[WaitingRequest]:
+        """The requests that wait, of one definition or of all."""
+        ...
+
+    def enqueue(self, name: str, request: Request, by: str) -> Placed | None:
+        """Let a request wait for the run in progress; None where it has ended."""
+        ...
+
+    def unqueue(self, name: str, request_id: str) -> Unqueued:
+        """Remove a request. Raises Refused where it waits no longer."""
         ...
 
     def request_for(self, name: str, run_id: str, act: Act) -> Request:
@@ -94,6 +108,17 @@ class Starter(Protocol):
 
     def start(self, visitor: Visitor, name: str, request: Request) -> RequestedRefresh:
         """Start a refresh. Raises errors.RefreshError."""
+        ...
+
+    def waits_for(self, name: str, run: Run) -> bool:
+        """Whether what it starts waits for the end of this run by itself."""
+        ...
+
+    def follow(self, name: str) -> str:
+        """See to it, as far as possible from here, that what waits in the queue is refreshed after the run in progress.
+
+        Returns by what, for people.
+        """
         ...
 
     def failure(self, name: str) -> ErrorReport | None:

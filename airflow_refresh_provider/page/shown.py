@@ -186,6 +186,7 @@ FILTERS: dict[str, Callable[..., object]] = {
     "counts": formats.change_counts,
     "done_of": formats.done_of,
     "budget": formats.budget,
+    "queued_options": formats.queued_options,
     "rows_per_second": formats.throttle,
     "waits": formats.waits,
     "follows": follows_text,

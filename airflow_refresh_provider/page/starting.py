@@ -9,11 +9,15 @@ import fastapi
 
 from airflow_refresh_provider.core.run.admin_results import RequestedRefresh
 from airflow_refresh_provider.core.run.options import from_values, user_options
+from airflow_refresh_provider.core.run.record import Run
 from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.core.run.steering import Act
 from airflow_refresh_provider.core.text.wording import suggestion
 from airflow_refresh_provider.errors import Invalid
 from airflow_refresh_provider.page.ports import Starter, Views, Visitor
+
+PRIORITY = next(option for option in user_options(Request) if option.name == "priority")
+"""An option of a refresh that waits in the queue."""
 
 OPTIONS = tuple(option for option in user_options(Request) if option.scope is None)
 """Those of the trigger form of a DAG."""
@@ -22,10 +26,18 @@ OPTIONS = tuple(option for option in user_options(Request) if option.scope is No
 def start(
     request: fastapi.Request, views: Views, visitor: Visitor, name: str, given: Mapping[str, Any]
 ) -> RequestedRefresh:
-    """Start a refresh. Raises Invalid for a wrong option, Refused while the definition is being refreshed."""
+    """Start a refresh, or let it wait for the run in progress. Raises Invalid for a wrong option, Refused where no
+    refresh may start.
+    """
     wanted = requested(given)
-    views.check_can_start(name)
     starter: Starter = request.app.state.starter
+    if waits_in_queue(request, views, name):
+        placed = views.enqueue(name, wanted, visitor.name)
+        if placed is not None:
+            one, place = placed.request, 1 + placed.queue.index(placed.request)
+            how = f"the equal request {one.id} of {one.by}" if placed.merged else f"request {one.id}"
+            waits = f"for the run in progress, as number {place} of {len(placed.queue)}; {starter.follow(name)}"
+            return RequestedRefresh(name=name, started=how, waits=waits, request_id=one.id)
     return starter.start(visitor, name, wanted)
 
 
@@ -38,9 +50,16 @@ def continue_run(
     return starter.start(visitor, name, wanted)
 
 
+def waits_in_queue(request: fastapi.Request, views: Views, name: str) -> Run | None:
+    """The run in progress that a refresh would wait for in the queue. Raises Refused where no refresh may start."""
+    starter: Starter = request.app.state.starter
+    run = views.in_the_way(name)
+    return None if run is None or starter.waits_for(name, run) else run
+
+
 def requested(given: Mapping[str, Any]) -> Request:
     """The request that the options say. Raises Invalid."""
-    names = [option.name for option in OPTIONS]
+    names = [option.name for option in (*OPTIONS, PRIORITY)]
     if unknown := sorted(given.keys() - set(names)):
         raise Invalid(
             "unknown_parameter",

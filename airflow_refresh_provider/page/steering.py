@@ -1,4 +1,7 @@
-"""Pages with a form of their own, which work without scripts: refresh now, recover, take over, cancel and abandon."""
+"""Pages with a form of their own, which work without scripts.
+
+Refresh now, remove from the queue, and what can be done with a run: recover, take over, cancel, abandon.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from airflow_refresh_provider.core.run.steering import Act
 from airflow_refresh_provider.page.api import ViewsDep
 from airflow_refresh_provider.page.guard import allowed_acts, form_changer, form_starter, may_change, may_start, reader
 from airflow_refresh_provider.page.ports import Views, Visitor
-from airflow_refresh_provider.page.starting import OPTIONS, continue_run, start
+from airflow_refresh_provider.page.starting import OPTIONS, PRIORITY, continue_run, start, waits_in_queue
 from airflow_refresh_provider.page.templating import render
 
 _TOKEN = "token"
@@ -28,9 +31,10 @@ async def fields(request: Request) -> dict[str, str]:
 
 @router.get("/definitions/{name}/refresh")
 def refresh_form(request: Request, views: ViewsDep, visitor: VisitorDep, name: str) -> Response:
-    """The options of a refresh. Raises Refused where none can start now."""
-    views.check_can_start(name)
-    values = {"name": name, "options": OPTIONS, "startable": may_start(request, visitor, name)}
+    """The options of a refresh. Raises Refused where none can start, or wait for the run in progress."""
+    run = waits_in_queue(request, views, name)
+    options = (*OPTIONS, PRIORITY) if run else OPTIONS
+    values = {"name": name, "options": options, "run": run, "startable": may_start(request, visitor, name)}
     return render(request, "refresh.html", values, visitor=visitor)
 
 
@@ -42,7 +46,7 @@ def refresh(
     name: str,
     given: Annotated[dict[str, str], Depends(fields)],
 ) -> Response:
-    """Start it, and say what was started."""
+    """Start it or let it wait, and say what was started."""
     started = start(request, views, visitor, name, given)
     return render(request, "started.html", {"name": name, "found": started}, visitor=visitor)
 
@@ -116,3 +120,11 @@ def cancel(
     views.cancel(name, run_id, abandon=abandon, by=visitor.name)
     root = request.scope.get("root_path", "").rstrip("/")
     return RedirectResponse(f"{root}/definitions/{name}/runs/{run_id}", 303)
+
+
+@router.post("/definitions/{name}/queue/{request_id}/remove", dependencies=[Depends(form_changer)])
+def unqueue(request: Request, views: ViewsDep, name: str, request_id: str) -> Response:
+    """Remove a request that waits, and show the definition."""
+    views.unqueue(name, request_id)
+    root = request.scope.get("root_path", "").rstrip("/")
+    return RedirectResponse(f"{root}/definitions/{name}", 303)

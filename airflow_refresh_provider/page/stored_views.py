@@ -9,19 +9,22 @@ from airflow_refresh_provider.core.run.admin_results import Recovery
 from airflow_refresh_provider.core.run.costs import CostsReport
 from airflow_refresh_provider.core.run.notice import Notice
 from airflow_refresh_provider.core.run.overview import DefinitionDetail, Filter, Overview, counts_of, urgent_first
+from airflow_refresh_provider.core.run.queue import Placed, Unqueued, WaitingRequest
+from airflow_refresh_provider.core.run.record import Run
 from airflow_refresh_provider.core.run.reports import DefinitionStatus
 from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.core.run.run_detail import RunDetail
 from airflow_refresh_provider.core.run.steering import Act
 from airflow_refresh_provider.page.lookout import Lookout, in_background
 from airflow_refresh_provider.page.ports import Notices, no_notices
+from airflow_refresh_provider.runner.admin import queueing
 from airflow_refresh_provider.runner.admin.cancelling import request_cancel
 from airflow_refresh_provider.runner.refreshes import Refreshes
 from airflow_refresh_provider.runner.report.definition_details import definition_detail
 from airflow_refresh_provider.runner.report.observation import observe
 from airflow_refresh_provider.runner.report.overview import overview
 from airflow_refresh_provider.runner.report.run_details import run_detail
-from airflow_refresh_provider.runner.steps.busy import check_can_start, request_for
+from airflow_refresh_provider.runner.steps.busy import in_the_way, request_for
 
 
 class StoredViews:
@@ -92,9 +95,21 @@ class StoredViews:
         """Cancel this run alone. It is abandoned, if it is to be, by its owner or by the next run: not here."""
         return request_cancel(self._ports, name, run_id, abandon=abandon, by=by)
 
-    def check_can_start(self, name: str) -> None:
-        """Raises Refused while another owner holds the run, or where the definition is paused or suspended."""
-        check_can_start(self._ports, name)
+    def in_the_way(self, name: str) -> Run | None:
+        """The run that another owner holds. Raises Refused where the definition is suspended or dropped, Paused."""
+        return in_the_way(self._ports, name, self._ports.store.read(name).record)
+
+    def queue(self, name: str | None) -> list[WaitingRequest]:
+        """The requests that wait, of one definition or of all."""
+        return self._refreshes.queue(name)
+
+    def enqueue(self, name: str, request: Request, by: str) -> Placed | None:
+        """Let a request wait for the run in progress; None where it has ended."""
+        return queueing.add(self._ports, name, request, by)
+
+    def unqueue(self, name: str, request_id: str) -> Unqueued:
+        """Remove a request from the queue."""
+        return self._refreshes.unqueue(name, request_id)
 
     def request_for(self, name: str, run_id: str, act: Act) -> Request:
         """The refresh that recovers this run or takes it over. Raises Refused where it has ended or changed."""

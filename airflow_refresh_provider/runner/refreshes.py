@@ -15,18 +15,21 @@ from airflow_refresh_provider.core.run.admin_results import Dropped, Rebuilt, Re
 from airflow_refresh_provider.core.run.alert import Alert
 from airflow_refresh_provider.core.run.costs import Cost, CostsBy, CostsReport, costs, report
 from airflow_refresh_provider.core.run.explanation import Explanation
+from airflow_refresh_provider.core.run.queue import Unqueued, WaitingRequest
 from airflow_refresh_provider.core.run.reading import ReadingLine
 from airflow_refresh_provider.core.run.record import Record
 from airflow_refresh_provider.core.run.reported import Reported
 from airflow_refresh_provider.core.run.reports import DefinitionStatus, DueReport, Freshness, ProgressReport, Readable
 from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.core.run.results import Differences, HistoryEntry, RefreshesResult, RunResult
+from airflow_refresh_provider.core.timing.cascade import summary_of
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.runner.admin import (
     cancelling,
     cascades,
     dropping,
     pausing,
+    queueing,
     rebuilding,
     recovering,
     registry,
@@ -157,6 +160,18 @@ class Refreshes:
         The next refresh resumes it; with `abandon` it is abandoned instead. Raises Refused where it has ended already.
         """
         return cancelling.cancel(self.ports, name, run_id, abandon=abandon, by=by)
+
+    def queue(self, name: str | None = None) -> list[WaitingRequest]:
+        """The requests that wait for a run to end, of one definition or of all, the next one first."""
+        return queueing.waiting(self.ports, name)
+
+    def unqueue(self, name: str, request_id: str) -> Unqueued:
+        """Remove a request from the queue. Raises Refused where it waits no longer, as its run was started."""
+        return queueing.remove(self.ports, name, request_id)
+
+    def run_waiting(self, name: str, workers: int = 2, *, wait: bool = False) -> RefreshesResult:
+        """Refresh for the requests that wait, one after the other; `wait`: until no other owner holds the run."""
+        return summary_of(queueing.run_waiting(self.ports, name, workers, wait=wait))
 
     def progress(self, name: str) -> ProgressReport:
         """The run in progress, else the last one."""

@@ -242,9 +242,9 @@ def announce(context: Context, outlets: Iterable[object], result: RunResult, log
 
 def result_or_skip(result: RunResult) -> RunResult:
     """The result of a refresh that was published. Raises AirflowSkipException when there was nothing to do, it was
-    skipped, or its budget is spent.
+    skipped or queued, or its budget is spent.
     """
-    if result.outcome in (Outcome.NOTHING_TO_DO, Outcome.SKIPPED, Outcome.BUDGET_SPENT):
+    if result.outcome in (Outcome.NOTHING_TO_DO, Outcome.SKIPPED, Outcome.QUEUED, Outcome.BUDGET_SPENT):
         raise skip(result)
     return result
 

@@ -99,6 +99,7 @@ def _(value: DefinitionStatus) -> ResultTable:
             ("run", None if value.run is None else _run(value.run)),
             ("budget", formats.budget(value.run.budget) if value.run else None),
             ("throttle", formats.throttle(value.throttle)),
+            ("queue", formats.queued(value.queue)),
             ("last run", _last_run_text(value.last_run) if value.last_run else None),
             ("spent by it", formats.spent(value.last_run.spent) if value.last_run else None),
             ("state", _state(value)),
@@ -143,7 +144,11 @@ def _(value: Freshness) -> dict[str, Cell]:
 
 
 def health_text(value: DefinitionStatus) -> str:
-    """How a table is, in a few words."""
+    """How a table is, in a few words, and how many requests wait for its run to end."""
+    return f"{_health(value)}, {len(value.queue)} waiting" if value.queue else _health(value)
+
+
+def _health(value: DefinitionStatus) -> str:
     run = value.run
     words = _WORDS.get(value.health, str(value.health)) if value.health else value.status_text
     match value.health:

@@ -9,6 +9,9 @@ from airflow_refresh_provider.core.changes.pins import Digests, IgnoredFiles
 from airflow_refresh_provider.core.plan.plan import ChangeCounts
 from airflow_refresh_provider.core.run.budget import RunBudget
 from airflow_refresh_provider.core.run.notice import Notice
+from airflow_refresh_provider.core.run.options import to_arguments
+from airflow_refresh_provider.core.run.queue import Queue, QueuedOptions
+from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.core.run.results import Rows, RunResult
 from airflow_refresh_provider.core.run.spent import Spent
 
@@ -118,6 +121,16 @@ def budget(of: RunBudget | None) -> str | None:
 def budget_spent(of: RunBudget | None) -> str | None:
     """Why a run stops, and what becomes of it."""
     return f"spent ({of.spent}); the next run continues" if of else None
+
+
+def queued_options(of: QueuedOptions) -> str:
+    """What a request that waits asks of its run, as on a command line."""
+    return " ".join(to_arguments(of.applied_to(Request()))) or "as defined"
+
+
+def queued(found: Queue) -> str | None:
+    """How many requests wait, and since when the next one does."""
+    return f"{len(found)} waiting, the next since {time(found[0].at)}, by {found[0].by}" if found else None
 
 
 def throttle(rows_per_second: int | None) -> str | None:

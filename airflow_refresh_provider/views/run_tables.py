@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from airflow_refresh_provider.core.run.admin_results import Rebuilt
 from airflow_refresh_provider.core.run.costs import Cost
+from airflow_refresh_provider.core.run.queue import Unqueued, WaitingRequest
 from airflow_refresh_provider.core.run.reports import ProgressReport, VnodeProgress
 from airflow_refresh_provider.core.run.results import Differences, HistoryEntry, RefreshStep, RunResult
 from airflow_refresh_provider.views import formats
@@ -30,6 +31,7 @@ def _(value: RunResult) -> dict[str, Cell]:
         "spent": formats.spent(value.spent),
         "to read": formats.known_size(value.bytes_to_read),
         "stages": ", ".join(f"{name} {seconds:.1f} s" for name, seconds in value.stages.items()) or None,
+        "requests": ", ".join(value.requests) or None,
         "run": value.run_id,
     }
 
@@ -64,7 +66,7 @@ def _(value: HistoryEntry) -> dict[str, Cell]:
         "written": formats.size(value.spent.bytes_written) if value.spent else None,
         "published": formats.published(result),
         "run": value.run_id,
-        "reason": value.reason,
+        "reason": value.reason or (f"request {', '.join(value.requests)}" if value.requests else None),
     }
 
 
@@ -83,6 +85,25 @@ def _(value: Cost) -> dict[str, Cell]:
         "to read": formats.known_size(value.bytes_to_read),
         "written": formats.known_size(value.bytes_written),
     }
+
+
+@row.register
+def _(value: WaitingRequest) -> dict[str, Cell]:
+    return {
+        "name": value.name,
+        "place": value.place,
+        "priority": value.priority,
+        "options": formats.queued_options(value.options),
+        "asked by": value.by,
+        "since": formats.time(value.at),
+        "id": value.id,
+    }
+
+
+@row.register
+def _(value: Unqueued) -> dict[str, Cell]:
+    request = value.request
+    return {"name": value.name, "removed": request.id, "asked by": request.by, "still waiting": value.waiting}
 
 
 @row.register

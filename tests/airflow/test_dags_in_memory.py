@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from airflow_refresh_provider.core.definition.mode import Mode
 from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.runner.steps import one_task
 from tests.airflow.conftest import Airflow
@@ -103,6 +104,22 @@ def test_a_unit_that_fails_leaves_a_run_that_the_next_dag_run_finishes(
     assert again.returned["finish"]["resumed"]
     assert sum(again.returned[f"merge[{i}]"]["skipped"] for i in range(4)) >= 3
     assert shared.world.fresh()
+
+
+def test_a_dag_run_that_meets_another_run_lets_its_request_wait_if_it_says_so(
+    airflow: Airflow, share: Callable[..., Shared]
+) -> None:
+    shared = share()
+    shared.world.run()
+    shared.world.become(row(1, "c"))
+    one_task.start(shared.world.process(), NAME, Request(origin="elsewhere another run"))
+    dag = airflow.dag(PHASED.format(definition=shared.definition))
+    assert airflow.run(dag).tasks["start"] == "failed"
+    seen = airflow.run(dag, if_running="queue", mode="full", priority=60)
+    assert (seen.state, set(seen.tasks.values())) == ("success", {"skipped"})
+    [one] = shared.world.record.queue
+    assert (one.options.mode, one.priority, one.scheduled) == (Mode.FULL, 60, False)
+    assert one.origin is not None and one.origin.endswith(f"{dag.dag_id} {seen.run_id}")
 
 
 def test_a_budget_that_is_spent_ends_the_dag_run_well_and_the_next_one_continues(

@@ -13,7 +13,7 @@ from airflow_refresh_provider.task_context import binding
 from airflow_refresh_provider.task_context.trigger_form import check_form, trigger_form
 from tests.unit.core.test_options import CHOSEN
 
-WITHOUT_FIELD = {"if_running", "workers", "take_over", "only_run"}
+WITHOUT_FIELD = {"if_running", "priority", "workers", "take_over", "only_run"}
 
 
 def context(params: dict[str, Any], conf: dict[str, Any] | None = None) -> Any:

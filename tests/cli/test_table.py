@@ -42,7 +42,8 @@ def test_the_options_of_run_are_those_of_its_request(given: dict[str, Any]) -> N
     words = [word for name, value in given.items() for word in ([flag(name)] if value is True else [flag(name), value])]
     parsed = vars(build_parser().parse_args(["run", "a", *map(str, words)]))
     assert from_values(RunRequest, parsed) == RunRequest(**given)
-    assert {option.parameter for option in parsed["command"].options} == {"name", "tag", "all", "due", *CHOSEN}
+    own = {"name", "tag", "all", "due", "queued"}
+    assert {option.parameter for option in parsed["command"].options} == own | CHOSEN.keys()
 
 
 @pytest.mark.parametrize("request_", [RunRequest(), RunRequest(**CHOSEN, scheduled=True, origin=" dag run")])

@@ -11,6 +11,7 @@ from pydantic import BaseModel
 
 from airflow_refresh_provider.core.changes.pins import DeltaPin, FilesPin, FileStamp, IgnoredFiles
 from airflow_refresh_provider.core.definition.columns import Column
+from airflow_refresh_provider.core.definition.mode import Mode
 from airflow_refresh_provider.core.plan.plan import (
     ChangeCounts,
     Chunk,
@@ -29,6 +30,7 @@ from airflow_refresh_provider.core.run.budget import RunBudget
 from airflow_refresh_provider.core.run.cancellation import Cancellation
 from airflow_refresh_provider.core.run.lifecycle import Event, State
 from airflow_refresh_provider.core.run.owner import Owner
+from airflow_refresh_provider.core.run.queue import QueuedOptions, QueuedRequest
 from airflow_refresh_provider.core.run.record import Claim, Lease, Published, Record, Run
 from airflow_refresh_provider.delta.control.store import DeltaControlStore
 from tests.contract.samples import record
@@ -145,6 +147,20 @@ RUN = _made(
     counts=COUNTS,
     published=st.booleans(),
     cancelled=st.none() | _made(Cancellation, by=TEXT, at=MOMENT, abandon=st.booleans()),
+    requests=st.lists(TEXT, max_size=2).map(tuple),
+)
+OPTIONS = _made(
+    QueuedOptions, mode=st.none() | st.sampled_from(Mode), force=st.booleans(), budget_bytes=st.none() | TEXT
+)
+QUEUED = _made(
+    QueuedRequest,
+    id=TEXT,
+    options=OPTIONS,
+    priority=st.integers(1, 100),
+    by=TEXT,
+    at=MOMENT,
+    origin=st.none() | TEXT,
+    scheduled=st.booleans(),
 )
 PUBLISHED = _made(
     Published,
@@ -170,6 +186,7 @@ RECORDS = _made(
     dropped=st.booleans(),
     run=st.none() | RUN,
     published=st.none() | PUBLISHED,
+    queue=st.lists(QUEUED, max_size=2).map(tuple),
 )
 
 

@@ -106,11 +106,15 @@ class ServerReport(Stored):
 
 
 class RequestedRefresh(Stored):
-    """A refresh that was requested on the page: `started` is what does it; `waits`: why that does not start yet."""
+    """A refresh that was requested on the page: `started` is what does it; `waits`: why that does not start yet.
+
+    `request_id`: the request in the queue, where it waits for the run in progress to end.
+    """
 
     name: str
     started: str
     waits: str | None = None
+    request_id: str | None = None
 
 
 class PageReport(Stored):

@@ -42,6 +42,8 @@ class Event(StrEnum):
     RELEASE = "release"  # any caller may resume the unfinished run
     ABANDON = "abandon"  # an unsealed run ends without being published
     PAUSE = "pause"  # no run starts, and the run in progress stops before its next chunk
+    QUEUE = "queue"  # a request waits for the run in progress to end
+    UNQUEUE = "unqueue"  # a request waits no more: it was withdrawn, or needs no run
     THROTTLE = "throttle"  # another limit of rows a second, from the next chunk on
     RESUME = "resume"  # a pause or a suspension ends
     CANCEL = "cancel"  # the run is taken from its owner; the next caller resumes or abandons it
@@ -85,6 +87,11 @@ TRANSITIONS: dict[tuple[State, Event], State] = {
     (State.IDLE, Event.THROTTLE): State.IDLE,
     (State.REFRESHING, Event.THROTTLE): State.REFRESHING,
     (State.FINISHING, Event.THROTTLE): State.FINISHING,
+    (State.REFRESHING, Event.QUEUE): State.REFRESHING,
+    (State.FINISHING, Event.QUEUE): State.FINISHING,
+    (State.IDLE, Event.UNQUEUE): State.IDLE,
+    (State.REFRESHING, Event.UNQUEUE): State.REFRESHING,
+    (State.FINISHING, Event.UNQUEUE): State.FINISHING,
     (State.REFRESHING, Event.CANCEL): State.REFRESHING,
     (State.FINISHING, Event.CANCEL): State.FINISHING,
     (State.IDLE, Event.SUSPEND): State.IDLE,

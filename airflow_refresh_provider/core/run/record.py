@@ -21,6 +21,7 @@ from airflow_refresh_provider.core.run.cancellation import Cancellation
 from airflow_refresh_provider.core.run.last_run import LastRun
 from airflow_refresh_provider.core.run.lifecycle import Event, State, advance
 from airflow_refresh_provider.core.run.owner import PARKED_FOR, Owner
+from airflow_refresh_provider.core.run.queue import Queue
 from airflow_refresh_provider.core.run.spent import Spent
 from airflow_refresh_provider.core.run.trust import Trust
 from airflow_refresh_provider.core.text.stored import Stored
@@ -81,8 +82,9 @@ class Run(Stored):
     `failed_in`: the generation in which it last counted as failed; all units of a generation count once.
     `unresumable_reason`: why what the run reads cannot bring it to its end, once that has been found out.
     `left_over`: sessions of owners that a drop or a cancellation has taken the run from, until they are released.
-    `cancelled`: a person has cancelled it, and no owner has resumed it since.
-    `spent`: what its owners had spent when they last wrote it, beside what is stored with the progress of its chunks.
+    `cancelled`: a person has cancelled it, and no owner has resumed it since. `requests`: the ids of those from the
+    queue that it was started for. `spent`: what its owners had spent when they last wrote it, beside what is stored
+    with the progress of its chunks.
     """
 
     run_id: str
@@ -104,6 +106,7 @@ class Run(Stored):
     left_over: tuple[str, ...] = ()
     cancelled: Cancellation | None = None
     spent: Spent = Spent()
+    requests: tuple[str, ...] = ()
 
     @property
     def stopped(self) -> str | None:
@@ -171,6 +174,7 @@ class Record(Stored):
     `format` is the version of this model, `facts` are those of the definition's query. `last_run` is the newest run
     that has ended, or has stopped, failed or been cancelled and is kept. `trust` is that in incremental refreshes by
     touched values. `throttle`: rows a second by command, 0 without a limit, None as the definition says.
+    `queue`: requests that wait for the run in progress to end, the next one first.
     """
 
     format: int = Field(default=RECORD_FORMAT, le=RECORD_FORMAT)
@@ -188,6 +192,7 @@ class Record(Stored):
     published: Published | None = None
     trust: Trust | None = None
     last_run: LastRun | None = None
+    queue: Queue = ()
 
     def after(self, event: Event, **changes: object) -> Record:
         """The record a transition leads to. Raises Defect when the lifecycle has no such transition."""

@@ -14,6 +14,7 @@ from airflow_refresh_provider.core.run.freshness_state import FreshnessState
 from airflow_refresh_provider.core.run.health import Health
 from airflow_refresh_provider.core.run.last_run import LastRun
 from airflow_refresh_provider.core.run.notice import Notice
+from airflow_refresh_provider.core.run.queue import Queue
 from airflow_refresh_provider.core.run.reading import ReadingLine
 from airflow_refresh_provider.core.run.results import ErrorReport, Outcome
 from airflow_refresh_provider.core.run.status import RefreshStatus
@@ -171,10 +172,11 @@ class DefinitionStatus(Stored):
     """One definition, its run, what is published, and how its table is.
 
     `state` is as stored; `status` is derived from it and the run, `status_text` includes the progress. `throttle`: how
-    many rows a second its runs may change, null without a limit. `last_run` is the newest run that has ended, or has
-    failed, stopped or been cancelled and is kept. `health` is the whole in one word; it, `freshness`, `due` and
-    `forecast` are null where inputs and target were not read. `ignored_files` lay in the folders of inputs at the last
-    refresh and were not read. `notices` are about its query. `reading`: how other programs read what is
+    many rows a second its runs may change, null without a limit. `queue`: the requests that wait for the run in
+    progress to end, the next one first. `last_run` is the newest run that has ended, or has failed, stopped or been
+    cancelled and is kept. `health` is the whole in one word; it, `freshness`, `due` and `forecast` are null where
+    inputs and target were not read. `ignored_files` lay in the folders of inputs at the last refresh and were not
+    read. `notices` are about its query. `reading`: how other programs read what is
     published; only `show` has both. `looked_at`: when inputs and target were read, null where they were not.
     """
 
@@ -186,6 +188,7 @@ class DefinitionStatus(Stored):
     suspended: str | None = None
     paused: bool = False
     throttle: int | None = None
+    queue: Queue = ()
     generation: int
     run: RunStatus | None = None
     health: Health | None = None

@@ -22,10 +22,19 @@ class OnInterrupted(StrEnum):
 
 
 class IfRunning(StrEnum):
-    """What to do while another owner holds the run: fail, or skip this refresh."""
+    """What to do while another owner holds the run: fail, skip this refresh, or let it wait in the queue."""
 
     REFUSE = "refuse"
     SKIP = "skip"
+    QUEUE = "queue"
+
+
+class Serves(StrEnum):
+    """Which of the requests that wait a refresh serves: one that is equal, the first, or the first and nothing else."""
+
+    EQUAL = "equal"
+    FIRST = "first"
+    ONLY = "only"
 
 
 def _time_or_none(text: str | None) -> str | None:
@@ -60,6 +69,11 @@ class Request(Stored):
     if_running: Annotated[
         IfRunning, Scope.NO_FORM_FIELD, Field(description="what to do while another owner holds the run")
     ] = IfRunning.REFUSE
+    priority: Annotated[
+        int,
+        Scope.NO_FORM_FIELD,
+        Field(ge=1, le=100, description="of a refresh that is queued, 1 to 100: the highest goes first"),
+    ] = 50
     take_over: Annotated[
         bool,
         Scope.NO_FORM_FIELD,
@@ -101,6 +115,12 @@ class Request(Stored):
         bool, Scope.APPLICATION, Field(description="started by a schedule: failures count towards suspension")
     ] = False
     pins: Annotated[VersionVector, Scope.PROCESS] = {}
+    waiting: Annotated[Serves, Scope.PROCESS] = Serves.EQUAL
+
+    @property
+    def serves(self) -> Serves:
+        """Which requests that wait it serves: a schedule has no options of its own."""
+        return Serves.FIRST if self.scheduled and self.waiting is Serves.EQUAL else self.waiting
 
     def budget(self, defined: Budget | None) -> Budget | None:
         """The budget that is asked for, else the one of the definition."""

@@ -27,14 +27,15 @@ _KINDS: dict[str, type[errors.Explained]] = {
 class Outcome(StrEnum):
     """How a refresh or a cascade ended.
 
-    Skipped are refreshes that were not started while another run was in progress, definitions of a cascade whose
-    upstream was not refreshed, and scheduled runs of suspended definitions. A run whose budget is spent is kept: the
-    next run continues it.
+    A queued refresh waits for the run in progress to end. Skipped are refreshes that were not started while another
+    run was in progress, definitions of a cascade whose upstream was not refreshed, and scheduled runs of suspended
+    definitions. A run whose budget is spent is kept: the next run continues it.
     """
 
     SUCCEEDED = "succeeded"
     NOTHING_TO_DO = "nothing_to_do"
     SKIPPED = "skipped"
+    QUEUED = "queued"
     FAILED = "failed"
     REFUSED = "refused"
     INTERRUPTED = "interrupted"
@@ -83,7 +84,8 @@ class RunResult(Stored):
     `ignored_files` lie in the folders of inputs and were not read. `notices` say what was done otherwise than the
     definition says. `touched`: how many values of the anchors the changes touch, where rows were found by these.
     `foreseen`: how it would be done, when it began. `sampled`: how many values were computed again as a sample.
-    `within_tolerance` of the unchanged rows differ from the query in the last digits of floating point.
+    `within_tolerance` of the unchanged rows differ from the query in the last digits of floating point. `requests` are
+    the ids of those from the queue that it has served; of a queued refresh the id under which it waits.
     """
 
     run_id: str | None
@@ -117,6 +119,7 @@ class RunResult(Stored):
     bytes_to_read: int | None = None
     stages: dict[str, float] = {}
     reason: str | None = None
+    requests: tuple[str, ...] = ()
 
 
 class HistoryEntry(Stored):
@@ -125,7 +128,8 @@ class HistoryEntry(Stored):
     A cancelled run that is resumed has another end later, which counts then.
 
     `elapsed_seconds` is from its start to its end, with all `attempts` and the time between them. `spent` is what it
-    has cost, `bytes_to_read` as in its result; both are null in entries of earlier versions.
+    has cost, `bytes_to_read` as in its result; both are null in entries of earlier versions. `requests` are the ids of
+    those from the queue that it was started for.
     """
 
     name: str
@@ -139,6 +143,7 @@ class HistoryEntry(Stored):
     bytes_to_read: int | None = None
     reason: str | None = None
     result: RunResult | None = None
+    requests: tuple[str, ...] = ()
 
 
 class StoredHistory(Stored):
@@ -198,6 +203,12 @@ class RefreshStep(Stored):
         if isinstance(ended, RunResult):
             return cls(name=name, outcome=ended.outcome, reason=ended.reason, result=ended)
         return cls(name=name, outcome=Outcome.of(ended), reason=ended.message, error=ErrorReport.of(ended))
+
+    @property
+    def line(self) -> str:
+        """How it ended."""
+        took = f" in {self.result.seconds:.1f} s" if self.result else ""
+        return f"{self.name}: {self.outcome}{took}{f', {self.reason}' if self.reason else ''}"
 
 
 class RefreshesResult(Stored):

@@ -64,6 +64,7 @@ class RunDetail(Stored):
     second, are those of a run in progress; the `spent` of the former says why it stops, `waits` until when units wait
     for the latter, by unit. `offers`: what can be done with it. `spent` is what the run has cost, of one in progress as
     far as that is stored; null of runs of earlier versions. `bytes_to_read` as in a result.
+    `requests`: ids of those from the queue that it was started for.
     """
 
     name: str
@@ -77,6 +78,7 @@ class RunDetail(Stored):
     live: bool = False
     kept_until: datetime | None = None
     cancelled: Cancellation | None = None
+    requests: tuple[str, ...] = ()
     attempts: int = 0
     generations: tuple[int, ...] = ()
     mode: str | None = None

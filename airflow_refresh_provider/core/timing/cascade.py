@@ -16,12 +16,18 @@ from airflow_refresh_provider.core.run.results import Outcome, RefreshesResult, 
 from airflow_refresh_provider.core.text.stored import Stored
 from airflow_refresh_provider.errors import Invalid
 
-_NOT_REFRESHED = frozenset({Outcome.FAILED, Outcome.REFUSED, Outcome.CANCELLED, Outcome.SKIPPED, Outcome.BUDGET_SPENT})
+_NOT_REFRESHED = frozenset(
+    {
+        *(Outcome.FAILED, Outcome.REFUSED, Outcome.CANCELLED),
+        *(Outcome.SKIPPED, Outcome.QUEUED, Outcome.BUDGET_SPENT),
+    }
+)
 _BY_WEIGHT = (
     Outcome.FAILED,
     Outcome.REFUSED,
     Outcome.CANCELLED,
     Outcome.SKIPPED,
+    Outcome.QUEUED,
     Outcome.BUDGET_SPENT,
     Outcome.SUCCEEDED,
     Outcome.NOTHING_TO_DO,

@@ -26,6 +26,7 @@ class Cause(StrEnum):
     VIEW_EXPIRES = "view_expires"  # Spark soon refuses the version that the view names
     INTERRUPTED = "interrupted"  # a run can be resumed
     BUDGET_SPENT = "budget_spent"  # a run was stopped, and can be continued
+    QUEUED = "queued"  # a request waits
     INTERVAL = "interval"
     CRON = "cron"
     CHANGED = "changed"
@@ -46,7 +47,7 @@ class Cause(StrEnum):
 
 _DUE = {
     *(Cause.FIRST, Cause.REDEFINED, Cause.OVERWRITTEN, Cause.VIEW_EXPIRES, Cause.INTERRUPTED, Cause.BUDGET_SPENT),
-    *(Cause.INTERVAL, Cause.CRON, Cause.CHANGED),
+    *(Cause.QUEUED, Cause.INTERVAL, Cause.CRON, Cause.CHANGED),
 }
 
 _SENTENCES = {
@@ -56,6 +57,7 @@ _SENTENCES = {
     Cause.VIEW_EXPIRES: "Spark soon refuses the version that its view names; a newer one has the same rows",
     Cause.INTERRUPTED: "an interrupted run can be resumed",
     Cause.BUDGET_SPENT: "a run whose budget was spent can be continued",
+    Cause.QUEUED: "a request waits; an unfinished run goes first",
     Cause.NOTHING_NEW: "no input has changed a row since the last refresh",
     Cause.RUNNING: "it is being refreshed",
     Cause.PAUSED: "it is paused",
@@ -79,7 +81,8 @@ class Behind(Stored):
 class DueFacts:
     """The facts. `blocked`: why no refresh may start; `ready`: why one is due even if no input has changed.
 
-    `stopped_at`: when the budget of the run in progress was spent, where `ready` is that.
+    `stopped_at`: when the budget of the run in progress was spent, where `ready` is that. `queued`: requests
+    wait; they go on waiting while a budget is spent.
     """
 
     now: datetime
@@ -89,6 +92,7 @@ class DueFacts:
     blocked: Cause | None = None
     ready: Cause | None = None
     stopped_at: datetime | None = None
+    queued: bool = False
 
 
 @dataclass(frozen=True)
@@ -103,6 +107,8 @@ def due(facts: DueFacts) -> DueDecision:
     """Decide whether a refresh is due."""
     if facts.blocked:
         return DueDecision(facts.blocked)
+    if facts.queued and facts.stopped_at is None:
+        return DueDecision(Cause.QUEUED)
     if facts.schedule.by_hand:
         return DueDecision(Cause.MANUAL)
     if facts.stopped_at is not None:

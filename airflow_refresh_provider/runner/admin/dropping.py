@@ -105,7 +105,9 @@ def _end_run(tenure: Tenure, old: Run) -> None:
 def _forget(reset: _Reset) -> None:
     def decide(stored: Record | None) -> Change:
         record = reset.check(stored)
-        return Change(Event.FORGET, record.after(Event.FORGET, run=None, published=None, dropped=True, paused=False))
+        return Change(
+            Event.FORGET, record.after(Event.FORGET, run=None, published=None, dropped=True, paused=False, queue=())
+        )
 
     change(reset.ports, reset.name, decide)
 

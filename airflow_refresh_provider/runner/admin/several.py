@@ -13,7 +13,7 @@ from dataclasses import replace
 from graphlib import TopologicalSorter
 
 from airflow_refresh_provider.core.definition.definition import Definition
-from airflow_refresh_provider.core.run.request import Request
+from airflow_refresh_provider.core.run.request import Request, Serves
 from airflow_refresh_provider.core.run.results import Outcome, RefreshesResult, RefreshStep
 from airflow_refresh_provider.core.timing.cascade import located, summary_of, upstream_first
 from airflow_refresh_provider.errors import Interrupted, RefreshError
@@ -62,7 +62,7 @@ def refresh_several(
                     steps[name] = future.result()
                     order.done(name)
                     ports.watch.advance(0)
-                    ports.watch.note(_line(steps[name]))
+                    ports.watch.note(steps[name].line)
         finally:
             if order.is_active():  # the process is asked to stop
                 pool.shutdown(wait=False, cancel_futures=True)
@@ -85,12 +85,8 @@ def _refresh_if_due(ports: Ports, name: str, request: Request) -> RefreshStep:
     report = report_due(ports, observe(once, record))
     if not report.due:
         return RefreshStep(name=name, outcome=Outcome.NOTHING_TO_DO, reason=f"it is not due: {report.reason}")
-    return RefreshStep.of(name, refresh(ports, name, request, Decided(record, once.inputs)))
-
-
-def _line(step: RefreshStep) -> str:
-    took = f" in {step.result.seconds:.1f} s" if step.result else ""
-    return f"{step.name}: {step.outcome}{took}{f', {step.reason}' if step.reason else ''}"
+    first = request.model_copy(update={"waiting": Serves.FIRST})
+    return RefreshStep.of(name, refresh(ports, name, first, Decided(record, once.inputs)))
 
 
 class _OwnEngine:

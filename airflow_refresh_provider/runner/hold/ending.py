@@ -186,6 +186,7 @@ def record_end(
         bytes_to_read=run.bytes_to_read,
         reason=reason,
         result=result,
+        requests=run.requests,
     )
     ports.store.add_event(
         EventRow(

@@ -98,7 +98,8 @@ def _as_requested(run: Run, request: Request) -> Run:
     """The run with what the newest request accepts, unless its plan is frozen already."""
     if run.frozen:
         return run
-    accepted = {"force": run.plan.force or request.force, "strict": request.strict}
+    strict = request.strict or (bool(run.requests) and run.plan.strict)  # no task knows the options of a queued one
+    accepted = {"force": run.plan.force or request.force, "strict": strict}
     return run.model_copy(update={"plan": run.plan.model_copy(update=accepted)})
 
 

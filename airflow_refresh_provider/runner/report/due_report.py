@@ -48,6 +48,7 @@ def _due(seen: Observation) -> DueReport:
             blocked=blocked,
             ready=ready,
             stopped_at=record.run.stopped_at if record.run else None,
+            queued=bool(record.queue) and not (record.run and record.run.kept_until(now)),
         )
     )
     return DueReport(

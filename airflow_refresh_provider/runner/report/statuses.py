@@ -90,6 +90,7 @@ def _status(record: Record, run: RunStatus | None) -> DefinitionStatus:
         suspended=record.suspended,
         paused=record.paused,
         throttle=limit_of(record),
+        queue=record.queue,
         generation=record.generation,
         run=run,
         last_run=record.last_run,

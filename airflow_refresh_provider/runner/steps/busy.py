@@ -29,18 +29,19 @@ def may_end_soon(ports: Ports, name: str, run: Run, liveness: Liveness) -> bool:
     return ports.clock.now() - last > 1.5 * BEAT_EVERY
 
 
-def check_can_start(ports: Ports, name: str) -> None:
-    """Raises what a refresh would raise that starts now, as far as the control tables say: Invalid, Refused, Paused."""
-    record = registered(ports, name, ports.store.read(name).record)
+def in_the_way(ports: Ports, name: str, stored: Record | None) -> Run | None:
+    """The run that a refresh would have to wait for that starts now, as the stored record says.
+
+    Raises what it would raise otherwise: Invalid, Refused, Paused.
+    """
+    record = registered(ports, name, stored)
     check_not_paused(record)
-    now = ports.clock.now()
-    match admit(record, owner_liveness(ports, record), now):
-        case Admission.RESETTING:
-            raise being_dropped(name)
-        case Admission.START:
-            check_not_suspended(record)
-        case Admission.BUSY if record.run:
-            raise already_running(record, record.run, now)
+    admission = admit(record, owner_liveness(ports, record), ports.clock.now())
+    if admission is Admission.RESETTING:
+        raise being_dropped(name)
+    if admission is Admission.START:
+        check_not_suspended(record)
+    return record.run if admission is Admission.BUSY else None
 
 
 def request_for(ports: Ports, name: str, run_id: str, act: Act) -> Request:
@@ -55,7 +56,7 @@ def already_running(record: Record, run: Run, now: datetime) -> Refused:
     how_far = f"{chunks} chunks planned" if chunks is not None else "staging is being filled"
     wait = f"Wait for it (`airflow-refresh progress {record.name} --follow`)"
     take = f"`airflow-refresh run {record.name} --take-over`"
-    kept, advice = "", f"{wait}, or pass `--if-running skip`. If its owner hangs, take the run over: {take}."
+    kept, advice = "", f"{wait}, or pass `--if-running queue` or `skip`. If its owner hangs, take the run over: {take}."
     if until := run.kept_until(now):
         kept = f"; it is reserved for the tasks of that DAG run until {until:%Y-%m-%d %H:%M:%S} UTC"
         advice = (

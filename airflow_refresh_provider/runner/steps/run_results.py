@@ -46,6 +46,7 @@ def result_of(name: str, run: Run, published: Published, held: HeldRun, skipped:
         target_version=published.seal_version,
         published_version=published.version,
         reason=held.decision.reason if held.decision else None,
+        requests=run.requests,
     )
 
 
@@ -74,6 +75,7 @@ def stopped_result(record: Record, held: HeldRun, done: int, reason: str, watch:
         seconds=watch.total(),
         stages=watch.stages,
         reason=reason,
+        requests=run.requests,
     )
 
 
@@ -91,4 +93,5 @@ def not_started(found: NotStarted, watch: Stopwatch) -> RunResult:
         seconds=watch.total(),
         stages=watch.stages,
         reason=found.reason,
+        requests=found.requests,
     )

@@ -19,9 +19,10 @@ from airflow_refresh_provider.core.run.cancelling import check_not_cancelled
 from airflow_refresh_provider.core.run.lifecycle import Event, State
 from airflow_refresh_provider.core.run.one_run import check_only
 from airflow_refresh_provider.core.run.owner import WAIT_FOR_LEASE
+from airflow_refresh_provider.core.run.queue import Served, served, without
 from airflow_refresh_provider.core.run.record import Record, Run
 from airflow_refresh_provider.core.run.recovery import Admission, admit
-from airflow_refresh_provider.core.run.request import Request
+from airflow_refresh_provider.core.run.request import IfRunning, Request, Serves
 from airflow_refresh_provider.core.run.results import Outcome
 from airflow_refresh_provider.core.run.suspension import check_not_paused, check_not_suspended
 from airflow_refresh_provider.core.strategy.foreseeing import foreseen
@@ -40,6 +41,7 @@ from airflow_refresh_provider.runner.hold.leases import new_lease
 from airflow_refresh_provider.runner.hold.takeover import HeldRun, adopt, take_over
 from airflow_refresh_provider.runner.hold.tenure import Tenure
 from airflow_refresh_provider.runner.steps.busy import already_running, may_end_soon
+from airflow_refresh_provider.runner.steps.queueing import enqueue, removed_on_failure, waits
 from airflow_refresh_provider.runner.windows import change_windows
 
 POLL_SECONDS = 1.0
@@ -49,11 +51,12 @@ _SHORT_DIGEST = 19  # "sha256:" and twelve digits
 
 @dataclass(frozen=True)
 class NotStarted:
-    """Why a refresh is not needed (nothing to do), or not now (skipped)."""
+    """Why a refresh is not needed (nothing to do), or not now (skipped, queued); ids of requests as in `RunResult`."""
 
     record: Record
     reason: str
     outcome: Outcome = Outcome.NOTHING_TO_DO
+    requests: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,7 @@ def begin(ports: Ports, name: str, request: Request, watch: Stopwatch, decided: 
     was abandoned here, as no new one is started.
 
     Its time is in the stages `start` and `take_over`.
+    Where another owner holds the run the request may wait in the queue. The run that is started here serves what waits.
     A run of the request's own origin is attached to, or taken over from the owner that held it for that origin. With
     `take_over` any owner loses the run, and is fenced like one that is gone.
     """
@@ -98,10 +102,10 @@ def begin(ports: Ports, name: str, request: Request, watch: Stopwatch, decided: 
             with watch.stage("start"):
                 started = _start(ports, snapshot, record, request, decided)
         elif admission is Admission.BUSY and not request.take_over:
-            if not may_end_soon(ports, name, run, liveness) or ports.clock.now() >= deadline:
-                return _busy(ports, record, run, request)
-            ports.clock.sleep(POLL_SECONDS)
-            continue
+            if may_end_soon(ports, name, run, liveness) and ports.clock.now() < deadline:
+                ports.clock.sleep(POLL_SECONDS)
+                continue
+            started = _busy(ports, snapshot, record, run, request)
         elif admission is Admission.ATTACH:
             started = adopt(ports, snapshot, record, run, request)
         else:
@@ -124,6 +128,8 @@ def up_to_date(ports: Ports, name: str, request: Request) -> NotStarted | None:
     check_not_paused(record)
     if record.run is not None or record.suspended or record.state is State.RESETTING or request.force:
         return None
+    if served(record.queue, request).ids:
+        return None
     published = record.published
     if published is None:
         return None
@@ -143,7 +149,19 @@ def _start(
 ) -> StartResult | None:
     """A new run, or None when another process was faster."""
     check_not_suspended(record)
-    definition = record.definition
+    serving = served(record.queue, request)
+    if request.serves is Serves.ONLY and not serving.ids:
+        return NotStarted(record, "no request waits")
+    with removed_on_failure(ports, record.name, serving.ids):
+        return _serve(ports, snapshot, record, serving, decided)
+
+
+def _serve(
+    ports: Ports, snapshot: Snapshot, record: Record, serving: Served, decided: Decided | None
+) -> StartResult | None:
+    """As `_start`, for a request, and for those in the queue that the run serves."""
+    definition, request = record.definition, serving.request
+    left = without(record.queue, serving.ids)
     reading = replace(ports, inputs=decided.inputs) if decided and decided.record == record else ports
     staging_paths.drop_orphans(ports, record.name)
     with ending.store_start_failure(ports, snapshot, record, request):
@@ -156,13 +174,15 @@ def _start(
         published = record.published
         assert published is not None and facts is not None
         if not readable.readability(ports, definition, published, facts.version).view_expires:
-            return NotStarted(record, _NOTHING_CHANGED)
+            return _not_needed(ports, snapshot, record.model_copy(update={"queue": left}), serving.ids)
     highest = targets.highest_generation(ports, facts) if facts else 0
-    run = _new_run(reading, record, pins, 1 + max(record.generation, highest), doubt, request)
+    run = _new_run(reading, record, pins, 1 + max(record.generation, highest), doubt, serving)
     try:
-        commit(ports, snapshot, record.after(Event.START, run=run, generation=run.generation), Event.START)
+        commit(ports, snapshot, record.after(Event.START, run=run, generation=run.generation, queue=left), Event.START)
     except StaleSnapshot:
         return None
+    if serving.ids:
+        ports.watch.note(f"run {run.run_id} serves request {', '.join(serving.ids)}, which has waited")
     reads = "only changes" if run.plan.windows else "everything"
     ports.watch.note(f"run {run.run_id} reads {reads}: {run.plan.scope}")
     for name, ignored in ignored_files(pins).items():
@@ -177,10 +197,10 @@ def _pins(ports: Ports, record: Record, request: Request) -> VersionVector:
 
 
 def _new_run(
-    ports: Ports, record: Record, pins: VersionVector, generation: int, doubt: str | None, request: Request
+    ports: Ports, record: Record, pins: VersionVector, generation: int, doubt: str | None, serving: Served
 ) -> Run:
     """A run under a generation above every one in the target: a marker that Delta has seen is never used again."""
-    now = ports.clock.now()
+    now, request = ports.clock.now(), serving.request
     run_id = ports.processes.new_id()
     budget = granted(request.budget(record.definition.budget), now, generation)
     facts = queries.facts_of(record)
@@ -198,6 +218,7 @@ def _new_run(
         origin=request.origin,
         scheduled=request.scheduled,
         budget=budget,
+        requests=serving.ids,
         plan=Plan(
             pins=pins,
             moment=now,
@@ -234,7 +255,28 @@ def _counting(record: Record, vector: VersionVector) -> VersionVector:
     return {name: pin for name, pin in vector.items() if name not in given or not given[name].ignore_changes}
 
 
-def _busy(ports: Ports, record: Record, run: Run, request: Request) -> NotStarted:
+def _not_needed(ports: Ports, snapshot: Snapshot, record: Record, ids: tuple[str, ...]) -> NotStarted | None:
+    """Nothing to do, for the requests `ids` that have waited neither; None when another process was faster."""
+    if ids:
+        try:
+            commit(ports, snapshot, record.after(Event.UNQUEUE), Event.UNQUEUE)
+        except StaleSnapshot:
+            return None
+    return NotStarted(record, _NOTHING_CHANGED, requests=ids)
+
+
+def _busy(ports: Ports, snapshot: Snapshot, record: Record, run: Run, request: Request) -> NotStarted | None:
+    """What the caller gets while another owner holds the run; None when that may have changed.
+
+    In a cascade nothing waits: its inputs are pinned for all.
+    """
+    held = f"run {run.run_id} is in progress, held by {run.holder}"
     if request.yields_to(run.origin):
-        return NotStarted(record, f"run {run.run_id} is in progress, held by {run.holder}", Outcome.SKIPPED)
-    raise already_running(record, run, ports.clock.now())
+        return NotStarted(record, held, Outcome.SKIPPED)
+    if request.if_running is not IfRunning.QUEUE or request.pins:
+        raise already_running(record, run, ports.clock.now())
+    try:
+        found = enqueue(ports, snapshot, record, request)
+    except StaleSnapshot:
+        return None
+    return NotStarted(record, f"{held}; {waits(found)}", Outcome.QUEUED, (found.request.id,))

@@ -23,6 +23,7 @@ CHOSEN: dict[str, Any] = {
     "mode": "full",
     "on_interrupted": "restart",
     "if_running": "skip",
+    "priority": 70,
     "take_over": True,
     "only_run": "a-run",
     "force": True,
@@ -60,7 +61,7 @@ def test_choices_and_defaults_are_those_of_the_model() -> None:
     options = {o.name: o for o in user_options(RunRequest)}
     assert options["mode"].choices == ("as_defined", "full", "incremental", "auto")
     assert [o.default for o in options.values()] == [
-        *("as_defined", "resume", "refuse", False, None, False, False, 2),
+        *("as_defined", "resume", "refuse", 50, False, None, False, False, 2),
         *(None, None, None, False),
         False,
     ]
@@ -79,6 +80,7 @@ def test_only_what_differs_from_the_defaults_becomes_an_argument() -> None:
         ({"budget_bytes": "much"}, "budget_bytes: must be an amount of bytes such as 200 GB or 1.5 TiB, or a number"),
         ({"budget_bytes": "0 B"}, "budget_bytes: must be more than nothing"),
         ({"budget_seconds": 0, "workers": 0}, "workers: .*; budget_seconds: "),
+        ({"priority": 101}, "priority: .* less than or equal to 100"),
     ],
 )
 def test_a_value_that_an_option_cannot_have_is_named(wrong: dict[str, Any], said: str) -> None:

@@ -10,6 +10,7 @@ from starlette.testclient import TestClient
 
 from airflow_refresh_provider.core.run.admin_results import RequestedRefresh
 from airflow_refresh_provider.core.run.notice import Notice
+from airflow_refresh_provider.core.run.record import Run
 from airflow_refresh_provider.core.run.request import Request as RefreshRequest
 from airflow_refresh_provider.core.run.results import ErrorReport
 from airflow_refresh_provider.errors import RefreshError
@@ -40,12 +41,17 @@ class NamedGate:
 
 
 class NotedStarter:
-    """Notes what it is asked to start. `error`: what it raises instead; `ended`: why the last one failed."""
+    """Notes what it is asked to start. `error`: what it raises instead; `ended`: why the last one failed.
+
+    `patient`: what it starts waits for the run in progress; `followed`: of which definitions it sees to the queue.
+    """
 
     def __init__(self) -> None:
         self.started: list[tuple[str, str, RefreshRequest]] = []
         self.error: RefreshError | None = None
         self.ended: ErrorReport | None = None
+        self.patient = False
+        self.followed: list[str] = []
 
     def may_start(self, visitor: Visitor, name: str) -> bool:
         return visitor.name not in ("guest", "viewer") and name != "untouchable"
@@ -55,6 +61,13 @@ class NotedStarter:
             raise self.error
         self.started.append((visitor.name, name, request))
         return RequestedRefresh(name=name, started="a noted run", waits="it is only noted")
+
+    def waits_for(self, name: str, run: Run) -> bool:
+        return self.patient
+
+    def follow(self, name: str) -> str:
+        self.followed.append(name)
+        return "a noted process takes it then"
 
     def failure(self, name: str) -> ErrorReport | None:
         return self.ended

@@ -37,6 +37,8 @@ READS = (
     "/api/v1/definitions",
     f"/api/v1/definitions/{NAME}",
     f"/api/v1/definitions/{NAME}/runs/x",
+    "/api/v1/queue",
+    f"/api/v1/definitions/{NAME}/queue",
     "/api/v1/openapi.json",
 )
 CHANGES = tuple(
@@ -51,6 +53,7 @@ CHANGES = tuple(
         "runs/x/cancel",
         "runs/x/recover",
         "runs/x/take-over",
+        "queue/x/remove",
     )
 )
 
@@ -66,8 +69,8 @@ def test_the_lists_above_have_every_route() -> None:
     }
     patterns = {path.replace("{name}", NAME, 1).replace("{run_id}", "x") for method, path in known if method == "GET"}
     assert {path.replace("/static/" + NAME, "/static/none") for path in patterns} <= set(READS)
-    posted = {path.replace("{name}", NAME).replace("{run_id}", "x") for method, path in known if method == "POST"}
-    assert posted == set(CHANGES)
+    posted = {path.replace("{name}", NAME) for method, path in known if method == "POST"}
+    assert {path.replace("{run_id}", "x").replace("{request_id}", "x") for path in posted} == set(CHANGES)
     assert {method for method, _ in known} <= {"GET", "POST", "HEAD"}
 
 

@@ -116,3 +116,30 @@ def test_a_program_that_cannot_be_started_is_an_error() -> None:
     with ChildRuns(PLACES, os.environ, ("/nowhere/python",)) as some, pytest.raises(Failed) as failed:
         some.start(ME, "orders", Request())
     assert failed.value.code == "not_started"
+
+
+def test_what_waits_is_followed_by_one_process_which_takes_the_queue_of_the_definition(tmp_path: Path) -> None:
+    said = tmp_path / "said"
+    script = f"import pathlib, sys; pathlib.Path({str(said)!r}).write_text(' '.join(sys.argv[1:])); {WAITS}"
+    with runs(script) as some:
+        first = some.follow("orders")
+        until(lambda: said.exists() and said.read_text())
+        assert said.read_text() == "orders --queued --output json"
+        assert some.follow("orders") == first and "takes it then" in first
+
+
+def test_a_refresh_that_this_page_has_started_goes_on_with_the_queue_itself() -> None:
+    with runs(WAITS) as some:
+        pid = some.start(ME, "orders", Request()).started.split()[1].strip(",")
+        assert some.follow("orders").startswith(f"process {pid},")
+
+
+def test_an_error_of_what_was_queued_is_shown_too() -> None:
+    error = {"code": "suspended", "message": "orders is suspended", "left": "as it was", "next": "resume it"}
+    step = {"name": "orders", "outcome": "refused", "error": error}
+    printed = json.dumps({"outcome": "refused", "refreshes": [step]})
+    with runs(f"import sys; print({printed!r}); sys.exit(3)") as some:
+        some.follow("orders")
+        until(lambda: some.failure("orders"))
+        found = some.failure("orders")
+        assert found is not None and found.model_dump() == error
