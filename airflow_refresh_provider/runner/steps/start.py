@@ -268,12 +268,12 @@ def _not_needed(ports: Ports, snapshot: Snapshot, record: Record, ids: tuple[str
 def _busy(ports: Ports, snapshot: Snapshot, record: Record, run: Run, request: Request) -> NotStarted | None:
     """What the caller gets while another owner holds the run; None when that may have changed.
 
-    In a cascade nothing waits: its inputs are pinned for all.
+    In a cascade nothing waits, for its inputs are pinned for all, and nothing that is about one run only.
     """
     held = f"run {run.run_id} is in progress, held by {run.holder}"
     if request.yields_to(run.origin):
         return NotStarted(record, held, Outcome.SKIPPED)
-    if request.if_running is not IfRunning.QUEUE or request.pins:
+    if request.if_running is not IfRunning.QUEUE or request.pins or request.only_run:
         raise already_running(record, run, ports.clock.now())
     try:
         found = enqueue(ports, snapshot, record, request)

@@ -28,8 +28,19 @@ from airflow_refresh_provider.core.timing.due import Cause, due
 from tests.unit.core.test_due import FACTS
 
 NOON = datetime(2024, 1, 1, 12, tzinfo=UTC)
-OF_THE_PROCESS = {"workers", "take_over", "if_running", "origin", "scheduled", "waiting", "priority", "pins"}
-"""Fields of a request that are no options of the run that serves it, or are stored beside them."""
+OF_THE_PROCESS = {
+    "workers",
+    "take_over",
+    "if_running",
+    "origin",
+    "scheduled",
+    "waiting",
+    "priority",
+    "pins",
+    "only_run",
+}
+"""Fields of a request that are no options of the run that serves it, or are stored beside them, or keep it from waiting.
+"""
 
 OPTIONS = st.builds(
     QueuedOptions,

@@ -381,6 +381,15 @@ def test_nothing_waits_in_a_cascade_whose_pins_may_be_older() -> None:
     assert refused.value.code == "already_running" and not world.record.queue
 
 
+def test_what_is_about_the_run_in_progress_alone_does_not_wait_for_it() -> None:
+    world = held()
+    run = world.record.run
+    assert run is not None
+    with pytest.raises(Refused):
+        world.another(Request(if_running=QUEUE, only_run=run.run_id))
+    assert not world.record.queue
+
+
 def test_status_counts_what_waits() -> None:
     world = held()
     one = queued(world)
