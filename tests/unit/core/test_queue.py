@@ -29,18 +29,10 @@ from tests.unit.core.test_due import FACTS
 
 NOON = datetime(2024, 1, 1, 12, tzinfo=UTC)
 OF_THE_PROCESS = {
-    "workers",
-    "take_over",
-    "if_running",
-    "origin",
-    "scheduled",
-    "waiting",
-    "priority",
-    "pins",
-    "only_run",
+    *("workers", "take_over", "if_running", "origin", "scheduled", "waiting", "priority"),
+    *("pins", "only_run"),  # with these nothing waits
 }
-"""Fields of a request that are no options of the run that serves it, or are stored beside them, or keep it from waiting.
-"""
+"""Fields of a request that are no options of the run that serves it, or are stored beside them."""
 
 OPTIONS = st.builds(
     QueuedOptions,
