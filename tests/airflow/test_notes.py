@@ -34,7 +34,7 @@ def test_each_end_is_a_line_of_the_log_and_a_note(airflow: Airflow, share: Calla
         seen = airflow.run(phased)
     line = seen.notes["finish"]
     assert line in said
-    assert line.startswith("refreshed orders: +1 ~0 -0 rows, 9 unchanged; incremental (x versions 2 to 2), as changes")
+    assert line.startswith("refreshed orders: +1 ~0 -0 rows, 9 unchanged; incremental (x version 2), as changes")
     assert line.endswith(" s") and "; version " in line
     assert "found 1 rows to insert, 0 to update, 0 to delete, 9 unchanged: 1 chunk in 1 unit" in said
 

@@ -255,7 +255,7 @@ def followed(world: World, here: Program) -> World:
 def test_a_run_shows_which_changes_it_has_read_and_why(here: Program) -> None:
     ended = here("run", "people_copy", "--output", "json")
     assert (ended.json["mode"], ended.json["windows"]) == ("incremental", {"people": [1, 2]})
-    assert (ended.json["mode_reason"], ended.json["lag_seconds"]) == ("changes of people in versions 2 to 2", 0)
+    assert (ended.json["mode_reason"], ended.json["lag_seconds"]) == ("changes of people in version 2", 0)
     full = here("run", "people_copy", "--mode", "full", "--force", "--output", "json")
     assert (full.json["mode"], full.json["mode_reason"], full.json["windows"]) == (
         "full",

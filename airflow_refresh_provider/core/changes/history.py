@@ -22,7 +22,10 @@ class Window(Stored):
     @property
     def label(self) -> str:
         """The window, for people."""
-        return f"versions {self.after + 1} to {self.upto}" if isinstance(self.after, int) else "new files"
+        if not isinstance(self.after, int):
+            return "new files"
+        first = self.after + 1
+        return f"version {first}" if first == self.upto else f"versions {first} to {self.upto}"
 
 
 Windows = dict[str, Window]

@@ -142,7 +142,7 @@ def test_a_definition_is_shown_with_inputs_runs_next_refresh_and_query() -> None
     text = client.get(f"/definitions/{NAME}").text
     for expected in (
         "what customers pay",
-        "incremental: changes of orders in versions 3 to 3",
+        "incremental: changes of orders in version 3",
         "recompute the rows by k = customer",
         "LEFT JOIN orders o",
         "polars.read_delta",

@@ -45,7 +45,7 @@ def test_the_text_has_the_progress() -> None:
         world.run()
     status = world.refreshes.show(NAME)
     assert status.status == "ConsumingLogStore"
-    assert status.status_text.startswith("reads x in versions 2 to 2; 2 of ")
+    assert status.status_text.startswith("reads x in version 2; 2 of ")
 
 
 def test_a_definition_that_is_being_dropped_is_resetting() -> None:
