@@ -41,7 +41,7 @@ def test_a_dag_run_gets_what_was_chosen() -> None:
     assert requested({name: param.value for name, param in trigger_form().items()}) == requested({}) == RunRequest()
 
 
-@pytest.mark.parametrize("name", CHOSEN)
+@pytest.mark.parametrize("name", [name for name in CHOSEN if name != "only_run"])  # any text may be an id
 def test_a_value_that_an_option_cannot_have_is_refused(name: str) -> None:
     with pytest.raises(Invalid, match=f"^{name} cannot be 'other'"):
         requested({name: "other"})
