@@ -10,6 +10,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Form, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
+from airflow_refresh_provider.core.run.admin_results import RequestedRefresh
 from airflow_refresh_provider.core.run.run_detail import RunDetail
 from airflow_refresh_provider.core.run.steering import Act
 from airflow_refresh_provider.page.api import ViewsDep
@@ -47,8 +48,7 @@ def refresh(
     given: Annotated[dict[str, str], Depends(fields)],
 ) -> Response:
     """Start it or let it wait, and say what was started."""
-    started = start(request, views, visitor, name, given)
-    return render(request, "started.html", {"name": name, "found": started}, visitor=visitor)
+    return _started(request, visitor, start(request, views, visitor, name, given))
 
 
 @router.get("/definitions/{name}/runs/{run_id}/recover")
@@ -66,8 +66,7 @@ def recover(
     run_id: str,
 ) -> Response:
     """Start what recovers the run, and say what was started."""
-    started = continue_run(request, views, visitor, name, run_id, Act.RECOVER)
-    return render(request, "started.html", {"name": name, "found": started}, visitor=visitor)
+    return _continued(request, views, visitor, Act.RECOVER, name, run_id)
 
 
 @router.get("/definitions/{name}/runs/{run_id}/take-over")
@@ -85,8 +84,7 @@ def take_over(
     run_id: str,
 ) -> Response:
     """Start what takes the run over, and say what was started."""
-    started = continue_run(request, views, visitor, name, run_id, Act.TAKE_OVER)
-    return render(request, "started.html", {"name": name, "found": started}, visitor=visitor)
+    return _continued(request, views, visitor, Act.TAKE_OVER, name, run_id)
 
 
 def _confirm(request: Request, views: Views, visitor: Visitor, act: Act, found: RunDetail) -> Response:
@@ -95,6 +93,14 @@ def _confirm(request: Request, views: Views, visitor: Visitor, act: Act, found: 
     [offer] = [one for one in found.offers if one.act is act]
     allowed = allowed_acts(request, visitor, found.name)
     return render(request, "continue.html", {"found": found, "offer": offer, "allowed": allowed}, visitor=visitor)
+
+
+def _continued(request: Request, views: Views, visitor: Visitor, act: Act, name: str, run_id: str) -> Response:
+    return _started(request, visitor, continue_run(request, views, visitor, name, run_id, act))
+
+
+def _started(request: Request, visitor: Visitor, found: RequestedRefresh) -> Response:
+    return render(request, "started.html", {"name": found.name, "found": found}, visitor=visitor)
 
 
 @router.get("/definitions/{name}/runs/{run_id}/cancel")

@@ -61,8 +61,11 @@ Program = Callable[..., Ended]
 
 
 @pytest.fixture
-def composition() -> Composition:
-    """The refreshes that commands use, unless a test module or a test overrides it."""
+def composition(request: pytest.FixtureRequest) -> Composition:
+    """The refreshes that commands use: every control root is the lake in memory where a test uses that."""
+    if "world" in request.fixturenames:
+        world: World = request.getfixturevalue("world")
+        return world.refreshes
     return composed
 
 

@@ -7,17 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from airflow_refresh_provider.cli.call import Composition
 from airflow_refresh_provider.testing.memory_lake import BEGINNING
 from tests.cli.conftest import DEFINITION, Program, World
 
 LATE = DEFINITION + "refresh: {{interval: 1 h, target_lag: 2 h}}\n"
-
-
-@pytest.fixture
-def composition(world: World) -> Composition:
-    """Every control root is the lake in memory."""
-    return world.refreshes
 
 
 @pytest.fixture

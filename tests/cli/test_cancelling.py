@@ -39,11 +39,6 @@ TASKS = 20_000
 """Of half a second each: for hours no other statement gets a core of the server, unless they are cancelled."""
 
 
-@pytest.fixture
-def composition(world: World) -> object:
-    return world.refreshes
-
-
 def opened(registered: World) -> str:
     """The id of a run that waits for the next task of its DAG run."""
     started = one_task.start(registered.refreshes().ports, NAME, Request(origin="dag one"))

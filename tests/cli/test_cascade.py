@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_refresh_provider.cli.call import Composition
 from airflow_refresh_provider.core.run.results import RefreshesResult
 from tests.cli.conftest import DEFINITION, Program, World
 
@@ -16,12 +15,6 @@ inputs:
   people: {{path: gold/people_copy}}
 keys: [id]
 """
-
-
-@pytest.fixture
-def composition(world: World) -> Composition:
-    """Every control root is the lake in memory."""
-    return world.refreshes
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from airflow_refresh_provider.cli.call import Composition
 from airflow_refresh_provider.core.run.admin_results import Rebuilt, Recovery
 from airflow_refresh_provider.core.run.costs import Cost
 from airflow_refresh_provider.core.run.reports import DefinitionStatus, ProgressReport
@@ -14,12 +13,6 @@ from airflow_refresh_provider.ports.control import EventRow
 from airflow_refresh_provider.testing.memory_lake import BEGINNING
 from tests.cli.conftest import DEFINITION, Ended, Program, World
 from tests.unit.runner.faults import at, disconnected
-
-
-@pytest.fixture
-def composition(world: World) -> Composition:
-    """Every control root is the lake in memory."""
-    return world.refreshes
 
 
 def test_validating_needs_neither_control_tables_nor_the_input(

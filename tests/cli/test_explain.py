@@ -2,19 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
-from airflow_refresh_provider.cli.call import Composition
 from tests.cli.conftest import DEFINITION, Program, World
 
 COPIES = "from: people"
 COUNTED = DEFINITION.replace(COPIES, "query: SELECT id, (SELECT count(*) FROM people) AS n FROM people\nmode: auto")
-
-
-@pytest.fixture
-def composition(world: World) -> Composition:
-    """Every control root is the lake in memory."""
-    return world.refreshes
 
 
 def test_a_registered_definition_is_explained_with_its_next_refresh(world: World, here: Program) -> None:

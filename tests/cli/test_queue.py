@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_refresh_provider.cli.call import Composition
 from airflow_refresh_provider.core.run.queue import Unqueued, WaitingRequest
 from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.core.run.results import RefreshesResult, RunResult
@@ -13,12 +12,6 @@ from tests.cli.conftest import Program, World
 
 NAME = "people_copy"
 MINE = Request(origin="dag one")
-
-
-@pytest.fixture
-def composition(world: World) -> Composition:
-    """Every control root is the lake in memory."""
-    return world.refreshes
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_refresh_provider.cli.call import Composition
 from airflow_refresh_provider.core.run.reports import DueReport, Freshness
 from airflow_refresh_provider.core.run.results import RefreshesResult
 from tests.cli.conftest import DEFINITION, Program, World
@@ -12,12 +11,6 @@ from tests.cli.conftest import DEFINITION, Program, World
 TAGGED = DEFINITION + "tags: [nightly]\n"
 SCHEDULED = DEFINITION + "refresh: {{on_change: true}}\n"
 READS_LOST = DEFINITION.replace("silver/people", "silver/lost")
-
-
-@pytest.fixture
-def composition(world: World) -> Composition:
-    """Every control root is the lake in memory."""
-    return world.refreshes
 
 
 @pytest.fixture

@@ -4,18 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_refresh_provider.cli.call import Composition
 from airflow_refresh_provider.core.run.reports import DefinitionStatus
 from airflow_refresh_provider.core.run.results import Outcome, RunResult
 from tests.cli.conftest import DEFINITION, Program, World
 
 CHUNKED = DEFINITION + "visibility: live\nchunking: {{one_commit_up_to: 1, chunk_rows: 1}}\n"
-
-
-@pytest.fixture
-def composition(world: World) -> Composition:
-    """Every control root is the lake in memory."""
-    return world.refreshes
 
 
 @pytest.fixture

@@ -2,18 +2,11 @@
 
 import pytest
 
-from airflow_refresh_provider.cli.call import Composition
 from airflow_refresh_provider.core.run.health import Health
 from airflow_refresh_provider.core.run.reports import RunStatus
 from airflow_refresh_provider.testing.memory_lake import BEGINNING
 from airflow_refresh_provider.views.tables import table_of
 from tests.cli.conftest import Program, World
-
-
-@pytest.fixture
-def composition(world: World) -> Composition:
-    """Every control root is the lake in memory."""
-    return world.refreshes
 
 
 def test_tables_are_never_cut_when_another_program_reads_them(world: World, here: Program) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from airflow_refresh_provider.spark.acts import added_up
 from airflow_refresh_provider.spark.connect.endpoint import Endpoint
 from tests.engine.test_keyed_refreshes import VIEWS, Shop
 
@@ -31,7 +32,9 @@ def shop(open_session: Callable[[], SparkSession], tmp_path: Path, spark_server:
     return made
 
 
-def test_changed_rows_are_added_up(shop: Shop) -> None:
+@pytest.mark.parametrize("many_rows", [added_up.MANY_ROWS, 0], ids=["a small target", "as to a large target"])
+def test_changed_rows_are_added_up(shop: Shop, many_rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(added_up, "MANY_ROWS", many_rows)
     for statement in (
         "INSERT INTO {orders} SELECT 300 + id, id % 9, id, DATE'2026-02-03' FROM range(30)",
         "UPDATE {orders} SET total = total + 7 WHERE id % 2 = 0",

@@ -62,12 +62,14 @@ class Meter:
         with self._lock:
             spent = self._unstored()
             self._stored += spent
+        stored = False
         try:
             yield spent
-        except BaseException:
-            with self._lock:
-                self._stored = self._stored.without(spent)
-            raise
+            stored = True
+        finally:
+            if not stored:
+                with self._lock:
+                    self._stored = self._stored.without(spent)
 
     def stored_with_chunk(self, generation: int, spent: Spent) -> None:
         """This was stored with the progress of a chunk."""

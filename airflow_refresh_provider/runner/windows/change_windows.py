@@ -126,18 +126,11 @@ def load(tenure: Tenure, session: EngineSession, source: Source, ready: Ready) -
     tenure.ports.watch.stage("changes", rows=sum(c.rows for c in changed.values()))
     if run.plan.maintenance is None:
         return row_windows.load_rows(tenure, session, source, ready, changed)
-    adds_only = all(known[name].adds_only for name in changed)
-    return _load_maintained(tenure, session, source, ready, changed, adds_only=adds_only)
+    return _load_maintained(tenure, session, source, ready, changed)
 
 
 def _load_maintained(
-    tenure: Tenure,
-    session: EngineSession,
-    source: Source,
-    ready: Ready,
-    changed: dict[str, Changes],
-    *,
-    adds_only: bool,
+    tenure: Tenure, session: EngineSession, source: Source, ready: Ready, changed: dict[str, Changes]
 ) -> Loaded:
     """The changes of a query that is not row-wise: added up, or else by touched values."""
     run = tenure.read_run()
@@ -149,7 +142,8 @@ def _load_maintained(
     sums = _added_up(maintenance, run.definition, ready, changed)
     if sums is None:
         return touched_windows.load_touched(tenure, session, source, ready, changed, maintenance)
-    reason = doubt(sums, adds_only=adds_only, rows=_rows(changed), groups=ready.rows or 0)
+    (only,) = changed.values()
+    reason = doubt(sums, adds_only=only.adds_only, rows=only.newest.rows, groups=ready.rows or 0)
     if reason is None:
         loaded = row_windows.load_sums(tenure, session, source, ready, changed, sums)
         if loaded.frozen or loaded.unverified:
@@ -158,12 +152,6 @@ def _load_maintained(
     again = touched_windows.load_touched(tenure, session, source, ready, changed, maintenance)
     frozen = again.frozen and again.frozen.model_copy(update={"not_added_up": reason})
     return replace(again, frozen=frozen)
-
-
-def _rows(changed: dict[str, Changes]) -> int | None:
-    """The rows of the only input that has changed."""
-    (changes,) = changed.values()
-    return changes.newest.rows
 
 
 def _added_up(

@@ -55,11 +55,12 @@ class Loaded:
 
 @dataclass(frozen=True)
 class Changes:
-    """What has changed in an input between two states, and the source it is read from."""
+    """What has changed in an input between two states, and the source it is read from. `adds_only`: no row went."""
 
     applied: Pin
     newest: Pin
     source: ChangeSourceInfo
+    adds_only: bool
 
     @property
     def rows(self) -> int:
@@ -92,7 +93,7 @@ def changes_of(
             return None
         # Versions before the first change need not be kept.
         applied = _at(_applied(run, published, name), history.changes[0].version - 1)
-        found[name] = Changes(applied, run.plan.pins[name], source)
+        found[name] = Changes(applied, run.plan.pins[name], source, history.adds_only)
     return found
 
 

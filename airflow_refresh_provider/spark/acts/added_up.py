@@ -19,7 +19,7 @@ from airflow_refresh_provider.spark.acts import content, sql
 _WENT, _CAME, _NOW = "airflow_refresh_went", "airflow_refresh_came", "airflow_refresh_now"
 _OLD_HASH, _FOUND, _DOUBT = "airflow_refresh_old_hash", "airflow_refresh_found", OP
 """Names that no column of a query has, for columns that are dropped again."""
-_MANY_ROWS = 100_000
+MANY_ROWS = 100_000
 """From so many rows of the target on, only those of changed groups are joined."""
 _BROADCAST_MAX_BYTES = 64 << 20  # of the files with the changes
 
@@ -60,19 +60,13 @@ def _joined(spark: SparkSession, signed: DataFrame, task: WindowTask) -> DataFra
     groups = signed.groupBy(*keys).agg(*(F.expr(side) for side in sides))
     now = content.at_version(spark, task.target, task.base).selectExpr(f"{row} AS {_NOW}")
     same = F.expr(" AND ".join(f"g.{key} = {_NOW}.{key}" for key in keys))
-    if task.target_rows > _MANY_ROWS:
-        groups = _staged(spark, groups, f"{task.location}-groups")
+    if task.target_rows > MANY_ROWS:
+        groups = content.kept(spark, groups, f"{task.location}-groups")
         # Spark does not broadcast the side of which all rows are kept: the target would be sorted.
         changed = groups.select(*keys)
         changed = F.broadcast(changed) if task.bytes <= _BROADCAST_MAX_BYTES else changed
         now = now.join(changed.alias("g"), same, "left_semi")
     return groups.alias("g").join(now, same, "left_outer")
-
-
-def _staged(spark: SparkSession, groups: DataFrame, place: str) -> DataFrame:
-    """The groups, computed once."""
-    groups.write.mode("overwrite").parquet(place)
-    return spark.read.schema(groups.schema).parquet(content.literally(place))
 
 
 def _values(columns: tuple[Column, ...], sums: Sums, keys: set[str]) -> Iterator[str]:

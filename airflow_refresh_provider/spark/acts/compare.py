@@ -50,9 +50,7 @@ def _in_one_query(spark: SparkSession, task: CompareTask, counted: differences.C
 
 def _by_keys(spark: SparkSession, task: CompareTask, counted: differences.Counted) -> Comparison:
     keys = differences.of_keys(spark, task, counted)
-    place = f"{task.location}-keys"
-    keys.write.mode("overwrite").parquet(place)
-    differing = spark.read.schema(keys.schema).parquet(content.literally(place))
+    differing = content.kept(spark, keys, f"{task.location}-keys")
     compared = _checked(spark, task, counted, differing)
     total = compared.total.total
     if not total or compared.keys.null_keys or compared.keys.duplicate_keys:

@@ -108,6 +108,12 @@ def staged_files(spark: SparkSession, files: tuple[str, ...], target: Target) ->
     return spark.read.schema(schema).parquet(*map(literally, files))
 
 
+def kept(spark: SparkSession, rows: DataFrame, folder: str) -> DataFrame:
+    """The same rows, computed once: written to a folder of parquet files, and read from there."""
+    rows.write.mode("overwrite").parquet(folder)
+    return spark.read.schema(rows.schema).parquet(literally(folder))
+
+
 def at_version(spark: SparkSession, table: Target, version: int) -> DataFrame:
     """A target at one version."""
     if quoted(table.partition_by):
