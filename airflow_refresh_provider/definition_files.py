@@ -212,7 +212,10 @@ def _with_query(fields: dict[str, object], folder: Path) -> tuple[dict[str, obje
             fields["query"] = _query_of(file, folder)
         except Invalid as error:
             return fields | {"query": _UNKNOWN}, error.message
-    if isinstance(query := fields.get("query"), str) and ("{{" in query or "{%" in query):
+    query = fields.get("query")
+    if isinstance(query, _Folded):
+        return fields | {"query": _UNKNOWN}, f"query: {_SWALLOWED.format(line=query.line)}"
+    if isinstance(query, str) and ("{{" in query or "{%" in query):
         return fields, _TEMPLATE
     return fields, None
 
@@ -277,7 +280,10 @@ _TEMPLATE = (
     "query: has a Jinja template, and files are not rendered: write its value, or a clock function such as "
     "current_date(), or make the Definition in Python"
 )
-_SWALLOWED = "lines of the query are folded into one, so that a comment (--) covers the rest: write `query: |`"
+_SWALLOWED = (
+    "its lines, from line {line} of the file on, are folded into one, so that a comment (--) covers the rest: "
+    "write `query: |`"
+)
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`")
 
 
@@ -289,8 +295,21 @@ def _swallows_lines(node: yaml.Node) -> bool:
     return any("--" in line for line in lines)
 
 
+class _Folded(str):
+    """A query whose lines were folded into one behind a comment. `line`: where it begins in its file."""
+
+    line: int
+
+    @classmethod
+    def at(cls, node: yaml.Node) -> _Folded:
+        """The text of a node."""
+        found = cls(node.value)
+        found.line = node.start_mark.line + 1
+        return found
+
+
 class _Loader(yaml.SafeLoader):
-    """YAML's safe loader, refusing a key that occurs twice in one mapping, and a query cut off by a comment."""
+    """YAML's safe loader, refusing a key that occurs twice in one mapping, and marking a query cut off by a comment."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, object]:
         """A mapping whose keys are all different."""
@@ -300,7 +319,8 @@ class _Loader(yaml.SafeLoader):
                 if key.value in seen:
                     raise yaml.constructor.ConstructorError(None, None, f"{key.value} occurs twice", key.start_mark)
                 seen.add(key.value)
+        found = super().construct_mapping(node, deep)
         for key, value in node.value:
             if getattr(key, "value", None) == "query" and _swallows_lines(value):
-                raise yaml.constructor.ConstructorError(None, None, _SWALLOWED, value.start_mark)
-        return super().construct_mapping(node, deep)
+                found["query"] = _Folded.at(value)
+        return found

@@ -63,8 +63,16 @@ def test_a_folder_is_read_with_its_subfolders_in_order_of_path(tmp_path: Path) -
 def test_a_query_whose_lines_are_folded_behind_a_comment_is_refused(tmp_path: Path, style: str) -> None:
     query = f"query: {style}\n  SELECT id FROM orders   -- all that count\n  WHERE id > 15"
     file = write(tmp_path, GOOD.format(name="a").replace("query: SELECT id FROM orders", query))
-    assert "malformed YAML: lines of the query are folded into one" in refusal(file)
+    assert "query: its lines, from line " in refusal(file)
+    assert "of the file on, are folded into one" in refusal(file)
     assert "write `query: |`" in refusal(file)
+
+
+def test_a_query_that_was_folded_hides_no_other_problem(tmp_path: Path) -> None:
+    query = "query: >\n  SELECT id FROM orders -- all\n  WHERE id > 15\nvnodez: 3"
+    file = write(tmp_path, GOOD.format(name="a").replace("query: SELECT id FROM orders", query))
+    assert "folded into one" in refusal(file)
+    assert "vnodez" in refusal(file)
 
 
 @pytest.mark.parametrize(
