@@ -14,6 +14,10 @@ class Staging(Protocol):
         """Remove a folder and everything in it; nothing happens when it is not there."""
         ...
 
+    def has(self, staged: StagedTable) -> bool:
+        """Whether the staged rows are there."""
+        ...
+
     def changes(self, staged: StagedTable) -> dict[tuple[int, str], int]:
         """How many rows of a staged change set there are of each (vnode, op)."""
         ...
@@ -23,7 +27,7 @@ class Staging(Protocol):
         ...
 
     def span(self, staged: StagedTable, column: str) -> tuple[int, int] | None:
-        """The smallest and the largest value of an integer column, None when the table has no statistics of it."""
+        """The smallest and the largest value of an integer column, None when there are no statistics of it."""
         ...
 
     def runs(self, root: str) -> tuple[str, ...]:

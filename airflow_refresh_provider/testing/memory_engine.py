@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from airflow_refresh_provider.core.definition.columns import DOUBTFUL, OP, ROW_HASH, VNODE, Column, Columns, visible
 from airflow_refresh_provider.core.definition.evolution import Evolution
 from airflow_refresh_provider.core.plan.plan import Split, StagedTable, Target
-from airflow_refresh_provider.errors import Retry
+from airflow_refresh_provider.errors import Failed, Retry
 from airflow_refresh_provider.ports.engine import (
     ApplyTask,
     CompareTask,
@@ -150,7 +150,7 @@ class MemorySession:
         all_changes = differences(desired, found, keys, deletes=task.deletes, sound=task.target_rows is not None)
         changes = tuple(r for r in all_changes if not is_near(r, task.inexact, task.tolerance))
         rewrite = task.row_wise and task.rewrite_from is not None and len(changes) >= task.rewrite_from
-        nothing = StagedTable(location=task.location, version=0)
+        nothing = StagedTable(location=task.location, version=None)
         return Comparison(
             changes=nothing if rewrite else self._staged(task.location, changes, task.stamp, task.target.columns),
             counts=counts_of(changes),
@@ -303,10 +303,13 @@ class MemorySession:
         return {**computed, **facts}
 
     def _staged(self, location: str, rows: Rows, stamp: Stamp, columns: Columns) -> StagedTable:
-        """A change set, staged."""
-        self._stage(location, rows, stamp, columns)
+        """A change set, staged. Its files are only ever written once."""
         with self._lake.lock:
-            return StagedTable(location=location, version=self._lake.table(location).newest.commit.version)
+            written = location in self._lake.tables
+        if written:
+            raise Failed("spark_failed", f"{location} already exists", left="Nothing was changed.", next="Run again.")
+        self._stage(location, rows, stamp, columns)
+        return StagedTable(location=location, version=None)
 
     def _stage(self, location: str, rows: Rows, stamp: Stamp, columns: Columns) -> None:
         """Append rows to a staged table, made when it is absent, once for each marker."""

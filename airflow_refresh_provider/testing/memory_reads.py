@@ -113,6 +113,11 @@ class MemoryStaging:
         self._lake.step(f"drop {location}")
         self._lake.remove(location)
 
+    def has(self, staged: StagedTable) -> bool:
+        """Whether there is such a table."""
+        with self._lake.lock:
+            return staged.location in self._lake.tables
+
     def changes(self, staged: StagedTable) -> dict[tuple[int, str], int]:
         """Rows by vnode and op."""
         with self._lake.lock:

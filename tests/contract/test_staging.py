@@ -6,10 +6,14 @@ import threading
 from pathlib import Path
 
 import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
+import pytest
 from deltalake import write_deltalake
 
+from airflow_refresh_provider.core.definition.columns import OP, VNODE
 from airflow_refresh_provider.core.plan.plan import StagedTable
 from airflow_refresh_provider.delta.tables.staging_folders import StagingFolders
+from airflow_refresh_provider.errors import RefreshError
 
 FOLDERS = StagingFolders()
 
@@ -75,3 +79,46 @@ def test_what_a_log_knows_more_of_than_its_files_is_no_list_of_files(tmp_path: P
     rows = pa.table({"k": pa.array([1, 2], pa.int64()), "day": pa.array([1, 2], pa.int32())})
     write_deltalake(place, rows, partition_by=["day"])
     assert FOLDERS.files(StagedTable(location=place, version=0)) is None
+
+
+def plain(folder: Path, *files: dict[str, list[object]]) -> StagedTable:
+    """A change set as Spark leaves it: files, and others that are not data."""
+    folder.mkdir()
+    for number, columns in enumerate(files):
+        pq.write_table(pa.table(columns), folder / f"part-{number}.parquet")
+        (folder / f".part-{number}.parquet.crc").write_bytes(b"crc")
+    (folder / "_SUCCESS").touch()
+    return StagedTable(location=str(folder), version=None)
+
+
+def test_a_folder_of_files_is_counted_and_measured_like_a_table(tmp_path: Path) -> None:
+    staged = plain(
+        tmp_path / "cha[n]ges {1}",
+        {VNODE: [3, 3, 1], OP: ["I", "I", "D"], "k": [5, -7, 6]},
+        {VNODE: [3], OP: ["I"], "k": [9]},
+    )
+    assert FOLDERS.has(staged)
+    assert FOLDERS.changes(staged) == {(3, "I"): 3, (1, "D"): 1}
+    assert FOLDERS.span(staged, "k") == (-7, 9)
+    assert FOLDERS.span(staged, "absent") is None
+    assert FOLDERS.files(staged) == tuple(f"{staged.location}/part-{n}.parquet" for n in (0, 1))
+
+
+def test_a_span_is_not_known_where_a_file_has_no_value(tmp_path: Path) -> None:
+    rows: dict[str, list[object]] = {VNODE: [3], OP: ["I"]}
+    staged = plain(tmp_path / "changes", rows | {"k": [5]}, {**rows, "k": [None]})
+    assert FOLDERS.span(staged, "k") is None
+
+
+def test_no_folder_is_no_change_set(tmp_path: Path) -> None:
+    staged = StagedTable(location=str(tmp_path / "changes"), version=None)
+    assert not FOLDERS.has(staged)
+    assert FOLDERS.files(staged) == ()
+    assert FOLDERS.span(staged, "k") is None
+
+
+def test_a_damaged_file_is_named(tmp_path: Path) -> None:
+    staged = plain(tmp_path / "changes", {VNODE: [3], OP: ["I"]})
+    (tmp_path / "changes" / "part-0.parquet").write_bytes(b"PAR1 no more PAR1")
+    with pytest.raises(RefreshError, match=r"part-0\.parquet"):
+        FOLDERS.changes(staged)

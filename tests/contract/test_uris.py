@@ -9,6 +9,8 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 
 from airflow_refresh_provider.core.changes.pins import FilesPin
+from airflow_refresh_provider.core.definition.columns import OP, VNODE
+from airflow_refresh_provider.core.plan.plan import StagedTable
 from airflow_refresh_provider.delta.control.root import make_mark
 from airflow_refresh_provider.delta.control.store import DeltaControlStore
 from airflow_refresh_provider.delta.storage.file_lists import list_files, stamp
@@ -85,3 +87,14 @@ def test_staging_at_a_uri_is_listed_and_dropped(bucket: Path) -> None:
     assert folders.runs(bucket.as_uri()) == (f"{bucket.as_uri()}/r1", f"{bucket.as_uri()}/r2")
     folders.drop(f"{bucket.as_uri()}/r1")
     assert not (bucket / "r1" / "rows" / "x").exists() and (bucket / "r2" / "rows" / "x").exists()
+
+
+def test_a_change_set_at_a_uri_is_read_from_its_files(bucket: Path) -> None:
+    (bucket / "changes").mkdir()
+    pq.write_table(pa.table({VNODE: [3, 1], OP: ["I", "D"], "k": [5, -7]}), bucket / "changes" / "part-0.parquet")
+    (bucket / "changes" / "_SUCCESS").touch()
+    folders, staged = StagingFolders(), StagedTable(location=f"{bucket.as_uri()}/changes", version=None)
+    assert folders.has(staged)
+    assert folders.changes(staged) == {(3, "I"): 1, (1, "D"): 1}
+    assert folders.span(staged, "k") == (-7, 5)
+    assert folders.files(staged) == (f"{staged.location}/part-0.parquet",)

@@ -10,6 +10,7 @@ from airflow_refresh_provider.core.changes.pins import FilesPin, FileStamp
 from airflow_refresh_provider.core.plan.plan import ChangeCounts, Chunk, HashRange, Split, StagedTable
 from airflow_refresh_provider.core.plan.ways import Way
 from airflow_refresh_provider.delta.tables.staging_folders import StagingFolders
+from airflow_refresh_provider.errors import RefreshError
 from airflow_refresh_provider.ports.engine import Source
 from tests.engine.acts import Lake, source
 
@@ -66,10 +67,25 @@ def test_changes_of_several_chunks_are_laid_out_by_vnode_and_those_of_one_are_pl
 
     place = lake.place("cha[n]ges {a}")
     compared = lake.compare(target, wanted, one_chunk=one_chunk, row_wise=row_wise, expected_rows=19, location=place)
-    plain = StagingFolders().files(compared.changes)
+    folders = StagingFolders()
 
     assert compared.total == ChangeCounts(inserted=19)
-    assert (plain is None) == by_vnode
+    assert (folders.files(compared.changes) is None) == (compared.changes.version is not None) == by_vnode
+    assert folders.has(compared.changes)
+    assert sum(folders.changes(compared.changes).values()) == 19
+    assert folders.span(compared.changes, "k") == (0, 18)
+
+
+def test_plain_files_are_written_once_and_never_again(lake: Lake) -> None:
+    wanted = source("SELECT id AS k FROM range(19)", "k")
+    target, place = lake.target(wanted), lake.place("changes")
+    compared = lake.compare(target, wanted, location=place)
+    before = StagingFolders().files(compared.changes)
+
+    with pytest.raises(RefreshError, match="already exists"):
+        lake.compare(target, wanted, location=place)
+
+    assert StagingFolders().files(compared.changes) == before
 
 
 def test_splits_loaded_straight_into_an_empty_target_make_up_the_query(lake: Lake) -> None:

@@ -21,8 +21,11 @@ CHANGES = "(1, 5L, 0.5D, 'U'), (2, 6L, 1.5D, 'I'), (3, NULL, NULL, 'D')"
 def staged(spark: SparkSession, folder: Path, name: str, rows: str) -> StagedTable:
     location = str(folder / name)
     values = spark.sql(f"SELECT *, 0 AS _vnode, 0L AS _row_hash FROM VALUES {rows} AS t(k, n, s, _op)")
-    values.write.format("delta").save(location)
-    return StagedTable(location=location, version=0)
+    if name == "one":
+        values.write.format("delta").save(location)
+        return StagedTable(location=location, version=0)
+    values.write.parquet(location)
+    return StagedTable(location=location, version=None)
 
 
 @pytest.mark.parametrize(

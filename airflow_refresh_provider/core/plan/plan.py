@@ -141,10 +141,13 @@ class Unit(Stored):
 
 
 class StagedTable(Stored):
-    """A staged Delta table at the version that holds all of it."""
+    """Staged rows: a Delta table at the version that holds all of them.
+
+    Without a version it is a folder of parquet files that one statement has written, and no other ever does.
+    """
 
     location: str
-    version: int
+    version: int | None
 
 
 class Round(Stored):

@@ -22,11 +22,6 @@ class Way(StrEnum):
         return self in {Way.REPLACE_ON, Way.MERGE}
 
     @property
-    def is_statement(self) -> bool:
-        """It is an SQL statement, which names the staged table; the others can read the table's files alone."""
-        return self is Way.MERGE
-
-    @property
     def keeps_rows(self) -> bool:
         """It reads unchanged rows of the target, at the version compared with, and writes them again."""
         return self in {Way.REPLACE_VNODES, Way.REPLACE_TABLE}

@@ -26,7 +26,7 @@ from airflow_refresh_provider.core.run.spent import Spent
 from airflow_refresh_provider.core.run.trust import Trust
 from airflow_refresh_provider.core.text.stored import Stored
 
-RECORD_FORMAT = 7
+RECORD_FORMAT = 8
 """Version of the stored record, with all that is in it; a change of its fields raises it."""
 
 

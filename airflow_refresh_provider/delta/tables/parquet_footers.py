@@ -60,18 +60,18 @@ def count_rows(files: tuple[FileStamp, ...]) -> int | None:
 
 def columns_of(file: FileStamp) -> dict[str, str]:
     """The columns and their Spark types, "" for those that another writer may mean otherwise; none if unreadable."""
-    metadata = _metadata(file)
+    metadata = metadata_of(file)
     if metadata is None:
         return {}
     return {field.name: _SPARK_TYPES.get(str(field.type), "") for field in metadata.schema.to_arrow_schema()}
 
 
 def _rows_of(file: FileStamp) -> int | None:
-    metadata = _metadata(file)
+    metadata = metadata_of(file)
     return None if metadata is None else int(metadata.num_rows)
 
 
-def _metadata(file: FileStamp) -> Any:
+def metadata_of(file: FileStamp) -> Any:
     """The footer of a file, None when it cannot be read."""
     import pyarrow as pa  # type: ignore[import-untyped]  # slow to import, and rarely needed
     import pyarrow.parquet as pq  # type: ignore[import-untyped]

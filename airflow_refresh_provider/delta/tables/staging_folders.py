@@ -14,7 +14,8 @@ from deltalake import DeltaTable, QueryBuilder
 from airflow_refresh_provider.core.definition.columns import OP, VNODE
 from airflow_refresh_provider.core.plan.plan import StagedTable
 from airflow_refresh_provider.delta.storage.object_stores import UntypedErrors, is_local, open_store, storage
-from airflow_refresh_provider.delta.tables.delta_table import plain_files
+from airflow_refresh_provider.delta.tables import staged_files
+from airflow_refresh_provider.delta.tables.delta_table import open_table, plain_files
 
 _COUNTED = f"SELECT {VNODE} AS vnode, {OP} AS op, count(*) AS rows FROM c GROUP BY {VNODE}, {OP}"
 _TRIES = 3  # a statement that still runs may put files into a folder while it is emptied
@@ -31,8 +32,16 @@ class StagingFolders:
             else:
                 _drop_objects(location)
 
+    def has(self, staged: StagedTable) -> bool:
+        """Whether the staged rows are there."""
+        if staged.version is None:
+            return bool(staged_files.files_in(staged.location))
+        return open_table(staged.location) is not None
+
     def changes(self, staged: StagedTable) -> dict[tuple[int, str], int]:
         """How many rows of a staged change set there are of each (vnode, op)."""
+        if staged.version is None:
+            return staged_files.changes_in(staged.location)
         doing = "counting staged changes"
         with storage(doing, staged.location), UntypedErrors(doing, staged.location):
             table = DeltaTable(staged.location, version=staged.version)
@@ -42,11 +51,15 @@ class StagingFolders:
 
     def files(self, staged: StagedTable) -> tuple[str, ...] | None:
         """The plain parquet files that hold exactly the staged rows, None when no such list exists."""
+        if staged.version is None:
+            return tuple(file.path for file in staged_files.files_in(staged.location))
         found = plain_files(staged.location, staged.version)
         return None if found is None else tuple(path for path, _size in found)
 
     def span(self, staged: StagedTable, column: str) -> tuple[int, int] | None:
-        """The smallest and the largest value of an integer column, None when the table has no statistics of it."""
+        """The smallest and the largest value of an integer column, None when there are no statistics of it."""
+        if staged.version is None:
+            return staged_files.span_in(staged.location, column)
         with storage("reading the statistics of staged changes", staged.location):
             files = DeltaTable(staged.location, version=staged.version).get_add_actions(flatten=True)
         lowest, highest = (_statistics(files, f"{which}.{column}") for which in ("min", "max"))

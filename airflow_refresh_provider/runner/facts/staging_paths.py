@@ -49,8 +49,9 @@ def gone(ports: Ports, run: Run) -> str | None:
     current = run.frozen.current if run.frozen else None
     if current is None or current.changes is None or current.reads_inputs or not any(u.chunks for u in current.units):
         return None
-    location = current.changes.location
-    return None if ports.log.identity(location) else f"the changes that were staged at {location} are gone"
+    if ports.staging.has(current.changes):
+        return None
+    return f"the changes that were staged at {current.changes.location} are gone"
 
 
 def stamp(run: Run, generation: int, app_id: str) -> Stamp:

@@ -37,7 +37,7 @@ def apply_chunk(held: UnitTenure, session: EngineSession, run: FrozenRun, chunk:
         # A target that keeps rows may have many more than the query gives.
         target_rows=run.frozen.source_rows if run.run.definition.deletes is Deletes.APPLY else None,
         span=_span(ports, run, chunk),
-        files=_files(ports, run, chunk),
+        files=_files(ports, run),
     )
 
     def check_again(conflict: Conflict | None, left: int) -> None:
@@ -91,10 +91,10 @@ def _span(ports: Ports, run: FrozenRun, chunk: Chunk) -> tuple[int, int] | None:
     return span and rounded_out(*span, key.type)
 
 
-def _files(ports: Ports, run: FrozenRun, chunk: Chunk) -> tuple[str, ...] | None:
-    """The files of the changes, for the ways that read them directly."""
+def _files(ports: Ports, run: FrozenRun) -> tuple[str, ...] | None:
+    """The files of the changes, if these are all that there is to know of them."""
     changes = run.current.changes
-    return ports.staging.files(changes) if changes and not chunk.way.is_statement else None
+    return ports.staging.files(changes) if changes else None
 
 
 def _stamp(held: UnitTenure, run: FrozenRun, chunk: Chunk) -> Stamp:

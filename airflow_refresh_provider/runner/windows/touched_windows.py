@@ -78,5 +78,5 @@ def _by_partition(ports: Ports, maintenance: Maintenance, changed: dict[str, Cha
 
 def _nothing(touched: Touched) -> Comparison:
     """Changes of columns that the query does not read touch nothing."""
-    nothing = StagedTable(location=touched.location, version=0)
+    nothing = StagedTable(location=touched.location, version=None)
     return Comparison(changes=nothing, counts={}, source_rows=0, target_rows=0, keys=KeyReport(rows=0))

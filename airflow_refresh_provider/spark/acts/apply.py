@@ -21,6 +21,7 @@ BROADCAST_MAX_ROWS = 250_000
 _LOOSE = re.compile(r"\b(?:double|float|collate)\b", re.IGNORECASE)
 """Types with values that are equal and look different: 0.0 and -0.0, letters in another case under a collation."""
 _MATERIALIZE_SOURCE = "spark.databricks.delta.insertReplaceOnOrUsing.materializeSource"
+_MERGE_MATERIALIZES = "spark.databricks.delta.merge.materializeSource"
 """Delta materializes a source that may be nondeterministic; staged files are not."""
 
 
@@ -64,19 +65,19 @@ def _append(spark: SparkSession, task: ApplyTask) -> None:
 def _merge(spark: SparkSession, task: ApplyTask) -> None:
     """The target's vnodes are named as literals, so that merges of other vnodes do not conflict."""
     keys = sql.key_columns(task.target.columns, task.source.keys)
-    changes = f"SELECT * FROM {_changes_at(task)} {_NEW} WHERE {_of_chunk(task)}"
+    _chunk(spark, task).createOrReplaceTempView(_NEW)
     columns = [c.name for c in task.target.columns]
     pairs = ", ".join(f"{sql.name(c.name, _OLD)} = {sql.name(c.name, _NEW)}" for c in _updated(task))
     update = f"WHEN MATCHED THEN UPDATE SET {pairs} " if pairs else ""
     vnodes = f"{_OLD}.{VNODE} IN ({_vnodes(task)}) AND " if _by_vnode(task) else ""
     on = f"{vnodes}{_same_keys(task, keys)}"
     statement = (
-        f"MERGE INTO {sql.table(task.target.location)} {_OLD} USING ({changes}) {_NEW} ON {on} "
+        f"MERGE INTO {sql.table(task.target.location)} {_OLD} USING {_NEW} ON {on} "
         f"WHEN MATCHED AND {_NEW}.{OP} = 'D' THEN DELETE {update}"
         f"WHEN NOT MATCHED AND {_NEW}.{OP} <> 'D' "
         f"THEN INSERT ({sql.names(columns)}) VALUES ({sql.names(columns, _NEW)})"
     )
-    with stamped_writes.stamping(spark, task.stamp):
+    with stamped_writes.stamping(spark, task.stamp), stamped_writes.setting(spark, {_MERGE_MATERIALIZES: "none"}):
         spark.sql(statement).collect()
 
 
@@ -152,7 +153,8 @@ def _upserts(spark: SparkSession, task: ApplyTask) -> DataFrame:
 
 def _chunk(spark: SparkSession, task: ApplyTask) -> DataFrame:
     assert task.changes is not None
-    rows = content.staged_files(spark, task.files, task.target) if task.files else content.staged(spark, task.changes)
+    files, target = task.files, task.target
+    rows = content.staged_files(spark, files, target) if files else content.staged(spark, task.changes, target)
     return rows.alias(_NEW).where(_of_chunk(task))
 
 
@@ -168,11 +170,6 @@ def _same_keys(task: ApplyTask, keys: Columns, *, broadcast: bool = False) -> st
         return same
     low, high = (sql.literal(str(value), keys[0].type) for value in task.span)
     return f"{sql.name(keys[0].name, _OLD)} BETWEEN {low} AND {high} AND {same}"
-
-
-def _changes_at(task: ApplyTask) -> str:
-    assert task.changes is not None
-    return f"{sql.table(task.changes.location)} VERSION AS OF {task.changes.version}"
 
 
 def _columns(task: ApplyTask) -> list[str]:

@@ -45,7 +45,8 @@ def _in_one_query(spark: SparkSession, task: CompareTask, counted: differences.C
     changes = stamped_writes.stage(
         differences.whole(spark, task, counted), task, by_vnode=_chunked(task, task.expected_rows)
     )
-    return _checked(spark, task, counted, content.staged(spark, changes))
+    compared = _checked(spark, task, counted, content.staged(spark, changes, task.target))
+    return compared.model_copy(update={"changes": changes})
 
 
 def _by_keys(spark: SparkSession, task: CompareTask, counted: differences.Counted) -> Comparison:
@@ -58,8 +59,8 @@ def _by_keys(spark: SparkSession, task: CompareTask, counted: differences.Counte
     if task.rewrite_from is not None and total >= task.rewrite_from:
         return compared.model_copy(update={"rewrite": True})
     rows = differences.widened(spark, task, differing, few=total <= BROADCAST_MAX_KEYS)
-    stamped_writes.stage(rows, task, by_vnode=_chunked(task, total))
-    return compared
+    changes = stamped_writes.stage(rows, task, by_vnode=_chunked(task, total))
+    return compared.model_copy(update={"changes": changes})
 
 
 def _chunked(task: CompareTask, at_most: int) -> bool:
@@ -67,12 +68,8 @@ def _chunked(task: CompareTask, at_most: int) -> bool:
     return task.one_chunk is not None and at_most > task.one_chunk
 
 
-def _changes(task: CompareTask) -> StagedTable:
-    return StagedTable(location=task.location, version=0)
-
-
 def _checked(spark: SparkSession, task: CompareTask, counted: differences.Counted, found: DataFrame) -> Comparison:
-    """Counts of the differences, and whether the keys of both sides are valid."""
+    """Counts of the differences, and whether the keys of both sides are valid; what was staged is not looked for."""
     counts, keys = _summary(task, found)
     joined = observed(counted.joined)
     pairs, new, gone = joined.get("pairs", 0), joined.get("new", 0), joined.get("gone", 0)
@@ -86,7 +83,7 @@ def _checked(spark: SparkSession, task: CompareTask, counted: differences.Counte
     if not (keys.duplicate_keys or keys.null_keys) and (doubtful or pairs != source_rows - new):
         _check_target(spark, task)
     return Comparison(
-        changes=_changes(task),
+        changes=StagedTable(location=task.location, version=None),
         counts=counts,
         source_rows=source_rows,
         target_rows=target_rows,
@@ -160,7 +157,7 @@ def samples(
     """Some staged differences, each with the row that the target has for its key."""
     shown = [c.name for c in visible(target.columns)]
     same = sql.same_keys(sql.key_columns(target.columns, keys), "s", "t")
-    differing = content.staged(spark, changes).limit(limit).alias("s")
+    differing = content.staged(spark, changes, target).limit(limit).alias("s")
     pairs = differing.join(content.at_version(spark, target, base).alias("t"), F.expr(same), "left")
     both = pairs.selectExpr(
         f"s.{OP} AS op", f"struct({sql.names(shown, 's')}) AS desired", f"struct({sql.names(shown, 't')}) AS found"

@@ -24,6 +24,7 @@ _RANK = OP  # any reserved name will do: no column of a query can have it
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 """The name of a folder whose rows have NULL in the column that it stands for."""
 _TEXT = re.compile(r"(string|varchar|char)\b", re.IGNORECASE)
+_BOUNDED = re.compile(r"`(?:[^`]|``)*`|\b(?:var)?char\(\d+\)", re.IGNORECASE)
 _PATTERN = re.compile(r"[\[\]{}*?\\]")
 _MERGES = "spark.sql.parquet.mergeSchema"
 
@@ -73,7 +74,7 @@ def desired(
     spark: SparkSession, source: Source, target: Target, rows: StagedTable | None = None, split: Split | None = None
 ) -> DataFrame:
     """The visible columns of the target as they are to be, newest row of each key only if the source says so."""
-    found = result(spark, source, split) if rows is None else staged(spark, rows)
+    found = result(spark, source, split) if rows is None else staged(spark, rows, target)
     return newest(shaped(found, target), source)
 
 
@@ -96,16 +97,23 @@ def with_hidden(rows: DataFrame, source: Source, target: Target) -> DataFrame:
     )
 
 
-def staged(spark: SparkSession, table: StagedTable) -> DataFrame:
-    """A staged table at the version that was frozen."""
+def staged(spark: SparkSession, table: StagedTable, target: Target) -> DataFrame:
+    """Staged rows, of a table at the version that was frozen."""
+    if table.version is None:
+        return staged_files(spark, (table.location,), target)
     return kernel.at_version(spark, table.location, table.version)
 
 
 def staged_files(spark: SparkSession, files: tuple[str, ...], target: Target) -> DataFrame:
-    """The rows of a staged change set, read from its files alone."""
-    columns = ", ".join(f"{sql.name(c.name)} {c.type}" for c in visible(target.columns))
+    """The rows of a staged change set, read from its files, or its folder, alone."""
+    columns = ", ".join(f"{sql.name(c.name)} {_unbounded(c.type)}" for c in visible(target.columns))
     schema = f"{columns}, {ROW_HASH} BIGINT, {OP} STRING, {VNODE} INT"
     return spark.read.schema(schema).parquet(*map(literally, files))
+
+
+def _unbounded(type_name: str) -> str:
+    """A type as files have it: there is no CHAR and no VARCHAR. What is in backquotes is a name."""
+    return _BOUNDED.sub(lambda found: found[0] if found[0].startswith("`") else "string", type_name)
 
 
 def kept(spark: SparkSession, rows: DataFrame, folder: str) -> DataFrame:

@@ -42,10 +42,12 @@ def stamped(writer: DataFrameWriter, stamp: Stamp) -> DataFrameWriter:
 
 
 def stage(rows: DataFrame, task: CompareTask | WindowTask, *, by_vnode: bool) -> StagedTable:
-    """Stage a change set in one commit that overwrites the table; `by_vnode`: partitioned by vnode."""
-    rows = rows.repartition(VNODE) if by_vnode else rows
-    writer = stamped(rows.write, task.stamp).mode("overwrite").options(**ddl.naming(task.target.columns))
-    (writer.partitionBy(VNODE) if by_vnode else writer).save(task.location)
+    """Stage a change set: as parquet files that are only ever written once; `by_vnode`: as a Delta table by vnode."""
+    if not by_vnode:
+        rows.write.mode("error").parquet(task.location)
+        return StagedTable(location=task.location, version=None)
+    writer = stamped(rows.repartition(VNODE).write, task.stamp).mode("overwrite")
+    writer.options(**ddl.naming(task.target.columns)).partitionBy(VNODE).save(task.location)
     return StagedTable(location=task.location, version=0)
 
 

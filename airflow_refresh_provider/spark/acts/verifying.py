@@ -29,7 +29,7 @@ def disagreement(spark: SparkSession, task: VerifyTask) -> Disagreement:
 
 
 def _counting(spark: SparkSession, changes: StagedTable, task: VerifyTask) -> DataFrame:
-    rows = content.staged(spark, changes)
+    rows = content.staged(spark, changes, task.target)
     return touched_rows.among(spark, rows, task.among) if task.among else rows
 
 

@@ -1,0 +1,76 @@
+"""Change sets that Spark has staged as a folder of parquet files, and nothing else: read without Spark.
+
+A statement that has ended has moved all of its files to their places, and no other statement writes to the folder.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from airflow_refresh_provider.core.changes.pins import FileStamp
+from airflow_refresh_provider.core.definition.columns import OP, VNODE
+from airflow_refresh_provider.delta.storage.file_lists import hidden, list_files, split
+from airflow_refresh_provider.delta.storage.object_stores import is_local, storage, translated
+from airflow_refresh_provider.delta.tables.parquet_footers import metadata_of
+
+
+def files_in(folder: str) -> tuple[FileStamp, ...]:
+    """The files of a change set; none where there is no such folder."""
+    with storage("listing staged changes", folder):
+        found = list_files(folder) or ()
+    return tuple(file for file in found if not hidden(file.path.removeprefix(f"{folder}/")))
+
+
+def changes_in(folder: str) -> dict[tuple[int, str], int]:
+    """How many rows there are of each (vnode, op)."""
+    found: Counter[tuple[int, str]] = Counter()
+    for file in files_in(folder):
+        columns = _columns(file, [VNODE, OP])
+        found.update(zip(columns[VNODE].to_pylist(), columns[OP].to_pylist(), strict=True))
+    return dict(found)
+
+
+def span_in(folder: str, column: str) -> tuple[int, int] | None:
+    """The smallest and the largest value of an integer column by the footers; None where these do not say so."""
+    ends: list[tuple[int, int]] = []
+    for file in files_in(folder):
+        for statistics in _statistics(file, column):
+            if statistics is None or not statistics.has_min_max:
+                return None
+            ends.append((int(statistics.min), int(statistics.max)))
+    return (min(low for low, _ in ends), max(high for _, high in ends)) if ends else None
+
+
+def _statistics(file: FileStamp, column: str) -> Iterator[Any]:
+    """The statistics of a column in each row group of a file."""
+    footer = metadata_of(file)
+    if footer is None:
+        yield None
+        return
+    for group in range(footer.num_row_groups):
+        chunks = (footer.row_group(group).column(n) for n in range(footer.num_columns))
+        yield next((chunk.statistics for chunk in chunks if chunk.path_in_schema == column), None)
+
+
+def _columns(file: FileStamp, names: list[str]) -> Any:
+    """Some columns of a file."""
+    import pyarrow as pa  # type: ignore[import-untyped]  # slow to import: only where changes were staged
+    import pyarrow.parquet as pq  # type: ignore[import-untyped]
+
+    try:
+        if is_local(file.path):
+            return pq.ParquetFile(file.path).read(columns=names)
+        folder, name = split(file.path)
+        return pq.ParquetFile(name, filesystem=_file_system(folder)).read(columns=names)
+    except (pa.ArrowException, OSError) as error:
+        raise translated(error, "reading staged changes", file.path) from error
+
+
+def _file_system(folder: str) -> Any:
+    """What reads the parts of a remote file that are asked for, and no others."""
+    from deltalake.fs import DeltaStorageHandler
+    from pyarrow.fs import PyFileSystem  # type: ignore[import-untyped]
+
+    return PyFileSystem(DeltaStorageHandler(folder))
