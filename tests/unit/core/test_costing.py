@@ -148,7 +148,8 @@ def test_no_other_mode_is_decided_by_cost(mode: Mode, share: float | None) -> No
 
 def test_one_refresh_that_followed_changes_is_too_little_to_decide() -> None:
     assert code(SMALL.model_copy(update={"incremental": SMALL.incremental[:1]})) is None
-    assert code(SMALL.model_copy(update={"incremental": (changes(2, 3), changes(2, 3, share=None))}), share=0.1) is None
+    added_up = (changes(2, 9), changes(2, 9, share=None))
+    assert code(SMALL.model_copy(update={"incremental": added_up}), share=0.1) is None, "one of them had touched values"
 
 
 def test_a_first_load_is_too_little_to_decide() -> None:

@@ -46,6 +46,7 @@ class Pace:
         self.whole = 20.0
         self.applying = 3.0
         self.verifying = 4.0
+        self.expected_rows: list[int] = []
 
 
 class PacedEngine(MemoryEngine):
@@ -69,6 +70,8 @@ class PacedSession(MemorySession):
 
     def compare(self, task: CompareTask) -> Comparison:
         self._pace.clock.sleep(self._pace.following if task.touched else self._pace.whole)
+        if task.touched:
+            self._pace.expected_rows.append(task.expected_rows)
         return super().compare(task)
 
     def verify(self, task: VerifyTask) -> Disagreement:
@@ -277,3 +280,21 @@ def test_a_refresh_that_nothing_has_changed_for_is_not_measured(shop: PacedShop)
     shop.lake.optimize("/in/orders")
     shop.refresh()
     assert shop.measured == before
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("SELECT k, name, row_number() OVER (PARTITION BY name ORDER BY k) AS place FROM customers", [206, 207]),
+        ("SELECT k, name, row_number() OVER (PARTITION BY k ORDER BY name) AS place FROM customers", [206, 16]),
+    ],
+    ids=["one value for all rows", "one value for one row"],
+)
+def test_as_many_rows_are_expected_as_the_touched_values_stand_for(query: str, expected: list[int]) -> None:
+    """All of the input before a refresh has said how many that are."""
+    shop = PacedShop(query=query, mode="incremental", inputs={"customers": {"path": "/in/customers"}})
+    shop.refresh()
+    for k in (500, 501):
+        shop.lake.append("/in/customers", [customer(k)])
+        assert shop.run().mode_code in ("verification", "changes")
+    assert shop.pace.expected_rows == expected
