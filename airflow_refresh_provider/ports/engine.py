@@ -134,13 +134,16 @@ class CompareTask(Stored):
 class Touched(Stored):
     """Values of the anchors that the changes of the inputs touch: a folder of parquet files with the columns k0, k1 ...
 
-    `rows`: how many there are, `types`: those of the columns. By the number of an anchor: `nulls` has those of whose
-    values one is NULL, `spans` where its values lie, if that is known.
+    `rows`: how many there are, `bytes`: about how large they are in memory, `types`: those of the columns. By the
+    number of an anchor: `nulls` has those of whose values one is NULL, `spans` where its values lie, if that is known.
+    At most about this `share` of the target's rows has them.
     """
 
     location: str
     maintenance: Maintenance
     rows: int
+    bytes: int = 0
+    share: float = 0.0
     types: tuple[str, ...] = ()
     nulls: frozenset[int] = frozenset()
     spans: dict[int, Spans] = {}

@@ -230,6 +230,7 @@ def announce(context: Context, outlets: Iterable[object], result: RunResult, log
         "input_versions": dict(result.input_versions),
         "mode": result.mode,
         "mode_code": result.mode_code,
+        **result.estimates.model_dump(),
         "windows": {name: list(window) for name, window in result.windows.items()},
         "lag_seconds": result.lag_seconds,
         "late": result.late,

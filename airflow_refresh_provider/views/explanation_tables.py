@@ -5,7 +5,7 @@ from __future__ import annotations
 from airflow_refresh_provider.core.definition.mode import Mode
 from airflow_refresh_provider.core.plan.foreseen import Foreseen, NextMode
 from airflow_refresh_provider.core.plan.reasons import ReasonCode
-from airflow_refresh_provider.core.run.explanation import Explanation, Follows, LastRefresh, NextRefresh
+from airflow_refresh_provider.core.run.explanation import Explanation, Follows, LastRefresh
 from airflow_refresh_provider.views import formats
 from airflow_refresh_provider.views.explanation_lines import advice_lines, how_followed, short_reason
 from airflow_refresh_provider.views.result_table import Cell, ResultTable, details, name_value_table, row
@@ -36,7 +36,7 @@ def _(value: Explanation) -> ResultTable:
     cells |= {f"changes of {one.name}": how_followed(one, row_wise=value.row_wise) for one in value.inputs}
     cells |= _last(value.last) if value.last else {}
     if value.next:
-        cells |= {"next refresh": next_text(value.next), "reads": _reads(value.next), "duration": _duration(value.next)}
+        cells |= {"next refresh": next_text(value.next), "reads": _reads(value.next), "foreseen": value.next.text}
     error = value.error
     notes = (f"{error.message} [{error.code}] {error.next}",) if error else ()
     return name_value_table(cells.items(), (*notes, *advice_lines(value)))
@@ -52,17 +52,17 @@ def _last(found: LastRefresh) -> dict[str, Cell]:
     )
     return {
         "last refresh": f"{formats.time(found.at)}, {found.run_id}",
-        "  foreseen": _foreseen(found.foreseen, found.foreseen_seconds) if found.foreseen else "not known",
+        "  foreseen": _foreseen(found.foreseen) if found.foreseen else "not known",
         "  happened": "; ".join(filter(None, happened)),
     }
 
 
-def _foreseen(found: Foreseen, seconds: float | None) -> str:
+def _foreseen(found: Foreseen) -> str:
     parts = (
         _mode_text(found.mode, found.reason, found.code),
         f"about {found.change_rows:,} rows changed" if found.change_rows is not None else None,
         _reads(found),
-        f"{seconds:g} s" if seconds is not None else None,
+        found.text,
     )
     return "; ".join(filter(None, parts))
 
@@ -77,7 +77,7 @@ def follows_text(value: Explanation) -> str:
     return f"compares everything each time; with mode auto, {text}" if value.mode is Mode.FULL else text
 
 
-def next_text(found: NextRefresh | None) -> str | None:
+def next_text(found: Foreseen | None) -> str | None:
     """What the next refresh does, and why."""
     return _mode_text(found.mode, found.reason, found.code) if found else None
 
@@ -91,9 +91,3 @@ def _reads(found: Foreseen) -> str | None:
         return everything
     changes = ", ".join(f"{formats.size(size)} of changes of {name}" for name, size in found.change_bytes.items())
     return f"{changes}; all inputs: {formats.size(found.input_bytes)}" if found.input_bytes is not None else changes
-
-
-def _duration(found: NextRefresh) -> str | None:
-    """How long refreshes took lately."""
-    took = {"incremental": found.incremental_seconds, "full": found.full_seconds}
-    return ", ".join(f"{kind} {seconds:g} s" for kind, seconds in took.items() if seconds is not None) or None

@@ -19,6 +19,7 @@ def _(value: RunResult) -> dict[str, Cell]:
         "reason": value.reason,
         "mode": formats.mode(value),
         "rows": formats.change_counts(value.rows),
+        "foreseen": value.estimates.text,
         "touched values": value.touched,
         "within float_tolerance": value.within_tolerance or None,
         "chunks": f"{value.chunks.done:,} done, {value.chunks.skipped:,} of them skipped by this attempt",

@@ -14,6 +14,7 @@ def refreshed(result: RunResult) -> str:
     )
     return (
         f"refreshed {result.name}: +{rows.inserted:,} ~{rows.updated:,} -{rows.deleted:,} rows, {rows.unchanged:,} "
-        f"unchanged; {result.mode}{f' ({windows})' if windows else ''}, as {result.mode_reason or 'requested'}; "
+        f"unchanged; {result.mode}{f' ({windows})' if windows else ''}, as "
+        f"{result.estimates.after(result.mode_reason or 'requested')}; "
         f"version {result.published_version}; {result.seconds:,.1f} s"
     )

@@ -234,6 +234,7 @@ def test_the_asset_event_says_what_was_refreshed(airflow: Airflow, share: Callab
     assert event["run_id"] == seen.returned["refresh"]["run_id"]
     assert event["published_version"] == seen.returned["refresh"]["published_version"]
     assert event["rows"]["inserted"] == 9
+    assert (event["incremental_seconds"], event["full_seconds"]) == (None, None), "nothing says it before the first one"
     assert event["input_versions"] == seen.returned["refresh"]["input_versions"]
 
 

@@ -12,6 +12,8 @@ from pydantic import BaseModel
 from airflow_refresh_provider.core.changes.pins import DeltaPin, FilesPin, FileStamp, IgnoredFiles
 from airflow_refresh_provider.core.definition.columns import Column
 from airflow_refresh_provider.core.definition.mode import Mode
+from airflow_refresh_provider.core.plan.foreseen import Estimates
+from airflow_refresh_provider.core.plan.load_seconds import LoadSeconds
 from airflow_refresh_provider.core.plan.plan import (
     ChangeCounts,
     Chunk,
@@ -29,6 +31,7 @@ from airflow_refresh_provider.core.query.facts import ClockSpan, Obstacle, Query
 from airflow_refresh_provider.core.run.budget import RunBudget
 from airflow_refresh_provider.core.run.cancellation import Cancellation
 from airflow_refresh_provider.core.run.lifecycle import Event, State
+from airflow_refresh_provider.core.run.measured import ChangesSeconds, Measured, WholeSeconds
 from airflow_refresh_provider.core.run.owner import Owner
 from airflow_refresh_provider.core.run.queue import QueuedOptions, QueuedRequest
 from airflow_refresh_provider.core.run.record import Claim, Lease, Published, Record, Run
@@ -100,7 +103,32 @@ CHUNK = _made(
 UNIT = _made(Unit, slot=st.integers(0, 31), chunks=st.lists(CHUNK, max_size=2).map(tuple))
 STAGED = _made(StagedTable, location=TEXT, version=COUNT)
 ROUND = _made(Round, base=COUNT, changes=st.none() | STAGED, units=st.lists(UNIT, max_size=2).map(tuple))
-FROZEN = _made(Frozen, rounds=st.lists(ROUND, min_size=1, max_size=2).map(tuple), source_rows=COUNT, unchanged=COUNT)
+SECONDS = st.floats(0, 1e6)
+FROZEN = _made(
+    Frozen,
+    rounds=st.lists(ROUND, min_size=1, max_size=2).map(tuple),
+    source_rows=COUNT,
+    unchanged=COUNT,
+    estimates=st.none() | _made(Estimates, incremental_seconds=st.none() | SECONDS, full_seconds=st.none() | SECONDS),
+    seconds=st.none() | _made(LoadSeconds, finding=st.none() | SECONDS, whole=st.none() | SECONDS, other=SECONDS),
+)
+WHOLE = _made(WholeSeconds, seconds=SECONDS, input_bytes=st.none() | COUNT)
+CHANGES = _made(
+    ChangesSeconds,
+    finding=SECONDS,
+    following=SECONDS,
+    change_bytes=st.none() | COUNT,
+    share=st.none() | st.floats(0, 1),
+)
+MEASURED = _made(
+    Measured,
+    incremental=st.lists(CHANGES, max_size=2).map(tuple),
+    full=st.lists(WHOLE, max_size=2).map(tuple),
+    rest=st.lists(SECONDS, max_size=2).map(tuple),
+    first=st.none() | WHOLE,
+    turned=st.lists(COUNT, max_size=2).map(tuple),
+    since_tried=COUNT,
+)
 COLUMNS = st.lists(_made(Column, name=TEXT, type=TEXT), max_size=2).map(tuple)
 TARGET = _made(Target, location=TEXT, table_id=TEXT, columns=COLUMNS, vnodes=COUNT, deletion_vectors=st.booleans())
 PLAN = _made(
@@ -187,6 +215,7 @@ RECORDS = _made(
     run=st.none() | RUN,
     published=st.none() | PUBLISHED,
     queue=st.lists(QUEUED, max_size=2).map(tuple),
+    measured=MEASURED,
 )
 
 
@@ -205,3 +234,8 @@ def test_a_record_survives_the_control_tables(
     store = DeltaControlStore(str(folder))
     store.commit(store.read("orders"), written, event, at)
     assert store.read("orders").record == written
+
+
+def test_a_record_from_before_refreshes_were_measured_is_read() -> None:
+    before = record("orders").model_dump(mode="json", exclude={"measured"}) | {"format": 7}
+    assert Record.model_validate(before).measured == Measured()

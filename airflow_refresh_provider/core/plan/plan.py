@@ -14,7 +14,8 @@ from airflow_refresh_provider.core.changes.pins import VersionVector
 from airflow_refresh_provider.core.definition.columns import Columns
 from airflow_refresh_provider.core.definition.mode import Mode
 from airflow_refresh_provider.core.maintain.plan import Maintenance
-from airflow_refresh_provider.core.plan.foreseen import Foreseen
+from airflow_refresh_provider.core.plan.foreseen import Estimates, Foreseen
+from airflow_refresh_provider.core.plan.load_seconds import LoadSeconds
 from airflow_refresh_provider.core.plan.reasons import Reason
 from airflow_refresh_provider.core.plan.ways import Way
 from airflow_refresh_provider.core.query.facts import QueryFacts
@@ -186,9 +187,10 @@ class Frozen(Stored):
 
     `within_tolerance` of these differ in the last digits of floating point. `fell_back`: why an incremental run has
     compared everything instead. `touched`: how many values of the anchors the changes touch, where rows were found by
-    these, and `touched_rows`: how many rows of the target have them. `verification`: how that agreed with a whole
-    comparison, where one was made. `not_added_up`: why rows were found by touched values although the result can be
-    added up from its changes. `sampled`: how many values of the anchors were computed again as a sample.
+    these, and `touched_rows`: how many rows of the target, or of the query's result, have them. `verification`: how
+    that agreed with a whole comparison, where one was made. `not_added_up`: why rows were found by touched values
+    although the result can be added up from its changes. `sampled`: how many values of the anchors were computed again
+    as a sample. `estimates`: what was foreseen once the touched values were known. `seconds`: how long the load took.
     """
 
     rounds: tuple[Round, ...]
@@ -201,6 +203,8 @@ class Frozen(Stored):
     verification: Verification | None = None
     not_added_up: Reason | None = None
     sampled: int | None = None
+    estimates: Estimates | None = None
+    seconds: LoadSeconds | None = None
 
     @property
     def first_base(self) -> int:

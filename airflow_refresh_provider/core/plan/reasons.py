@@ -28,6 +28,7 @@ class ReasonCode(StrEnum):
     CHANGES_LARGER = "changes_larger"
     CHANGES_UNREADABLE = "changes_unreadable"
     TOO_MANY_TOUCHED = "too_many_touched"
+    FULL_CHEAPER = "full_cheaper"
     DOUBTFUL_KEYS = "doubtful_keys"
     TARGET_ROWS_UNKNOWN = "target_rows_unknown"
     OTHER_COLUMNS = "other_columns"
@@ -55,6 +56,7 @@ MEANINGS = {
     ReasonCode.CHANGES_LARGER: "the changes of an input are larger than the input (mode auto)",
     ReasonCode.CHANGES_UNREADABLE: "Spark could not read the changes of an input",
     ReasonCode.TOO_MANY_TOUCHED: "the changes touch so many rows that reading everything costs less (mode auto)",
+    ReasonCode.FULL_CHEAPER: "by the refreshes before, reading everything takes less time (mode auto)",
     ReasonCode.DOUBTFUL_KEYS: "after the changes a key would be NULL or occur twice, or only all rows of a key say "
     "which is the newest",
     ReasonCode.TARGET_ROWS_UNKNOWN: "the log of the target does not say how many rows it has",
@@ -73,6 +75,10 @@ AS_PLANNED = frozenset(
     }
 )
 """With any other code everything is read because changes cannot be followed."""
+
+
+BY_COST = frozenset({ReasonCode.CHANGES_LARGER, ReasonCode.TOO_MANY_TOUCHED, ReasonCode.FULL_CHEAPER})
+"""With these everything is read because that costs less: mode auto alone."""
 
 
 class Reason(Stored):

@@ -28,27 +28,16 @@ class Follows(StrEnum):
     NO_INPUT = "no_input"
 
 
-class NextRefresh(Foreseen):
-    """What a refresh would do that starts now.
-
-    The seconds are medians of the last refreshes of either kind, null where there are none.
-    """
-
-    incremental_seconds: float | None = None
-    full_seconds: float | None = None
-
-
 class LastRefresh(Stored):
     """The newest published refresh: what was foreseen of it when it began, beside what happened.
 
-    `foreseen_seconds` is the median of the refreshes before it of the mode that was foreseen. Both are null where that
-    is not known. `seconds` is from its start to its end, with the time between attempts. `touched` is as in a result.
+    `foreseen` is null where that is not known. `seconds` is how long its processes worked, which is what is foreseen;
+    `touched` as in a result.
     """
 
     run_id: str
     at: datetime
     foreseen: Foreseen | None = None
-    foreseen_seconds: float | None = None
     mode: str | None = None
     code: ReasonCode | None = None
     reason: str | None = None
@@ -76,7 +65,7 @@ class Explanation(Stored):
     inputs: tuple[ExplainedInput, ...]
     advice: tuple[Advice, ...] = ()
     assumed: bool = False
-    next: NextRefresh | None = None
+    next: Foreseen | None = None
     last: LastRefresh | None = None
     error: ErrorReport | None = None
     strict: bool = False

@@ -14,12 +14,14 @@ from pydantic import Field
 from airflow_refresh_provider.core.changes.history import Windows
 from airflow_refresh_provider.core.changes.pins import VersionVector, size_of
 from airflow_refresh_provider.core.definition.definition import Definition
+from airflow_refresh_provider.core.plan.foreseen import Estimates
 from airflow_refresh_provider.core.plan.plan import ChangeCounts, Frozen, Plan
 from airflow_refresh_provider.core.query.facts import QueryFacts
 from airflow_refresh_provider.core.run.budget import RunBudget
 from airflow_refresh_provider.core.run.cancellation import Cancellation
 from airflow_refresh_provider.core.run.last_run import LastRun
 from airflow_refresh_provider.core.run.lifecycle import Event, State, advance
+from airflow_refresh_provider.core.run.measured import Measured
 from airflow_refresh_provider.core.run.owner import PARKED_FOR, Owner
 from airflow_refresh_provider.core.run.queue import Queue
 from airflow_refresh_provider.core.run.spent import Spent
@@ -167,14 +169,22 @@ class Run(Stored):
         """Size of the files of its inputs that Spark is given: those with changes, else all; None where not known."""
         return self.plan.change_bytes if self.windows else size_of(self.plan.pins)
 
+    @property
+    def estimates(self) -> Estimates:
+        """What it was foreseen to take either way, when that was decided last."""
+        if self.frozen and self.frozen.estimates:
+            return self.frozen.estimates
+        return self.plan.foreseen.estimates if self.plan.foreseen else Estimates()
+
 
 class Record(Stored):
     """Everything stored about one definition. `generation` is the counter: the highest number ever drawn.
 
     `format` is the version of this model, `facts` are those of the definition's query. `last_run` is the newest run
     that has ended, or has stopped, failed or been cancelled and is kept. `trust` is that in incremental refreshes by
-    touched values. `throttle`: rows a second by command, 0 without a limit, None as the definition says.
-    `queue`: requests that wait for the run in progress to end, the next one first.
+    touched values. `measured`: how long its last refreshes took, either way. `throttle`: rows a second by command, 0
+    without a limit, None as the definition says. `queue`: requests that wait for the run in progress to end, the next
+    one first.
     """
 
     format: int = Field(default=RECORD_FORMAT, le=RECORD_FORMAT)
@@ -191,6 +201,7 @@ class Record(Stored):
     run: Run | None = None
     published: Published | None = None
     trust: Trust | None = None
+    measured: Measured = Measured()
     last_run: LastRun | None = None
     queue: Queue = ()
 

@@ -13,7 +13,7 @@ from pydantic import BeforeValidator, Field
 
 from airflow_refresh_provider import errors
 from airflow_refresh_provider.core.changes.pins import Digests, IgnoredFiles
-from airflow_refresh_provider.core.plan.foreseen import Foreseen
+from airflow_refresh_provider.core.plan.foreseen import Estimates, Foreseen
 from airflow_refresh_provider.core.plan.reasons import ReasonCode
 from airflow_refresh_provider.core.run.notice import Notice
 from airflow_refresh_provider.core.run.spent import Spent
@@ -83,9 +83,11 @@ class RunResult(Stored):
     `lag_seconds` is how far the target was behind its inputs at the end; `late`: that was more than its target lag.
     `ignored_files` lie in the folders of inputs and were not read. `notices` say what was done otherwise than the
     definition says. `touched`: how many values of the anchors the changes touch, where rows were found by these.
-    `foreseen`: how it would be done, when it began. `sampled`: how many values were computed again as a sample.
-    `within_tolerance` of the unchanged rows differ from the query in the last digits of floating point. `requests` are
-    the ids of those from the queue that it has served; of a queued refresh the id under which it waits.
+    `foreseen`: how it would be done, when it began, and `estimates`: how long it was foreseen to take either way,
+    when that was decided last: at its start, or once it was known what the changes touch. `sampled`: how many values
+    were computed again as a sample. `within_tolerance` of the unchanged rows differ from the query in the last digits
+    of floating point. `requests` are the ids of those from the queue that it has served; of a queued refresh the id
+    under which it waits.
     """
 
     run_id: str | None
@@ -96,6 +98,7 @@ class RunResult(Stored):
     mode_code: ReasonCode | None = None
     fell_back: bool = False
     foreseen: Foreseen | None = None
+    estimates: Estimates = Estimates()
     generation: int
     resumed: bool = False
     rows: Rows = Rows()
@@ -149,7 +152,7 @@ class HistoryEntry(Stored):
 class StoredHistory(Stored):
     """A history entry as the events table stores it. `format` is the version of the entry and of what is in it."""
 
-    format: int = Field(default=5, le=5)
+    format: int = Field(default=6, le=6)
     entry: HistoryEntry
 
 

@@ -7,6 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from airflow_refresh_provider.core.changes.pins import digests
+from airflow_refresh_provider.core.plan.foreseen import Estimates
 from airflow_refresh_provider.core.plan.plan import ChangeCounts
 from airflow_refresh_provider.core.plan.reasons import ReasonCode
 from airflow_refresh_provider.core.run.budget import RunBudget
@@ -63,7 +64,7 @@ class RunDetail(Stored):
     `error`: why it was not published, how the data was left, and the command to run. `budget` and `throttle`, rows a
     second, are those of a run in progress; the `spent` of the former says why it stops, `waits` until when units wait
     for the latter, by unit. `offers`: what can be done with it. `spent` is what the run has cost, of one in progress as
-    far as that is stored; null of runs of earlier versions. `bytes_to_read` as in a result.
+    far as that is stored; null of runs of earlier versions. `bytes_to_read` and `estimates` as in a result.
     `requests`: ids of those from the queue that it was started for.
     """
 
@@ -84,6 +85,7 @@ class RunDetail(Stored):
     mode: str | None = None
     mode_code: ReasonCode | None = None
     mode_reason: str | None = None
+    estimates: Estimates = Estimates()
     inputs: tuple[PinnedInput, ...] = ()
     planned: ChangeCounts | None = None
     unchanged: int | None = None

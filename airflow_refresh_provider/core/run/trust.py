@@ -75,6 +75,11 @@ def trust_after(trust: Trust | None, frozen: Frozen) -> Trust | None:
     return trust
 
 
+def rows_are_known(trust: Trust | None) -> bool:
+    """Whether a refresh says how many rows touched values stand for; one that is added up does not."""
+    return trust is not None and False in trust.ways
+
+
 def _same(trust: Trust, engine: str) -> bool:
     return (trust.engine, trust.analysis) == (engine, ANALYSIS)
 

@@ -1,20 +1,19 @@
-"""What is foreseen of a refresh, from its scope and from what is trusted."""
+"""What is foreseen of a refresh, from its scope and from what is known of those before."""
 
 from __future__ import annotations
 
 from airflow_refresh_provider.core.changes.pins import VersionVector, size_of
-from airflow_refresh_provider.core.definition.definition import Definition
-from airflow_refresh_provider.core.plan.foreseen import Foreseen, NextMode
-from airflow_refresh_provider.core.plan.reasons import Reason, ReasonCode
-from airflow_refresh_provider.core.run.trust import Trust, verification_due
+from airflow_refresh_provider.core.plan.foreseen import Estimates, Foreseen, NextMode
+from airflow_refresh_provider.core.plan.reasons import BY_COST, Reason, ReasonCode
+from airflow_refresh_provider.core.run.record import Record
+from airflow_refresh_provider.core.run.trust import verification_due
+from airflow_refresh_provider.core.strategy.costing import CostFacts, estimates
 from airflow_refresh_provider.core.strategy.scope import Scope
 
 
-def foreseen(
-    definition: Definition, trust: Trust | None, scope: Scope, pins: VersionVector, *, keyed: bool
-) -> Foreseen:
+def foreseen(record: Record, scope: Scope, pins: VersionVector, *, keyed: bool) -> Foreseen:
     """A refresh that starts now. `keyed`: its changes are followed by touched values, or added up."""
-    reason = (_verification(definition, trust, scope) if keyed else None) or scope.reason
+    reason = (_verification(record, scope) if keyed else None) or scope.reason
     return Foreseen(
         mode=_mode(scope, reason),
         code=reason.code,
@@ -22,14 +21,23 @@ def foreseen(
         change_bytes=scope.change_bytes,
         change_rows=_rows(scope, pins),
         input_bytes=size_of(pins),
+        **dict(_estimates(record, scope, pins)),
     )
 
 
-def _verification(definition: Definition, trust: Trust | None, scope: Scope) -> Reason | None:
+def _estimates(record: Record, scope: Scope, pins: VersionVector) -> Estimates:
+    if scope.reason.code is ReasonCode.NOTHING_CHANGED:
+        return Estimates()
+    facts = CostFacts(record.measured, sum(scope.change_bytes.values()), size_of(pins))
+    return estimates(facts, followed=bool(scope.windows) or scope.reason.code in BY_COST)
+
+
+def _verification(record: Record, scope: Scope) -> Reason | None:
     """Why the refresh will be verified, if that is known without Spark, whose version counts too."""
     if scope.reason.code is not ReasonCode.CHANGES:
         return None
-    return verification_due(trust, trust.engine if trust else "", definition.verify_every)
+    trust = record.trust
+    return verification_due(trust, trust.engine if trust else "", record.definition.verify_every)
 
 
 def _mode(scope: Scope, reason: Reason) -> NextMode:

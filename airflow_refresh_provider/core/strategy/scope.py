@@ -7,27 +7,26 @@ incomplete, or the target may have other rows, the next refresh compares everyth
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from airflow_refresh_provider.core.changes.history import InputHistory, Window, Windows
-from airflow_refresh_provider.core.changes.pins import Pin, VersionVector
+from airflow_refresh_provider.core.changes.pins import Pin, VersionVector, size_of
 from airflow_refresh_provider.core.definition.mode import Mode
 from airflow_refresh_provider.core.plan.reasons import Reason, ReasonCode, because
+from airflow_refresh_provider.core.run.measured import Measured
 from airflow_refresh_provider.core.run.record import Published
+from airflow_refresh_provider.core.strategy.costing import CostFacts, full_is_cheaper, tried_again
 from airflow_refresh_provider.core.text.stored import Stored
 
-MOST_TOUCHED = 0.2
-"""Mode AUTO follows changes that touch up to this share of the rows of the target: with more of them reading only what
-they need saves nothing."""
-
 UNCHANGED = "no input has changed a row since the last refresh"
+_TRIED_AGAIN = "; tried again after refreshes that computed everything"
 
 
 class Scope(Stored):
     """What a refresh reads: the windows, or everything when there are none, and why.
 
-    `change_bytes` are to be read for the changes in the windows, by input.
+    `change_bytes` are to be read for the changes in the windows, by input, where these could be followed.
     """
 
     windows: Windows = {}
@@ -42,6 +41,7 @@ class ScopeFacts:
     `obstacle`: why the query cannot be maintained from changes alone, with the position; None when it can.
     `lost_trust`: why its changes are not followed any more. `target_changed`: why the target may have other rows than
     the last refresh wrote. `insist`: the caller wants everything compared although nothing seems to have changed.
+    `measured`: how long the last refreshes took.
     """
 
     mode: Mode
@@ -54,6 +54,7 @@ class ScopeFacts:
     lost_trust: Reason | None = None
     insist: bool = False
     target_changed: str | None = None
+    measured: Measured = field(default_factory=Measured)
 
 
 def scope(facts: ScopeFacts) -> Scope:
@@ -79,22 +80,18 @@ def scope(facts: ScopeFacts) -> Scope:
     for name, history in known:
         if history.changed and (reason := _unusable(name, history, windows[name], facts)):
             return Scope(reason=reason)
-    text = f"changes of {', '.join(f'{n} in {w.label}' for n, w in windows.items())}"
     sources = {name: history.best_source(facts.now) for name, history in known if history.changed}
-    sizes = {name: source.bytes for name, source in sources.items() if source}
-    return Scope(windows=windows, reason=because(ReasonCode.CHANGES, text), change_bytes=sizes)
+    return _by_cost(facts, windows, {name: source.bytes for name, source in sources.items() if source})
 
 
-def too_many_touched(
-    mode: Mode, touched: int, rows_per_value: float, target_rows: int, anchors: tuple[str, ...]
-) -> Reason | None:
-    """Why mode AUTO computes everything although the changes could be followed; None where it follows them."""
-    rows = round(touched * rows_per_value)
-    if mode is not Mode.AUTO or rows <= MOST_TOUCHED * target_rows:
-        return None
-    values = f"{touched:,} values of {', '.join(anchors)}"
-    text = f"the changes touch {values}, about {rows:,} of {target_rows:,} rows of the target"
-    return because(ReasonCode.TOO_MANY_TOUCHED, text)
+def _by_cost(facts: ScopeFacts, windows: Windows, sizes: dict[str, int]) -> Scope:
+    """The windows, unless mode AUTO computes everything because that costs less."""
+    cost = CostFacts(facts.measured, sum(sizes.values()), size_of(facts.pins))
+    if reason := full_is_cheaper(facts.mode, cost):
+        return Scope(reason=reason, change_bytes=sizes)
+    text = f"changes of {', '.join(f'{n} in {w.label}' for n, w in windows.items())}"
+    again = _TRIED_AGAIN if facts.mode is Mode.AUTO and tried_again(cost) else ""
+    return Scope(windows=windows, reason=because(ReasonCode.CHANGES, text + again), change_bytes=sizes)
 
 
 def _everything(code: ReasonCode, text: str) -> Scope:

@@ -11,6 +11,7 @@ from airflow_refresh_provider.core.definition.names import similar
 from airflow_refresh_provider.core.query.facts import QueryFacts
 from airflow_refresh_provider.core.run.admin_results import Registration, RegistrationOutcome
 from airflow_refresh_provider.core.run.lifecycle import Event, State
+from airflow_refresh_provider.core.run.measured import Measured
 from airflow_refresh_provider.core.run.notice import Notice
 from airflow_refresh_provider.core.run.ownership import check_storage
 from airflow_refresh_provider.core.run.query_notices import query_notices
@@ -54,10 +55,11 @@ def register(ports: Ports, definition: Definition) -> Registration:
         if stored and stored.state is State.RESETTING:
             raise being_dropped(definition.name)
         base = stored or Record(name=definition.name, definition=definition, facts=facts)
-        trust = base.trust if base.definition.hash == definition.hash else None
         fresh = base.after(
-            Event.REGISTER, definition=definition, facts=facts, dropped=False, suspended=None, failures=0, trust=trust
+            Event.REGISTER, definition=definition, facts=facts, dropped=False, suspended=None, failures=0
         )
+        if base.definition.hash != definition.hash:
+            fresh = fresh.model_copy(update={"trust": None, "measured": Measured()})
         return Change(Event.REGISTER, fresh)
 
     old, new = change(ports, definition.name, decide)

@@ -5,24 +5,21 @@ Needs no Spark.
 
 from __future__ import annotations
 
-from statistics import median
-
 from airflow_refresh_provider.core.changes.pins import VersionVector
 from airflow_refresh_provider.core.definition.definition import Definition
-from airflow_refresh_provider.core.definition.mode import Mode, obstacle
+from airflow_refresh_provider.core.definition.mode import obstacle
 from airflow_refresh_provider.core.maintain.plan import Maintenance
 from airflow_refresh_provider.core.plan.foreseen import Foreseen
 from airflow_refresh_provider.core.query.facts import QueryFacts
 from airflow_refresh_provider.core.run.explanation import (
     Explanation,
     LastRefresh,
-    NextRefresh,
     explanation,
     explanation_by_text,
 )
 from airflow_refresh_provider.core.run.record import Record
 from airflow_refresh_provider.core.run.request import Request
-from airflow_refresh_provider.core.run.results import ErrorReport, HistoryEntry, Outcome
+from airflow_refresh_provider.core.run.results import ErrorReport, HistoryEntry
 from airflow_refresh_provider.core.strategy.foreseeing import foreseen
 from airflow_refresh_provider.errors import RefreshError
 from airflow_refresh_provider.ports.bundle import Ports
@@ -30,9 +27,6 @@ from airflow_refresh_provider.runner.facts import pinned_inputs, queries, target
 from airflow_refresh_provider.runner.facts.maintaining import advised_maintenance
 from airflow_refresh_provider.runner.report import reports
 from airflow_refresh_provider.runner.windows import change_windows
-
-_NEWEST = 5
-"""How many of the newest refreshes of a kind the duration of the next is estimated from."""
 
 
 def explain(ports: Ports, record: Record) -> Explanation:
@@ -46,7 +40,7 @@ def explain(ports: Ports, record: Record) -> Explanation:
         return _by_text(record.definition, facts, error).model_copy(update=seen)
     try:
         coming = _next(ports, record, facts, pins, maintenance)
-        return found.model_copy(update=seen | {"next": NextRefresh(**{**dict(coming), **_seconds(entries)})})
+        return found.model_copy(update=seen | {"next": coming})
     except RefreshError as error:
         return found.model_copy(update=seen | {"error": ErrorReport.of(error)})
 
@@ -81,38 +75,24 @@ def _next(
     location = record.definition.target
     changed = targets.doubt_of(ports, record.published, location, ports.log.facts(location))
     scope = change_windows.scope_of(ports, record, facts, pins, Request(), changed, maintenance)
-    return foreseen(record.definition, record.trust, scope, pins, keyed=maintenance is not None)
+    return foreseen(record, scope, pins, keyed=maintenance is not None)
 
 
 def _last(record: Record, entries: list[HistoryEntry]) -> LastRefresh | None:
-    """The published refresh, beside what was foreseen of it; `entries` are newest first."""
+    """The published refresh, beside what was foreseen of it."""
     published = record.published
-    numbers = (n for n, e in enumerate(entries) if published and e.result and e.run_id == published.run_id)
-    number = next(numbers, None)
-    if published is None or number is None:
+    entry = next((e for e in entries if published and e.result and e.run_id == published.run_id), None)
+    if published is None or entry is None or entry.result is None:
         return None
-    entry, result = entries[number], entries[number].result
-    assert result is not None
-    before = _seconds(entries[number + 1 :])
+    result = entry.result
     return LastRefresh(
         run_id=published.run_id,
         at=entry.at,
         foreseen=result.foreseen,
-        foreseen_seconds=before.get(f"{result.foreseen.mode}_seconds") if result.foreseen else None,
         mode=result.mode,
         code=result.mode_code,
         reason=result.mode_reason,
         rows=result.rows,
         touched=result.touched,
-        seconds=entry.elapsed_seconds,
+        seconds=round(entry.spent.worked_seconds, 1) if entry.spent else entry.elapsed_seconds,
     )
-
-
-def _seconds(entries: list[HistoryEntry]) -> dict[str, float | None]:
-    """How long refreshes of either kind took lately; a resumed one does not say."""
-    done = [e.result for e in entries if e.outcome is Outcome.SUCCEEDED and e.result and not e.result.resumed]
-    found: dict[str, float | None] = {}
-    for mode in (Mode.INCREMENTAL, Mode.FULL):
-        seconds = [result.seconds for result in done if result.mode == mode.value][:_NEWEST]
-        found[f"{mode.value}_seconds"] = round(median(seconds), 1) if seconds else None
-    return found

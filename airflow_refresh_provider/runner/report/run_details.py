@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from airflow_refresh_provider.core.plan.foreseen import Estimates
 from airflow_refresh_provider.core.run.notices import notices_of
 from airflow_refresh_provider.core.run.record import Record, Run
 from airflow_refresh_provider.core.run.results import HistoryEntry, Outcome, RunResult
@@ -66,6 +67,7 @@ def _in_progress(ports: Ports, record: Record, run: Run, rows: list[ProgressRow]
         mode="incremental" if run.windows else "full",
         mode_code=scope.code if scope else None,
         mode_reason=scope.text if scope else None,
+        estimates=run.estimates,
         inputs=inputs_of(run),
         planned=run.frozen.counts() if run.frozen else None,
         unchanged=run.frozen.unchanged if run.frozen else None,
@@ -105,6 +107,7 @@ def _ended(record: Record, entry: HistoryEntry, run_id: str, rows: list[Progress
         mode=result.mode if result else None,
         mode_code=result.mode_code if result else None,
         mode_reason=result.mode_reason if result else None,
+        estimates=result.estimates if result else Estimates(),
         inputs=_inputs(result) if result else (),
         chunks_done=result.chunks.done if result else len(chunks),
         chunks_total=result.chunks.done if result else None,

@@ -10,6 +10,7 @@ import threading
 from airflow_refresh_provider.core.plan.plan import ChangeCounts
 from airflow_refresh_provider.core.run.last_run import LastRun
 from airflow_refresh_provider.core.run.lifecycle import Event
+from airflow_refresh_provider.core.run.measuring import measured_after
 from airflow_refresh_provider.core.run.prepared import FrozenRun, frozen, prepared
 from airflow_refresh_provider.core.run.record import Published, Record, Run
 from airflow_refresh_provider.core.run.trust import trust_after
@@ -107,7 +108,14 @@ def clean_up(tenure: Tenure, last: LastRun) -> None:
     run = tenure.read_run()
     tenure.ports.watch.stage("cleanup")
     tenure.ports.staging.drop(run.plan.staging)
-    tenure.write_record(Event.END, lambda record, _run: record.after(Event.END, run=None, last_run=last))
+
+    def ended(record: Record, run: Run) -> Record:
+        same = record.definition.hash == run.definition.hash
+        worked = last.spent.worked_seconds if same and last.spent else None
+        measured = measured_after(record.measured, run, worked)
+        return record.after(Event.END, run=None, last_run=last, measured=measured)
+
+    tenure.write_record(Event.END, ended)
     tenure.ports.store.clear_beats(tenure.name, run.run_id)
 
 

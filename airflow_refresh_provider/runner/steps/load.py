@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from airflow_refresh_provider.core.definition.mode import row_wise
 from airflow_refresh_provider.core.plan import chunking, loading
+from airflow_refresh_provider.core.plan.load_seconds import LoadMoments
 from airflow_refresh_provider.core.plan.plan import Frozen, Round, Split, Target
 from airflow_refresh_provider.core.plan.policy import check_deletes, check_keys, check_strict
 from airflow_refresh_provider.core.run.lifecycle import Event
@@ -31,17 +32,31 @@ def load(tenure: Tenure, session: EngineSession) -> Run:
     result = session.describe(source)
     ready = targets.make_ready(ports, session, run, result, pinned_inputs.expected_rows(ports, run.plan.pins))
     run = tenure.write(Event.PREPARE, plan=run.plan.model_copy(update={"target": ready.target}))
-    loaded = change_windows.load(tenure, session, source, ready) if run.plan.windows else Loaded()
-    if loaded.reason:
-        check_strict(loaded.reason, strict=run.plan.strict)
-    frozen = loaded.frozen or _loaded_in_full(tenure, session, source, ready)
-    if loaded.unverified:
-        frozen = verified(tenure, session, loaded.unverified, frozen)
-    pinned_inputs.check_in_place(ports, run)
-    planned = tenure.write(Event.FREEZE, frozen=frozen.model_copy(update={"fell_back": loaded.reason}))
+    planned = tenure.write(Event.FREEZE, frozen=_staged(tenure, session, source, ready))
     for notice in notices_of(planned):
         ports.watch.note(notice.line)
     return planned
+
+
+def _staged(tenure: Tenure, session: EngineSession, source: Source, ready: targets.Ready) -> Frozen:
+    """What is merged, from the changes of the inputs where they can be followed; and how long either way took."""
+    ports, run = tenure.ports, tenure.read_run()
+    began = ports.clock.now()
+    loaded = change_windows.load(tenure, session, source, ready) if run.plan.windows else Loaded()
+    changes = ports.clock.now()
+    if loaded.reason:
+        check_strict(loaded.reason, strict=run.plan.strict)
+    frozen = loaded.frozen or _loaded_in_full(tenure, session, source, ready)
+    computed = ports.clock.now()
+    if loaded.unverified:
+        frozen = verified(tenure, session, loaded.unverified, frozen)
+    pinned_inputs.check_in_place(ports, run)
+    moments = LoadMoments(began, changes, computed, ended=ports.clock.now(), touched=loaded.touched_at)
+    seconds = moments.seconds(
+        followed=loaded.frozen is not None or loaded.unverified is not None, whole=loaded.frozen is None
+    )
+    known = {"fell_back": loaded.reason, "estimates": loaded.estimates, "seconds": seconds}
+    return frozen.model_copy(update=known)
 
 
 def _loaded_in_full(tenure: Tenure, session: EngineSession, source: Source, ready: targets.Ready) -> Frozen:

@@ -26,6 +26,7 @@ def result_of(name: str, run: Run, published: Published, held: HeldRun, skipped:
         mode_code=reason.code if reason else None,
         fell_back=not run.windows and run.plan.mode is not Mode.FULL and _unplanned(reason),
         foreseen=run.plan.foreseen,
+        estimates=run.estimates,
         generation=run.generation,
         resumed=held.resumed,
         rows=Rows(

@@ -184,7 +184,7 @@ def _serve(
     if serving.ids:
         ports.watch.note(f"run {run.run_id} serves request {', '.join(serving.ids)}, which has waited")
     reads = "only changes" if run.plan.windows else "everything"
-    ports.watch.note(f"run {run.run_id} reads {reads}: {run.plan.scope}")
+    ports.watch.note(run.estimates.after(f"run {run.run_id} reads {reads}: {run.plan.scope}"))
     for name, ignored in ignored_files(pins).items():
         ports.watch.note(f"input {name}: {ignored.count} files are not read with its folder, such as {ignored.example}")
     ports.watch.note(f"run {run.run_id} starts at {', '.join(f'{n} {_short(p)}' for n, p in pins.items())}")
@@ -231,7 +231,7 @@ def _new_run(
             change_bytes=sum(scope.change_bytes.values()),
             scope=scope.reason,
             mode=mode,
-            foreseen=foreseen(record.definition, record.trust, scope, pins, keyed=maintenance is not None),
+            foreseen=foreseen(record, scope, pins, keyed=maintenance is not None),
             maintenance=maintenance if scope.windows else None,
         ),
     )

@@ -67,6 +67,7 @@ def scope_of(
             lost_trust=None if mode is Mode.FULL or facts.row_wise else lost_trust(record.trust),
             insist=request.force or request.mode is Mode.FULL,
             target_changed=target_changed,
+            measured=record.measured,
         )
     )
 

@@ -23,7 +23,8 @@ from airflow_refresh_provider.runner.hold.tenure import Tenure
 from airflow_refresh_provider.runner.windows import rounds
 
 _ROWS_OF_VALUE = 16
-"""Rows of the inputs that a touched value is taken to need."""
+"""Rows of the inputs that a touched value is taken to need at least. What is expected bounds how much one task joins,
+whose hash table has to fit into memory."""
 _UNTOUCHED = "The target was not changed."
 _STARTED = "The chunks applied so far are in the target; nothing was published, and the version published before stays."
 
@@ -80,10 +81,11 @@ def compare(
 
 
 def _expected_rows(ports: Ports, run: Run, target_rows: int | None, touched: Touched | None) -> int:
-    """About how many rows are compared; with touched values only where no input is read whole for them."""
+    """About how many rows are compared; with touched values fewer only where no input is read whole for them."""
+    rows = max(pinned_inputs.expected_rows(ports, run.plan.pins), target_rows or 0)
     if touched is not None and all(use.restrictions for use in touched.maintenance.uses):
-        return touched.rows * _ROWS_OF_VALUE
-    return max(pinned_inputs.expected_rows(ports, run.plan.pins), target_rows or 0)
+        return max(touched.rows * _ROWS_OF_VALUE, round(touched.share * rows))
+    return rows
 
 
 def rows_location(run: Run) -> str:

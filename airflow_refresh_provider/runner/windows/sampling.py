@@ -29,7 +29,8 @@ def sampled(
     run = tenure.read_run()
     if not run.definition.verify_share:
         return None
-    values = session.sample(_task(run, tenure.generation, ready, touched))
+    drawn = session.sample(_task(run, tenure.generation, ready, touched))
+    values = drawn.model_copy(update={"share": run.definition.verify_share})
     found = Disagreement()
     if values.rows:
         found = _difference(tenure, session, ready, values, None if touched else expected)

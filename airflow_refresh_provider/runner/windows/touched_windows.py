@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from airflow_refresh_provider.core.changes.pins import size_of
 from airflow_refresh_provider.core.maintain.plan import Maintenance
 from airflow_refresh_provider.core.plan.plan import StagedTable
-from airflow_refresh_provider.core.strategy.scope import too_many_touched
+from airflow_refresh_provider.core.run.trust import rows_are_known
+from airflow_refresh_provider.core.strategy.costing import CostFacts, estimates, full_is_cheaper, too_many_touched
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.engine import (
     Comparison,
@@ -52,15 +56,28 @@ def load_touched(
     record, _ = tenure.read()
     if record.published is None or known_histories(tenure.ports, run, record.published) is None:
         return Loaded(reason=CLEANED_UP)
-    rows_per_value = record.trust.rows_per_value if record.trust else 1.0
-    if reason := too_many_touched(run.plan.mode, touched.rows, rows_per_value, ready.rows or 0, maintenance.anchors):
-        return Loaded(reason=reason)
+    per_value = record.trust.rows_per_value if record.trust else 1.0
+    share = min(1.0, touched.rows * per_value / max(1, ready.rows or 0))
+    cost = CostFacts(record.measured, run.plan.change_bytes, size_of(run.plan.pins), share)
+    found = Loaded(touched_at=tenure.ports.clock.now(), estimates=estimates(cost))
+    mode, anchors = run.plan.mode, maintenance.anchors
+    many = too_many_touched(mode, touched.rows, per_value, ready.rows or 0, anchors)
+    if reason := many or full_is_cheaper(mode, cost):
+        return replace(found, reason=reason)
     compared = (
-        comparing.compare(tenure, session, ready.version, stored_hashes=False, touched=touched, kind="of-touched")
+        comparing.compare(
+            tenure,
+            session,
+            ready.version,
+            stored_hashes=False,
+            touched=touched.model_copy(update={"share": share if rows_are_known(record.trust) else 1.0}),
+            kind="of-touched",
+        )
         if touched.rows
         else _nothing(touched)
     )
-    return trusting.loaded(tenure, session, ready, compared, touched)
+    loaded = trusting.loaded(tenure, session, ready, compared, touched)
+    return replace(loaded, touched_at=found.touched_at, estimates=found.estimates)
 
 
 def _by_partition(ports: Ports, maintenance: Maintenance, changed: dict[str, Changes]) -> dict[str, tuple[str, ...]]:

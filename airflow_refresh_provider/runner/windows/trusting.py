@@ -36,7 +36,7 @@ def loaded(
     whole = found.model_copy(update={"exact": False, "target_rows": rows, "source_rows": rows + found.total.net})
     seen = {
         "touched": values,
-        "touched_rows": found.target_rows if touched else 0,
+        "touched_rows": _rows_of(found) if touched else 0,
         "sampled": sampled.values if sampled else None,
     }
     return Loaded(frozen_of(run, ready, whole).model_copy(update=seen))
@@ -59,10 +59,15 @@ def verified(tenure: Tenure, session: EngineSession, unverified: Unverified, fro
     )
     seen = {
         "touched": unverified.touched,
-        "touched_rows": unverified.found.target_rows,
+        "touched_rows": _rows_of(unverified.found),
         "sampled": sampled.values if sampled else None,
     }
     return frozen.model_copy(update={"verification": verification, **seen})
+
+
+def _rows_of(found: Comparison) -> int:
+    """How many rows touched values stand for: of new groups the target has none yet."""
+    return max(found.target_rows, found.source_rows)
 
 
 def _disagreement(tenure: Tenure, session: EngineSession, unverified: Unverified, frozen: Frozen) -> Disagreement:

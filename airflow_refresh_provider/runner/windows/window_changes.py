@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from airflow_refresh_provider.core.changes.history import InputHistory
 from airflow_refresh_provider.core.changes.pins import Pin
 from airflow_refresh_provider.core.changes.sources import ChangedRows, ChangeSourceInfo
 from airflow_refresh_provider.core.definition.definition import Definition
+from airflow_refresh_provider.core.plan.foreseen import Estimates
 from airflow_refresh_provider.core.plan.plan import Frozen
 from airflow_refresh_provider.core.plan.policy import check_deletes
 from airflow_refresh_provider.core.plan.reasons import Reason, ReasonCode, because
@@ -46,11 +48,16 @@ class Unverified:
 
 @dataclass(frozen=True)
 class Loaded:
-    """What was frozen from windows; or nothing, and why everything is compared, and what that has to verify."""
+    """What was frozen from windows; or nothing, and why everything is compared, and what that has to verify.
+
+    `touched_at`: when the touched values were known, where there are any, and `estimates`: what was foreseen then.
+    """
 
     frozen: Frozen | None = None
     reason: Reason | None = None
     unverified: Unverified | None = None
+    touched_at: datetime | None = None
+    estimates: Estimates | None = None
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """The rows that touched values stand for: of the query's result, of the inputs that it needs, and of the target.
 
-Touched values are few, and are broadcast.
+Touched values are mostly few, and are broadcast then: each process of Spark holds them in memory, the driver too. More
+of them are shuffled with the rows, which no process has to hold.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from airflow_refresh_provider.spark.acts import content, sql, touched_values
 from airflow_refresh_provider.spark.connect import faults
 
 BROADCAST_MAX_VALUES = 1_000_000
-"""Broadcast the touched values up to this many."""
+BROADCAST_MAX_BYTES = 64 << 20
+"""Broadcast the touched values up to this many, and up to this size: their hash table takes several times as much."""
 
 
 def result(spark: SparkSession, source: Source, touched: Touched) -> DataFrame:
@@ -81,7 +83,8 @@ def _mark(number: int) -> str:
 
 
 def _small(keys: DataFrame, touched: Touched) -> DataFrame:
-    return F.broadcast(keys) if touched.rows <= BROADCAST_MAX_VALUES else keys
+    few = touched.rows <= BROADCAST_MAX_VALUES and touched.bytes <= BROADCAST_MAX_BYTES
+    return F.broadcast(keys) if few else keys
 
 
 def _within_spans(restrictions: tuple[tuple[str | None, ...], ...], touched: Touched) -> str | None:

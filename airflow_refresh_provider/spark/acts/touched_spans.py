@@ -1,4 +1,4 @@
-"""How many touched values there are, whether NULL is among them, and the spans in which they lie."""
+"""How many touched values there are and how large, whether NULL is among them, and the spans in which they lie."""
 
 from __future__ import annotations
 
@@ -14,6 +14,11 @@ from airflow_refresh_provider.core.maintain.spans import MOST_SPANS, Spans, numb
 _MOST_SORTED = 1_000_000
 """Up to this many values gaps are looked for, by one task."""
 _FEW = 20_000
+_WORD = 8
+_WORDS = frozenset(
+    {"boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "date", "timestamp", "timestamp_ntz"}
+)
+"""Types whose values take one word in a row of Spark; others are about as long as their text, after a word or two."""
 
 
 def measures(anchors: Columns) -> list[Column]:
@@ -24,7 +29,14 @@ def measures(anchors: Columns) -> list[Column]:
         for n, number in _numbers(anchors).items()
         for part in (f"min({number}) AS low{n}", f"max({number}) AS high{n}")
     )
-    return [F.expr(part) for part in ("count(*) AS values", *nulls, *ends)]
+    size = " + ".join(_size(f"k{n}", anchor.type) for n, anchor in enumerate(anchors))
+    return [F.expr(part) for part in ("count(*) AS values", f"sum({size}) AS bytes", *nulls, *ends)]
+
+
+def _size(name: str, type_name: str) -> str:
+    if type_name in _WORDS:
+        return str(_WORD)
+    return f"coalesce(octet_length(CAST({name} AS STRING)), 0) + {2 * _WORD}"
 
 
 def with_nulls(anchors: Columns, seen: Mapping[str, int]) -> frozenset[int]:

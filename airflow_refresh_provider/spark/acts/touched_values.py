@@ -68,6 +68,7 @@ def _staged(spark: SparkSession, values: DataFrame, task: TouchTask | SampleTask
         location=task.location,
         maintenance=task.maintenance,
         rows=seen.get("values", 0),
+        bytes=seen.get("bytes") or 0,
         types=tuple(ddl.type_text(field.dataType) for field in values.schema),
         nulls=touched_spans.with_nulls(anchors, seen),
     )

@@ -221,6 +221,14 @@ def test_a_resumed_run_shows_what_an_earlier_attempt_did() -> None:
     assert (found.outcome, found.attempts) == ("succeeded", 2)
 
 
+def test_a_run_shows_what_it_was_foreseen_to_take_either_way() -> None:
+    shop = Shop(mode="auto")
+    shop.begin()
+    shop.lake.append("/in/orders", [order(98, 1)])
+    page = browser(shop.refreshes).get(f"/definitions/{NAME}/runs/{shop.run().run_id}").text
+    assert "<dt>foreseen</dt>" in page and "incremental 0 s, full 0 s" in page
+
+
 def test_a_run_that_failed_says_why_how_the_data_was_left_and_the_command() -> None:
     shop = Shop()
     shop.begin()

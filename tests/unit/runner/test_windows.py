@@ -109,7 +109,8 @@ def test_a_foreign_commit_is_the_reported_reason(mode: Mode) -> None:
     Refreshes(replace(world.process(), watch=Lines(said.append))).run(NAME, ONE)
     [note] = [line for line in said if " reads " in line]
     assert note.endswith(
-        f"reads everything: others have written the target {TARGET} since the last refresh, in version 3"
+        f"reads everything: others have written the target {TARGET} since the last refresh, in version 3; foreseen: "
+        "full 0 s"
     )
     assert world.fresh()
 

@@ -1,0 +1,57 @@
+"""What is broadcast of touched values has a limit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from airflow_refresh_provider.core.definition.columns import Column
+from airflow_refresh_provider.core.maintain.plan import Maintenance
+from airflow_refresh_provider.ports.engine import Touched
+from airflow_refresh_provider.spark.acts import touched_rows, touched_spans
+
+
+def _shown(rows: DataFrame, capsys: pytest.CaptureFixture[str]) -> str:
+    capsys.readouterr()
+    rows.explain(extended=True)
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("rows", "bytes", "broadcast"),
+    [
+        (3, 24, True),
+        (1_000_000, 64 << 20, True),
+        (1_000_001, 24, False),
+        (3, (64 << 20) + 1, False),
+    ],
+)
+def test_many_or_wide_values_are_not_broadcast(
+    open_session: Callable[[], SparkSession],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    rows: int,
+    bytes: int,
+    broadcast: bool,
+) -> None:
+    spark = open_session()
+    spark.range(3).selectExpr("id AS k0").write.parquet(str(tmp_path / "touched"))
+    touched = Touched(
+        location=str(tmp_path / "touched"),
+        maintenance=Maintenance(anchors=("k",), uses=(), routes=()),
+        rows=rows,
+        bytes=bytes,
+        types=("bigint",),
+    )
+    plan = _shown(touched_rows.among(spark, spark.range(9).selectExpr("id AS k"), touched), capsys)
+    assert ("strategy=broadcast" in plan) is broadcast
+
+
+def test_the_size_of_values_counts_their_text(open_session: Callable[[], SparkSession]) -> None:
+    anchors = (Column(name="a", type="bigint"), Column(name="b", type="string"))
+    values = open_session().createDataFrame([(1, "x" * 100), (2, None), (None, "é")], "k0 BIGINT, k1 STRING")
+    (seen,) = values.agg(*touched_spans.measures(anchors)).collect()
+    assert seen.asDict()["bytes"] == 3 * (8 + 16) + 100 + 2
