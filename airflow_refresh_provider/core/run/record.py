@@ -14,10 +14,13 @@ from pydantic import Field
 from airflow_refresh_provider.core.changes.history import Windows
 from airflow_refresh_provider.core.changes.pins import VersionVector, size_of
 from airflow_refresh_provider.core.definition.definition import Definition
+from airflow_refresh_provider.core.definition.mode import Mode
 from airflow_refresh_provider.core.plan.plan import ChangeCounts, Frozen, Plan
 from airflow_refresh_provider.core.query.facts import QueryFacts
+from airflow_refresh_provider.core.run.attempt import Attempts
 from airflow_refresh_provider.core.run.budget import RunBudget
 from airflow_refresh_provider.core.run.cancellation import Cancellation
+from airflow_refresh_provider.core.run.durations import Durations
 from airflow_refresh_provider.core.run.last_run import LastRun
 from airflow_refresh_provider.core.run.lifecycle import Event, State, advance
 from airflow_refresh_provider.core.run.owner import PARKED_FOR, Owner
@@ -26,7 +29,7 @@ from airflow_refresh_provider.core.run.spent import Spent
 from airflow_refresh_provider.core.run.trust import Trust
 from airflow_refresh_provider.core.text.stored import Stored
 
-RECORD_FORMAT = 7
+RECORD_FORMAT = 8
 """Version of the stored record, with all that is in it; a change of its fields raises it."""
 
 
@@ -75,7 +78,8 @@ class Published(Stored):
 
 
 class Run(Stored):
-    """One refresh in progress: `generations` are all numbers drawn for it, `attempts` counts its start and take-overs.
+    """One refresh in progress: `generations` are all numbers drawn for it, `attempts` counts its start and take-overs,
+    of which `owners` says who held it; a run of an earlier version has none, or only those since.
 
     `definition` is the one it was started with; a newer one may have been registered since. `origin` names what the
     run was started for, such as a DAG run whose tasks continue it. `scheduled`: it was not started by hand.
@@ -97,6 +101,7 @@ class Run(Stored):
     scheduled: bool = False
     budget: RunBudget | None = None
     attempts: int = 1
+    owners: Attempts = ()
     claims: dict[int, Claim] = {}
     frozen: Frozen | None = None
     counts: ChangeCounts = ChangeCounts()
@@ -163,6 +168,11 @@ class Run(Stored):
         return {} if self.frozen and self.frozen.fell_back else self.plan.windows
 
     @property
+    def mode(self) -> Mode:
+        """How it is done, as far as that is decided: what was asked for is in its plan."""
+        return Mode.INCREMENTAL if self.windows else Mode.FULL
+
+    @property
     def bytes_to_read(self) -> int | None:
         """Size of the files of its inputs that Spark is given: those with changes, else all; None where not known."""
         return self.plan.change_bytes if self.windows else size_of(self.plan.pins)
@@ -174,7 +184,8 @@ class Record(Stored):
     `format` is the version of this model, `facts` are those of the definition's query. `last_run` is the newest run
     that has ended, or has stopped, failed or been cancelled and is kept. `trust` is that in incremental refreshes by
     touched values. `throttle`: rows a second by command, 0 without a limit, None as the definition says.
-    `queue`: requests that wait for the run in progress to end, the next one first.
+    `queue`: requests that wait for the run in progress to end, the next one first. `durations` are those of the newest
+    refreshes by mode.
     """
 
     format: int = Field(default=RECORD_FORMAT, le=RECORD_FORMAT)
@@ -192,6 +203,7 @@ class Record(Stored):
     published: Published | None = None
     trust: Trust | None = None
     last_run: LastRun | None = None
+    durations: Durations = {}
     queue: Queue = ()
 
     def after(self, event: Event, **changes: object) -> Record:

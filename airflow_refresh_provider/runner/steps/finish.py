@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 
 from airflow_refresh_provider.core.plan.plan import ChangeCounts
+from airflow_refresh_provider.core.run.durations import with_duration
 from airflow_refresh_provider.core.run.last_run import LastRun
 from airflow_refresh_provider.core.run.lifecycle import Event
 from airflow_refresh_provider.core.run.prepared import FrozenRun, frozen, prepared
@@ -107,7 +108,13 @@ def clean_up(tenure: Tenure, last: LastRun) -> None:
     run = tenure.read_run()
     tenure.ports.watch.stage("cleanup")
     tenure.ports.staging.drop(run.plan.staging)
-    tenure.write_record(Event.END, lambda record, _run: record.after(Event.END, run=None, last_run=last))
+
+    def ended(record: Record, run: Run) -> Record:
+        took = last.elapsed_seconds if run.attempts == 1 else None  # a resumed run does not say
+        durations = record.durations if took is None else with_duration(record.durations, run.mode, took)
+        return record.after(Event.END, run=None, last_run=last, durations=durations)
+
+    tenure.write_record(Event.END, ended)
     tenure.ports.store.clear_beats(tenure.name, run.run_id)
 
 
