@@ -81,10 +81,17 @@ def test_each_run_counts_once_by_its_last_end(
     assert same(found(doors(), moment(since)), expected)
 
 
-def test_only_definitions_and_events_that_are_asked_for_count(store: ControlStore) -> None:
+@pytest.mark.parametrize("more", [0, 99])
+@pytest.mark.parametrize("older", [(), (0, 3), (0, 1, 2, 3, 4)], ids=str)
+def test_only_definitions_and_events_that_are_asked_for_count(
+    store: ControlStore, older: tuple[int, ...], more: int
+) -> None:
+    """`more`: definitions that have no runs."""
     assert found(store, moment(0)) == Sums()
-    fill(store, [*map(end_of, ENTRIES), end_of(ENTRIES[0]).model_copy(update={"event": "other", "run_id": "x"})])
-    assert same(found(store, moment(0), ["it's", "gone"]), sums_of(ENTRIES[3:4]))
+    ends = [without_figures(end_of(one)) if n in older else end_of(one) for n, one in enumerate(ENTRIES)]
+    fill(store, [*ends, end_of(CANCELLED), end_of(ENTRIES[0]).model_copy(update={"event": "other", "run_id": "x"})])
+    names = ["it's", "gone", *(f"none_{number}" for number in range(more))]
+    assert same(found(store, moment(0), names), sums_of(ENTRIES[3:4]))
     assert found(store, moment(0), []) == Sums()
 
 
