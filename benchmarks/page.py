@@ -96,17 +96,20 @@ def fill(root: Path) -> None:
 
 
 def fill_history(store: DeltaControlStore, names: list[str]) -> None:
-    """Runs of all definitions, as far as they were ordered, and those since one by one."""
+    """Runs of all definitions: those that were ordered, those that were merged since, and the newest one by one."""
     events = ControlTable(store.root, "events")
     ends = [_end(name, run) for run in range(RUNS) for name in names]
-    newest = len(ends) - ORDER_EVERY + COMPACT_EVERY
-    for first in range(0, newest, DEFINITIONS):
-        events.append(
-            events.open_or_create(), [end.model_dump() for end in ends[first : min(newest, first + DEFINITIONS)]]
-        )
+    merged, newest = len(ends) - ORDER_EVERY, len(ends) - COMPACT_EVERY + 1
+    for first in range(0, merged, DEFINITIONS):
+        _append(events, ends[first : min(merged, first + DEFINITIONS)])
     store.compact()
+    _append(events, ends[merged:newest])
     for end in ends[newest:]:
         store.add_event(end)
+
+
+def _append(events: ControlTable, ends: list[EventRow]) -> None:
+    events.append(events.open_or_create(), [end.model_dump() for end in ends])
 
 
 def _table(place: Path) -> DeltaPin:
