@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from airflow_refresh_provider.core.definition.inputs import Input
 from airflow_refresh_provider.core.run.owner import OriginStatus
-from airflow_refresh_provider.host import LocalProcesses, StoredHeart, SystemClock
+from airflow_refresh_provider.host import LocalProcesses, StoredHeart, SystemClock, process_label
 from airflow_refresh_provider.places import EMBEDDED, Places
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.engine import Engine, EngineSession
@@ -53,7 +53,7 @@ def refreshes(
             staging=StagingFolders(),
             engine=engine or LazyEngine(places, watch),
             clock=clock,
-            processes=LocalProcesses(label or f"airflow-refresh, process {os.getpid()}", origin_status or _unknown),
+            processes=LocalProcesses(label or process_label(environment), origin_status or _unknown),
             heart=StoredHeart(store, clock),
             watch=watch or Silent(),
             environment=environment,

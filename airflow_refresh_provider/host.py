@@ -7,7 +7,7 @@ import socket
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from itertools import count
@@ -42,6 +42,12 @@ class SystemClock:
     def sleep(self, seconds: float) -> None:
         """Wait."""
         time.sleep(seconds)
+
+
+def process_label(environment: Mapping[str, str]) -> str:
+    """What this process is called: who has started it, as far as the environment says it, and which one it is."""
+    user = environment.get("USER")
+    return f"airflow-refresh{f' of {user}' if user else ''}, process {os.getpid()}"
 
 
 class LocalProcesses:

@@ -20,7 +20,7 @@ from airflow_refresh_provider.compose import embedded_server, refreshes
 from airflow_refresh_provider.places import Places
 from airflow_refresh_provider.spark.connect.endpoint import Endpoint
 from airflow_refresh_provider.spark.connect.sessions import connect
-from benchmarks import control_store, floors, incremental, keyed, lake, many, report, scenarios
+from benchmarks import control_store, floors, incremental, keyed, lake, many, page, report, scenarios
 from benchmarks.contenders import refresh
 
 _PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
@@ -80,7 +80,7 @@ def _warm(bench: scenarios.Bench) -> None:
     scenarios.changed(replace(bench, runs=_WARM_UPS), _WARM_UP_SHARE, seed=_WARM_UP_SEED)
 
 
-_WARMED_BY_THEMSELVES = {"keyed", "many", "control"}
+_WARMED_BY_THEMSELVES = {"keyed", "many", "control", "page"}
 """Sections with tables of their own, whose first rounds do not count."""
 
 _SECTIONS: dict[str, Callable[[scenarios.Bench, Endpoint], scenarios.Figures]] = {
@@ -94,6 +94,7 @@ _SECTIONS: dict[str, Callable[[scenarios.Bench, Endpoint], scenarios.Figures]] =
     "resumed": lambda bench, endpoint: scenarios.resumed(bench, endpoint.url),
     "many": many.measure,
     "control": lambda _, __: control_store.measure(),
+    "page": lambda _, __: page.measure(),
 }
 """The sections of the page in the order in which they can be taken; no input may have changed before `unchanged`."""
 

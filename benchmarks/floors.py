@@ -59,6 +59,10 @@ FLOORS = (
     Floor("one of them, as a command", ("many", "one"), 2, "s"),
     Floor("progress commit", ("control", "progress_commit_ms"), 50, "ms"),
     Floor("listing of 1,000 definitions", ("control", "list_definitions_ms"), 1000, "ms"),
+    Floor("page of 1,000 definitions", ("page", "overview_ms"), 300, "ms"),
+    Floor("page of a definition with 100 runs", ("page", "definition_ms"), 100, "ms"),
+    Floor("page of a run", ("page", "run_ms"), 100, "ms"),
+    Floor("page of the costs of 100,000 runs", ("page", "costs_ms"), 300, "ms"),
 )
 
 

@@ -1,20 +1,21 @@
-"""How long the page takes with 1,000 definitions that have 100 runs each: `python -m benchmarks.page`.
+"""How long the page takes with 1,000 definitions that have 100 runs each.
 
 Medians in milliseconds, without the network. Targets and inputs are Delta tables on the local disk. The first request
 of a process opens the control tables; later ones follow their logs. `look`: what one target and its two inputs cost in
-the background.
+the background. The history is as it is at worst: the newest runs are not yet ordered by definition.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import statistics
 import tempfile
 import time
+import uuid
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from random import Random
 
 import pyarrow as pa  # type: ignore[import-untyped]
 from deltalake import DeltaTable, write_deltalake
@@ -27,14 +28,16 @@ from airflow_refresh_provider.core.run.last_run import LastRun
 from airflow_refresh_provider.core.run.lifecycle import Event
 from airflow_refresh_provider.core.run.overview import Filter
 from airflow_refresh_provider.core.run.record import Published, Record
-from airflow_refresh_provider.core.run.results import HistoryEntry, Outcome, Rows, RunResult, StoredHistory
-from airflow_refresh_provider.delta.control.control_table import ControlTable
+from airflow_refresh_provider.core.run.results import HistoryEntry, Outcome, Rows, RunResult
+from airflow_refresh_provider.core.run.spent import Spent
+from airflow_refresh_provider.delta.control.control_table import COMPACT_EVERY, ORDER_EVERY, ControlTable
 from airflow_refresh_provider.delta.control.store import DeltaControlStore
 from airflow_refresh_provider.page.child_runs import ChildRuns
 from airflow_refresh_provider.page.stand_alone import HOST, TokenGate, stand_alone
 from airflow_refresh_provider.page.stored_views import StoredViews
 from airflow_refresh_provider.places import Places
-from airflow_refresh_provider.runner.hold.ending import RUN_ENDED
+from airflow_refresh_provider.ports.control import EventRow
+from airflow_refresh_provider.runner.hold.run_ends import end_of
 from airflow_refresh_provider.runner.report.observation import observe
 
 DEFINITIONS = 1_000
@@ -43,15 +46,16 @@ TRIES = 15
 _START = datetime.now(UTC) - timedelta(days=30)
 
 
-def main() -> None:
-    """Make the tables, take the figures, print them as JSON."""
+def measure() -> dict[str, float]:
+    """Make the tables, take the figures."""
     with tempfile.TemporaryDirectory() as root:
-        places = Places(f"{root}/control", "local", f"{root}/spark")
-        _fill(DeltaControlStore(places.control), Path(root))
-        print(json.dumps(_measure(places), indent=2))
+        fill(Path(root))
+        return figures(Path(root))
 
 
-def _measure(places: Places) -> dict[str, float]:
+def figures(root: Path) -> dict[str, float]:
+    """The figures of a root that was filled before."""
+    places = Places(f"{root}/control", "local", f"{root}/spark")
     found = refreshes(places)
     gate, views = TokenGate(), StoredViews(found)
     client = TestClient(stand_alone(views, gate, ChildRuns(places, os.environ)), base_url=f"http://{HOST}")
@@ -69,7 +73,9 @@ def _measure(places: Places) -> dict[str, float]:
         "overview_ms": _median(lambda: _ask(client, "/")),
         "overview_of_the_api_ms": _median(lambda: _ask(client, "/api/v1/overview")),
         "definition_ms": _median(lambda: _ask(client, f"/definitions/{next(names)}")),
-        "run_ms": _median(lambda: _ask(client, f"/definitions/{(name := next(names))}/runs/{name}-7")),
+        "run_ms": _median(lambda: _ask(client, f"/definitions/{(name := next(names))}/runs/{_run_id(name, 7)}")),
+        "costs_ms": _median(lambda: _ask(client, "/costs?days=90")),
+        "list_ms": _median(lambda: found.ports.store.records()),
         "look_ms": look,
     }
 
@@ -78,17 +84,32 @@ def _ask(client: TestClient, path: str) -> None:
     assert client.get(path).status_code == 200, path
 
 
-def _fill(store: DeltaControlStore, root: Path) -> None:
+def fill(root: Path) -> None:
+    """Make the tables of a lake and its control tables."""
+    store = DeltaControlStore(f"{root}/control")
     pins = {name: _table(root / "silver" / name) for name in ("orders", "customers")}
     names = [f"gold.table_{n:04}" for n in range(DEFINITIONS)]
     for name in names:
         record = _record(name, _table(root / "gold" / name), pins)
         store.commit(store.read(name), record, Event.REGISTER, _START)
+    fill_history(store, names)
+
+
+def fill_history(store: DeltaControlStore, names: list[str]) -> None:
+    """Runs of all definitions: those that were ordered, those that were merged since, and the newest one by one."""
     events = ControlTable(store.root, "events")
-    for run in range(RUNS):
-        rows = [_event(name, run) for name in names]
-        events.append(events.open_or_create(), rows)
+    ends = [_end(name, run) for run in range(RUNS) for name in names]
+    merged, newest = len(ends) - ORDER_EVERY, len(ends) - COMPACT_EVERY + 1
+    for first in range(0, merged, DEFINITIONS):
+        _append(events, ends[first : min(merged, first + DEFINITIONS)])
     store.compact()
+    _append(events, ends[merged:newest])
+    for end in ends[newest:]:
+        store.add_event(end)
+
+
+def _append(events: ControlTable, ends: list[EventRow]) -> None:
+    events.append(events.open_or_create(), [end.model_dump() for end in ends])
 
 
 def _table(place: Path) -> DeltaPin:
@@ -108,7 +129,7 @@ def _record(name: str, target: DeltaPin, pins: dict[str, DeltaPin]) -> Record:
         tags=[f"team_{int(name[-2:]) % 10}"],
     )
     published = Published(
-        run_id=f"{name}-{RUNS - 1}",
+        run_id=_run_id(name, RUNS - 1),
         target_id=target.table_id,
         version=target.version,
         seal_version=target.version,
@@ -125,8 +146,10 @@ def _record(name: str, target: DeltaPin, pins: dict[str, DeltaPin]) -> Record:
 
 
 def _result(name: str, run: int) -> RunResult:
+    drawn = Random(f"{name}-{run}")
+    seconds = drawn.randint(10_000, 20_000) / 1000
     return RunResult(
-        run_id=f"{name}-{run}",
+        run_id=_run_id(name, run),
         name=name,
         outcome=Outcome.SUCCEEDED,
         mode="incremental",
@@ -137,28 +160,35 @@ def _result(name: str, run: int) -> RunResult:
         windows={"orders": (run, run + 1)},
         published_version=run,
         lag_seconds=3.0,
-        seconds=10.0 + run % 7,
+        seconds=seconds,
         attempts=1,
-        elapsed_seconds=10.0 + run % 7,
-        stages={"start": 0.5, "load": 4.0, "merge": 5.0, "publish": 0.3},
+        elapsed_seconds=seconds,
+        spent=Spent(worked_seconds=seconds, spark_seconds=drawn.randint(1, 9_999) / 1000, bytes_written=run),
+        bytes_to_read=drawn.randint(1, 10**9),
+        stages={name: drawn.randint(1, 9_999) / 1000 for name in ("start", "load", "merge", "publish")},
     )
 
 
-def _event(name: str, run: int) -> dict[str, object]:
-    at = _START + timedelta(hours=run)
+def _end(name: str, run: int) -> EventRow:
     result = _result(name, run)
-    entry = HistoryEntry(
-        name=name,
-        run_id=result.run_id,
-        outcome=result.outcome,
-        at=at,
-        generation=run,
-        attempts=1,
-        elapsed_seconds=result.elapsed_seconds,
-        result=result,
+    return end_of(
+        HistoryEntry(
+            name=name,
+            run_id=result.run_id,
+            outcome=result.outcome,
+            at=_START + timedelta(hours=7 * run),
+            generation=run,
+            attempts=1,
+            elapsed_seconds=result.elapsed_seconds,
+            spent=result.spent,
+            bytes_to_read=result.bytes_to_read,
+            result=result,
+        )
     )
-    detail = StoredHistory(entry=entry).model_dump_json()
-    return {"name": name, "run_id": result.run_id, "event": RUN_ENDED, "generation": run, "at": at, "detail": detail}
+
+
+def _run_id(name: str, run: int) -> str:
+    return str(uuid.uuid5(uuid.NAMESPACE_OID, f"{name}-{run}"))
 
 
 def _milliseconds(act: Callable[[], object]) -> float:
@@ -169,7 +199,3 @@ def _milliseconds(act: Callable[[], object]) -> float:
 
 def _median(act: Callable[[], object]) -> float:
     return round(statistics.median(_milliseconds(act) for _ in range(TRIES)), 1)
-
-
-if __name__ == "__main__":
-    main()

@@ -30,7 +30,9 @@ second for the commit that seals it once its inputs are found to be as they were
 def page(raw: Figures) -> str:
     """The whole page; a section that was never measured is left out."""
     changed = [_changes(raw["changed"]), _stages(raw["changed"]), _followed(raw["incremental"])]
-    newer = [section(raw[name]) for name, section in (("keyed", _keyed), ("many", _many)) if name in raw]
+    newer = [
+        section(raw[name]) for name, section in (("keyed", _keyed), ("many", _many), ("page", _page)) if name in raw
+    ]
     return "\n".join([_head(raw), *changed, *newer, _others(raw), _LIMITS])
 
 
@@ -140,6 +142,28 @@ def _many(raw: Figures) -> str:
         f"| all, nothing to do, no Spark | {median(raw['nothing']):.2f} |",
         f"| all, one row changed in each | {median(raw['changed']):.1f} |",
         f"| one, one row changed | {median(raw['one']):.2f} |",
+    ]
+    return "\n".join([*lines, ""])
+
+
+_PAGES = {
+    "overview_ms": "all definitions",
+    "overview_of_the_api_ms": "all definitions, as JSON",
+    "definition_ms": "one definition",
+    "run_ms": "one run",
+    "costs_ms": "costs of all runs",
+    "list_ms": "the records of all definitions",
+    "look_ms": "a look at one target and its inputs, in the background",
+}
+
+
+def _page(raw: Figures) -> str:
+    lines = [
+        "## The page\n",
+        f"{raw['definitions']:,} definitions with {raw['runs_of_each']} runs each, without the network.\n",
+        "| what | milliseconds |",
+        "|---|---|",
+        *(f"| {text} | {raw[name]:.0f} |" for name, text in _PAGES.items()),
     ]
     return "\n".join([*lines, ""])
 

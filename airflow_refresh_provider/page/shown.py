@@ -10,7 +10,7 @@ from airflow_refresh_provider.core.run.costs import Cost
 from airflow_refresh_provider.core.run.forecast import Forecast
 from airflow_refresh_provider.core.run.health import Health
 from airflow_refresh_provider.core.run.reports import DefinitionStatus, InputLag
-from airflow_refresh_provider.core.run.results import Outcome
+from airflow_refresh_provider.core.run.results import HistoryEntry, Outcome
 from airflow_refresh_provider.core.run.run_detail import PinnedInput
 from airflow_refresh_provider.core.run.steering import Act
 from airflow_refresh_provider.page.query_diff import diff
@@ -18,7 +18,7 @@ from airflow_refresh_provider.views import formats
 from airflow_refresh_provider.views.definition_tables import health_text, why
 from airflow_refresh_provider.views.explanation_lines import how_followed
 from airflow_refresh_provider.views.explanation_tables import follows_text, next_text
-from airflow_refresh_provider.views.forecast_lines import late_text
+from airflow_refresh_provider.views.forecast_lines import end_text, late_text
 
 _URGENT = frozenset(
     {Health.LATE, Health.FAILED, Health.SUSPENDED, Health.REPLACED, Health.OVERWRITTEN, Health.INTERRUPTED}
@@ -120,6 +120,12 @@ def mode(one: DefinitionStatus) -> str:
     return (last.mode or last.code or "-") if last else "-"
 
 
+def modes(entry: HistoryEntry) -> str:
+    """How an ended run was done, and what was requested."""
+    done = entry.result.mode if entry.result else entry.mode
+    return formats.modes(done, entry.requested_mode) or "-"
+
+
 def short(seconds: float | None) -> str:
     """A duration in its largest units."""
     if seconds is None:
@@ -170,12 +176,14 @@ FILTERS: dict[str, Callable[..., object]] = {
     "last_run": last_run,
     "changed": changed,
     "mode": mode,
+    "modes": modes,
     "short": short,
     "kept": kept,
     "reads": reads,
     "zipped": zipped,
     "why": why,
     "late_text": late_text,
+    "end_text": end_text,
     "moment": formats.time,
     "duration": formats.duration,
     "size": formats.known_size,

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable
 from datetime import datetime
 from typing import Protocol
 
+from airflow_refresh_provider.core.run.costs import Sums
 from airflow_refresh_provider.core.run.lifecycle import Event
 from airflow_refresh_provider.core.run.owner import Beat
 from airflow_refresh_provider.core.run.record import Record
@@ -52,7 +53,11 @@ class ProgressRow(Stored):
 
 
 class EventRow(Stored):
-    """One thing that happened to a definition. `detail` is JSON; for the end of a run it is the run's summary."""
+    """One thing that happened to a definition. `detail` is JSON; for the end of a run it is the run's summary.
+
+    The others are figures of that summary, so that costs are added up without it. `worked_ms` is null in rows of
+    earlier versions, `mode` and rows where nothing was published; what is not known is null.
+    """
 
     name: str
     run_id: str | None
@@ -60,6 +65,22 @@ class EventRow(Stored):
     generation: int
     at: datetime
     detail: str = "{}"
+    mode: str | None = None
+    fell_back: int | None = None
+    inserted: int | None = None
+    updated: int | None = None
+    deleted: int | None = None
+    worked_ms: int | None = None
+    spark_ms: int | None = None
+    bytes_to_read: int | None = None
+    bytes_written: int | None = None
+
+
+class AddedUp(Stored):
+    """What ended runs have cost, as far as the store can add it up, and the ends of all other runs, oldest first."""
+
+    sums: Sums = Sums()
+    others: tuple[EventRow, ...] = ()
 
 
 class ControlStore(Protocol):
@@ -112,8 +133,8 @@ class ControlStore(Protocol):
         """Oldest first."""
         ...
 
-    def events_since(self, event: str, since: datetime) -> list[EventRow]:
-        """The events of one kind of all definitions since a moment, oldest first, in one read."""
+    def costs_since(self, event: str, names: Collection[str], since: datetime) -> AddedUp:
+        """What runs of these definitions have cost that ended, by an event of this kind, since a moment."""
         ...
 
     def compact(self) -> None:

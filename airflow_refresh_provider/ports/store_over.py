@@ -8,7 +8,7 @@ from datetime import datetime
 from airflow_refresh_provider.core.run.lifecycle import Event
 from airflow_refresh_provider.core.run.owner import Beat
 from airflow_refresh_provider.core.run.record import Record
-from airflow_refresh_provider.ports.control import ControlStore, EventRow, ProgressRow, Snapshot
+from airflow_refresh_provider.ports.control import AddedUp, ControlStore, EventRow, ProgressRow, Snapshot
 
 
 class StoreOver:
@@ -76,9 +76,9 @@ class StoreOver:
         """As stored."""
         return self._store.events(name)
 
-    def events_since(self, event: str, since: datetime) -> list[EventRow]:
+    def costs_since(self, event: str, names: Collection[str], since: datetime) -> AddedUp:
         """As stored."""
-        return self._store.events_since(event, since)
+        return self._store.costs_since(event, names, since)
 
     def compact(self) -> None:
         """As stored."""

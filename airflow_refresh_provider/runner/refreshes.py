@@ -199,17 +199,14 @@ class Refreshes:
 
     def costs(self, selection: Selection, by: CostsBy, days: int) -> list[Cost]:
         """What runs of several definitions have cost that ended in the last days."""
-        records = self._selected(selection)
-        entries = [entry for found in for_each(lambda record: self.history(record.name), records) for entry in found]
-        tags = {record.name: record.definition.tags for record in records}
-        return costs(entries, by, tags, since=self.ports.clock.now() - timedelta(days=days))
+        tags = {record.name: record.definition.tags for record in self._selected(selection)}
+        return costs(reports.costs_since(self.ports, tags, self.ports.clock.now() - timedelta(days=days)), by, tags)
 
     def costs_report(self, days: int) -> CostsReport:
         """What runs of all definitions have cost that ended in the last days, in one read of the history."""
         now = self.ports.clock.now()
         tags = {record.name: record.definition.tags for record in self.ports.store.records()}
-        entries = reports.ended_since(self.ports, now - timedelta(days=days))
-        return report([entry for entry in entries if entry.name in tags], tags, now, days)
+        return report(reports.costs_since(self.ports, tags, now - timedelta(days=days)), tags, now, days)
 
     def published_for(self, name: str, origin: str) -> RunResult | None:
         """The result of the newest published refresh, if it was made for this origin."""

@@ -11,7 +11,7 @@ from airflow_refresh_provider.core.run.lifecycle import Event
 from airflow_refresh_provider.core.run.owner import Beat
 from airflow_refresh_provider.core.run.record import Record
 from airflow_refresh_provider.errors import StaleSnapshot
-from airflow_refresh_provider.ports.control import EventRow, ProgressRow, Snapshot
+from airflow_refresh_provider.ports.control import AddedUp, EventRow, ProgressRow, Snapshot
 
 
 @dataclass(frozen=True)
@@ -112,11 +112,11 @@ class MemoryControlStore:
         with self._lock:
             return sorted((row for row in self._events if row.name == name), key=lambda row: row.at)
 
-    def events_since(self, event: str, since: datetime) -> list[EventRow]:
-        """Those of one kind of all definitions, oldest first."""
+    def costs_since(self, event: str, names: Collection[str], since: datetime) -> AddedUp:
+        """Nothing is added up here: the ends of all runs."""
         with self._lock:
-            found = [row for row in self._events if row.event == event and row.at >= since]
-        return sorted(found, key=lambda row: row.at)
+            found = [row for row in self._events if row.event == event and row.name in names and row.at >= since]
+        return AddedUp(others=tuple(sorted(found, key=lambda row: row.at)))
 
     def compact(self) -> None:
         """Nothing to do."""

@@ -16,7 +16,7 @@ from airflow_refresh_provider.core.run.reports import DefinitionStatus, DueRepor
 from airflow_refresh_provider.core.run.results import Outcome
 from airflow_refresh_provider.views import formats
 from airflow_refresh_provider.views.explanation_lines import followed
-from airflow_refresh_provider.views.forecast_lines import behind_text, expiring_text, late_text
+from airflow_refresh_provider.views.forecast_lines import behind_text, end_text, expiring_text, late_text
 from airflow_refresh_provider.views.result_table import Cell, ResultTable, details, name_value_table, row
 
 _WORDS = {
@@ -93,7 +93,7 @@ def _(value: DefinitionStatus) -> ResultTable:
             ("behind", _behind(fresh) if fresh else None),
             ("freshness", fresh.state if fresh else None),
             ("late at", late_text(value.forecast)),
-            ("run ends", formats.time(value.forecast.expected_end) if value.forecast else None),
+            ("run ends", end_text(value.forecast)),
             ("changes expire", expiring_text(value.forecast)),
             ("next due", _due_text(value)),
             ("run", None if value.run is None else _run(value.run)),

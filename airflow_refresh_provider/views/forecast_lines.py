@@ -15,6 +15,17 @@ def late_text(value: Forecast | None) -> str | None:
     return f"{formats.time(value.late_at)}{sure}"
 
 
+def end_text(value: Forecast | None) -> str | None:
+    """When the run in progress ends, and what says so."""
+    if value is None or value.expected_end is None:
+        return None
+    by, took = value.usual, formats.duration(value.usual.seconds) if value.usual else None
+    if by is None:
+        return f"{formats.time(value.expected_end)}, by its rate"
+    runs = f"median of the last {by.runs} {by.mode} runs" if by.runs > 1 else f"as the last {by.mode} run"
+    return f"{formats.time(value.expected_end)}, {runs}, {took}"
+
+
 def expiring_text(value: Forecast | None) -> str | None:
     """Until when changes that are not applied can be read, by input."""
     found = value.inputs if value else ()

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 
 from airflow_refresh_provider.core.changes.pins import Digests, IgnoredFiles
 from airflow_refresh_provider.core.plan.plan import ChangeCounts
+from airflow_refresh_provider.core.run.attempt import Attempt, Attempts
 from airflow_refresh_provider.core.run.budget import RunBudget
 from airflow_refresh_provider.core.run.notice import Notice
 from airflow_refresh_provider.core.run.options import to_arguments
@@ -151,4 +152,20 @@ def published(result: RunResult | None) -> str | None:
 def mode(result: RunResult) -> str | None:
     """How a refresh was done, and why; None where there was none."""
     code = f" [{result.mode_code}]" if result.mode_code else ""
-    return f"{result.mode}: {result.mode_reason}{code}" if result.mode_reason else result.mode
+    done = modes(result.mode, result.requested_mode)
+    return f"{done}: {result.mode_reason}{code}" if result.mode_reason else done
+
+
+def modes(done: str | None, requested: str | None) -> str | None:
+    """How a run was done, and what was requested where that is another mode."""
+    return f"{done}, requested {requested}" if done and requested and done != requested else done
+
+
+def resumed_by(owners: Attempts) -> str | None:
+    """Who has resumed a run, from when on, and what for; None where it was not resumed."""
+    return "; ".join(map(_attempt, owners[1:])) or None
+
+
+def _attempt(one: Attempt) -> str:
+    origin = f", for {one.origin.strip()}" if one.origin else ""
+    return f"{time(one.at)} {one.by} on {one.host}{origin}"

@@ -13,8 +13,10 @@ from airflow_refresh_provider.runner.refreshes import Refreshes
 from tests.browser.conftest import Site
 from tests.browsing import PHONE, keep, serious
 from tests.unit.page.test_pages import HOSTILE, interrupted
+from tests.unit.runner.queued import FULL, PLAIN, held, ids, queued
 from tests.unit.runner.shop import NAME, ONE, TARGET, Shop, order
 from tests.unit.runner.world import NAME as ORDERS
+from tests.unit.runner.world import World
 
 pytestmark = pytest.mark.slow
 
@@ -40,6 +42,22 @@ def shop() -> Shop:
     made.refreshes.run("best_customers", ONE)
     made.refreshes.suspend("report", "its source is wrong")
     return made
+
+
+def waiting() -> World:
+    """A run in progress, and two requests that wait for its end."""
+    world = held()
+    for request in (FULL, PLAIN):
+        queued(world, request)
+    return world
+
+
+def again() -> World:
+    """A run that another process has resumed and brought to its end."""
+    world = interrupted()
+    world.die(world.ports)
+    world.another()
+    return world
 
 
 def poll(page: Page) -> None:
@@ -189,6 +207,10 @@ def test_every_page_fits_and_axe_finds_nothing_serious(
     site = serve(made.refreshes)
     broken = interrupted()
     running = serve(broken.refreshes)
+    waited_for = waiting()
+    waits = serve(waited_for.refreshes)
+    resumed = again()
+    taken = serve(resumed.refreshes)
     # Axe tries styles of its own, which the browser refuses.
     options: dict[str, Any] = {"heard": False, "color_scheme": theme, "viewport": PHONE | {"width": width}}
     pages = {
@@ -198,6 +220,8 @@ def test_every_page_fits_and_axe_finds_nothing_serious(
         "hostile": site.open("/definitions/report", **options),
         "ended": site.open(f"/definitions/{NAME}/runs/{run_id}", **options),
         "running": running.open(f"/definitions/{ORDERS}", **options),
+        "queue": waits.open(f"/definitions/{ORDERS}", **options),
+        "attempts": taken.open(f"/definitions/{ORDERS}/runs/{resumed.refreshes.history(ORDERS)[0].run_id}", **options),
         "refresh": site.open(f"/definitions/{NAME}/refresh", **options),
         "cancel": running.open(f"/definitions/{ORDERS}/runs/{broken.interrupted.run_id}/cancel", **options),
     }
@@ -205,6 +229,47 @@ def test_every_page_fits_and_axe_finds_nothing_serious(
         keep(page, f"{name}-{theme}-{width}")
         assert serious(page, axe) == [], name
         assert page.evaluate("document.scrollingElement.scrollWidth") <= width, name
+
+
+def tabbed_to(page: Page, selector: str) -> None:
+    """Press Tab until something has the focus; what cannot be reached by keyboard is not found."""
+    page.locator("body").press("Home")
+    for _ in range(100):
+        page.keyboard.press("Tab")
+        if page.evaluate("(wanted) => document.activeElement.matches(wanted)", selector):
+            return
+    raise AssertionError(f"{selector} cannot be reached by keyboard")
+
+
+@pytest.mark.parametrize("width", [1280, PHONE["width"]])
+def test_a_request_is_removed_from_the_queue_by_keyboard(serve: Callable[[Refreshes], Site], width: int) -> None:
+    world = waiting()
+    first, second = ids(world)
+    page = serve(world.refreshes).open(f"/definitions/{ORDERS}", viewport=PHONE | {"width": width})
+    expect(page.get_by_role("button", name="Remove request")).to_have_count(2)
+    tabbed_to(page, f"#do-remove-{first}")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Remove request")).to_have_count(1)
+    assert ids(world) == [second]
+
+
+@pytest.mark.parametrize("width", [1280, PHONE["width"]])
+def test_costs_are_reached_and_read_by_keyboard(serve: Callable[[Refreshes], Site], width: int) -> None:
+    page = serve(shop().refreshes).open(viewport=PHONE | {"width": width})
+    tabbed_to(page, "#costs")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Costs")
+    table = page.get_by_role("table", name="By definition")
+    expect(table.get_by_role("rowheader")).to_have_count(2)
+    if width == PHONE["width"]:  # each cell has its header before it
+        cell = table.get_by_role("cell").nth(2)
+        assert cell.evaluate("(cell) => getComputedStyle(cell, '::before').content") == '"worked"'
+    else:
+        expect(table.get_by_role("columnheader")).to_have_count(8)
+    tabbed_to(page, ".scroll")
+    tabbed_to(page, f"#cost-of-{NAME}")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text(NAME)
 
 
 def test_texts_of_users_do_nothing(serve: Callable[[Refreshes], Site]) -> None:

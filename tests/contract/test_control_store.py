@@ -148,14 +148,6 @@ def test_events_come_back_oldest_first(doors: Doors) -> None:
     assert doors().events("orders") == [earlier, later]
 
 
-def test_events_of_one_kind_since_a_moment_are_those_of_all_definitions(doors: Doors) -> None:
-    assert doors().events_since("end", moment(0)) == []
-    before, at, after = (event_row(name, "end", second) for name, second in (("a", 1), ("b", 2), ("it's", 3)))
-    for row in (after, event_row("a", "start", 4), at, before):
-        doors().add_event(row)
-    assert doors().events_since("end", moment(2)) == [at, after]
-
-
 def test_a_beat_overwrites_the_last_of_the_same_unit(doors: Doors) -> None:
     doors().commit(doors().read("orders"), record("orders"), REGISTER, moment(0))
     for second in (1, 2):

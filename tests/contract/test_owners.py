@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from airflow_refresh_provider.core.run.owner import OriginStatus, Owner
-from airflow_refresh_provider.host import LocalProcesses
+from airflow_refresh_provider.host import LocalProcesses, process_label
 
 HERE = LocalProcesses("test", origin_status=lambda _origin: OriginStatus.UNKNOWN)
 NAMED = """
@@ -53,3 +53,8 @@ def test_an_owner_without_its_pid_space_or_user_is_unknown(unknown: str) -> None
     stored = json.loads(_ended().model_dump_json())
     del stored[unknown]
     assert HERE.alive(Owner.model_validate(stored)) is None
+
+
+def test_a_process_is_called_by_who_has_started_it_where_that_is_known() -> None:
+    assert process_label({"USER": "ada"}) == f"airflow-refresh of ada, process {os.getpid()}"
+    assert process_label({}) == f"airflow-refresh, process {os.getpid()}"

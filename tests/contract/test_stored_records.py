@@ -28,6 +28,7 @@ from airflow_refresh_provider.core.plan.plan import (
 )
 from airflow_refresh_provider.core.plan.ways import Way
 from airflow_refresh_provider.core.query.facts import ClockSpan, Obstacle, QueryFacts
+from airflow_refresh_provider.core.run.attempt import Attempt
 from airflow_refresh_provider.core.run.budget import RunBudget
 from airflow_refresh_provider.core.run.cancellation import Cancellation
 from airflow_refresh_provider.core.run.lifecycle import Event, State
@@ -170,6 +171,7 @@ RUN = _made(
         spent_at=st.none() | MOMENT,
     ),
     attempts=COUNT,
+    owners=st.lists(_made(Attempt, at=MOMENT, by=TEXT, host=TEXT, origin=st.none() | TEXT), max_size=2).map(tuple),
     claims=st.dictionaries(st.integers(0, 31), _made(Claim, generation=COUNT, owner=OWNER, session=TEXT), max_size=2),
     frozen=st.none() | FROZEN,
     counts=COUNTS,
@@ -239,3 +241,13 @@ def test_a_record_survives_the_control_tables(
 def test_a_record_from_before_refreshes_were_measured_is_read() -> None:
     before = record("orders").model_dump(mode="json", exclude={"measured"}) | {"format": 7}
     assert Record.model_validate(before).measured == Measured()
+
+
+@settings(max_examples=20)
+@given(RECORDS)
+def test_a_record_of_the_version_before_attempts_had_owners_is_read(written: Record) -> None:
+    older = written.model_dump(mode="json") | {"format": 7}
+    if older["run"]:
+        del older["run"]["owners"]
+    read = Record.model_validate(older)
+    assert read.run is None or (read.run.owners, read.run.attempts) == ((), written.run and written.run.attempts)

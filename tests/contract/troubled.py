@@ -35,7 +35,7 @@ class Full(ControlTable):
     tried: list[str] = field(default_factory=list)
     ends: BaseException = field(default_factory=lambda: Failed("disk_full", "no room", left="", next=""))
 
-    def compact(self) -> None:
+    def compact(self, ordered_by: str | None = None) -> None:
         """Fail as on a disk that is full."""
         self.tried.append(self.name)
         raise self.ends

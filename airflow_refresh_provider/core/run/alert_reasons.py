@@ -98,7 +98,7 @@ def _how_late(fresh: Freshness) -> str:
 def _why_late(status: DefinitionStatus, ahead: Forecast, now: datetime) -> str:
     if ahead.expected_end:
         return f"its run is expected to end at {moment(ahead.expected_end)}"
-    return f"{_next(status, now)}, and takes about as long as the last one"
+    return f"{_next(status, now)}, and takes about as long as usual"
 
 
 def _next(status: DefinitionStatus, now: datetime) -> str:

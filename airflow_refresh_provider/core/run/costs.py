@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from enum import StrEnum
 
 from airflow_refresh_provider.core.definition.mode import Mode
-from airflow_refresh_provider.core.run.results import HistoryEntry, Outcome, Rows, RunResult
+from airflow_refresh_provider.core.run.results import HistoryEntry, Outcome, Rows
 from airflow_refresh_provider.core.text.stored import Stored
 
 UNTAGGED, ALL = "(no tag)", "all"
@@ -46,6 +46,19 @@ class Cost(Stored):
     sized: int = 0
 
 
+class Sums(Stored):
+    """What runs have cost by definition and by day in UTC, in no order: each run is in one of either."""
+
+    by_definition: tuple[Cost, ...] = ()
+    by_day: tuple[Cost, ...] = ()
+
+    def __add__(self, other: Sums) -> Sums:
+        return Sums(
+            by_definition=_merged((*self.by_definition, *other.by_definition)),
+            by_day=_merged((*self.by_day, *other.by_day)),
+        )
+
+
 class CostsReport(Stored):
     """What runs that ended in the last days have cost: in all, and by day in UTC, definition and tag."""
 
@@ -57,71 +70,96 @@ class CostsReport(Stored):
     by_tag: tuple[Cost, ...]
 
 
-def costs(
-    entries: Iterable[HistoryEntry], by: CostsBy, tags: Mapping[str, Sequence[str]], since: datetime
-) -> list[Cost]:
-    """The costs of runs that ended since a moment, the most expensive first; of days the newest first.
+def costs(sums: Sums, by: CostsBy, tags: Mapping[str, Sequence[str]]) -> list[Cost]:
+    """The costs of runs, the most expensive first; of days the newest first.
 
     `tags`: definition -> its tags. A run of a definition with several counts for each.
     """
-    groups: dict[str, list[HistoryEntry]] = {}
-    for entry in entries:
-        if entry.at >= since:
-            for name in _OF[by](entry, tags):
-                groups.setdefault(name, []).append(entry)
-    found = [_added_up(name, group) for name, group in groups.items()]
     if by is CostsBy.DAY:
-        return sorted(found, key=lambda cost: cost.of, reverse=True)
+        return sorted(sums.by_day, key=lambda cost: cost.of, reverse=True)
+    found = sums.by_definition
+    if by is CostsBy.TAG:
+        found = _merged(_renamed(cost, tag) for cost in found for tag in tags.get(cost.of) or (UNTAGGED,))
     return sorted(found, key=lambda cost: (-cost.worked_seconds, cost.of))
 
 
-_Grouping = Callable[[HistoryEntry, Mapping[str, Sequence[str]]], Sequence[str]]
-
-_OF: dict[CostsBy, _Grouping] = {
-    CostsBy.DEFINITION: lambda entry, _tags: (entry.name,),
-    CostsBy.TAG: lambda entry, tags: tags.get(entry.name) or (UNTAGGED,),
-    CostsBy.DAY: lambda entry, _tags: (f"{entry.at:%Y-%m-%d}",),
-}
-
-
-def report(entries: Sequence[HistoryEntry], tags: Mapping[str, Sequence[str]], now: datetime, days: int) -> CostsReport:
+def report(sums: Sums, tags: Mapping[str, Sequence[str]], now: datetime, days: int) -> CostsReport:
     """All views of the runs that ended in the last days."""
-    since = now - timedelta(days=days)
-    counted = [entry for entry in entries if entry.at >= since]
+    in_all = _merged(_renamed(cost, ALL) for cost in sums.by_day)
     return CostsReport(
         at=now,
         days=days,
-        in_all=_added_up(ALL, counted) if counted else None,
-        by_day=tuple(costs(counted, CostsBy.DAY, tags, since)),
-        by_definition=tuple(costs(counted, CostsBy.DEFINITION, tags, since)),
-        by_tag=tuple(costs(counted, CostsBy.TAG, tags, since)),
+        in_all=in_all[0] if in_all else None,
+        by_day=tuple(costs(sums, CostsBy.DAY, tags)),
+        by_definition=tuple(costs(sums, CostsBy.DEFINITION, tags)),
+        by_tag=tuple(costs(sums, CostsBy.TAG, tags)),
     )
 
 
-def _added_up(name: str, entries: Sequence[HistoryEntry]) -> Cost:
-    done = [entry.result for entry in entries if entry.outcome is Outcome.SUCCEEDED and entry.result]
-    worked = [entry.spent.worked_seconds if entry.spent else entry.elapsed_seconds for entry in entries]
-    spent = [entry.spent for entry in entries if entry.spent]
-    sizes = [entry.bytes_to_read for entry in entries if entry.bytes_to_read is not None]
+def sums_of(entries: Iterable[HistoryEntry]) -> Sums:
+    """The costs of these runs, each of which is there once."""
+    found = [(entry, _cost_of(entry)) for entry in entries]
+    return Sums(
+        by_definition=_merged(cost for _, cost in found),
+        by_day=_merged(_renamed(cost, f"{entry.at:%Y-%m-%d}") for entry, cost in found),
+    )
+
+
+def _cost_of(entry: HistoryEntry) -> Cost:
+    """What one run has cost."""
+    done = entry.result if entry.outcome is Outcome.SUCCEEDED else None
+    worked = entry.spent.worked_seconds if entry.spent else entry.elapsed_seconds
     return Cost(
-        of=name,
-        runs=len(entries),
-        published=len(done),
-        full=sum(result.mode == Mode.FULL.value for result in done),
-        fell_back=sum(result.fell_back for result in done),
-        rows=_rows(done),
-        worked_seconds=round(sum(worked), 3),
-        longest_seconds=max(worked),
-        spark_seconds=round(sum(one.spark_seconds for one in spent), 3) if spent else None,
-        bytes_to_read=sum(sizes) if sizes else None,
-        bytes_written=sum(one.bytes_written for one in spent) if spent else None,
-        sized=len(sizes),
+        of=entry.name,
+        runs=1,
+        published=int(done is not None),
+        full=int(done is not None and done.mode == Mode.FULL.value),
+        fell_back=int(done is not None and done.fell_back),
+        rows=done.rows.model_copy(update={"unchanged": 0}) if done else Rows(),
+        worked_seconds=worked,
+        longest_seconds=worked,
+        spark_seconds=entry.spent.spark_seconds if entry.spent else None,
+        bytes_to_read=entry.bytes_to_read,
+        bytes_written=entry.spent.bytes_written if entry.spent else None,
+        sized=int(entry.bytes_to_read is not None),
     )
 
 
-def _rows(done: Sequence[RunResult]) -> Rows:
+def _renamed(cost: Cost, of: str) -> Cost:
+    return cost.model_copy(update={"of": of})
+
+
+def _merged(found: Iterable[Cost]) -> tuple[Cost, ...]:
+    """The costs added up that are of the same."""
+    groups: dict[str, list[Cost]] = {}
+    for cost in found:
+        groups.setdefault(cost.of, []).append(cost)
+    return tuple(group[0] if len(group) == 1 else _added_up(of, group) for of, group in groups.items())
+
+
+def _added_up(of: str, parts: Sequence[Cost]) -> Cost:
+    spark = [part.spark_seconds for part in parts if part.spark_seconds is not None]
+    to_read = [part.bytes_to_read for part in parts if part.bytes_to_read is not None]
+    written = [part.bytes_written for part in parts if part.bytes_written is not None]
+    return Cost(
+        of=of,
+        runs=sum(part.runs for part in parts),
+        published=sum(part.published for part in parts),
+        full=sum(part.full for part in parts),
+        fell_back=sum(part.fell_back for part in parts),
+        rows=_rows(parts),
+        worked_seconds=round(sum(part.worked_seconds for part in parts), 3),
+        longest_seconds=max(part.longest_seconds for part in parts),
+        spark_seconds=round(sum(spark), 3) if spark else None,
+        bytes_to_read=sum(to_read) if to_read else None,
+        bytes_written=sum(written) if written else None,
+        sized=sum(part.sized for part in parts),
+    )
+
+
+def _rows(parts: Sequence[Cost]) -> Rows:
     return Rows(
-        inserted=sum(result.rows.inserted for result in done),
-        updated=sum(result.rows.updated for result in done),
-        deleted=sum(result.rows.deleted for result in done),
+        inserted=sum(part.rows.inserted for part in parts),
+        updated=sum(part.rows.updated for part in parts),
+        deleted=sum(part.rows.deleted for part in parts),
     )

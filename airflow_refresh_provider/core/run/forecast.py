@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from airflow_refresh_provider.core.run.durations import Usual
 from airflow_refresh_provider.core.text.stored import Stored
 
 
@@ -25,12 +26,14 @@ class InputForecast(Stored):
 class Forecast(Stored):
     """What is to be expected. `late_at`: when the target becomes late, or became late, if nothing refreshes it; null
     while it has all changes, and without a `target_lag`. `expected_end`: when the run in progress ends, by its rate or
-    else by the last run; null where neither is known. `will_be_late`: it is not late yet, and no refresh is expected
-    to end before `late_at`. `inputs`: those whose changes expire before they are applied.
+    else by what refreshes of its mode usually take, which `usual` then says; null where neither is known.
+    `will_be_late`: it is not late yet, and no refresh is expected to end before `late_at`. `inputs`: those whose
+    changes expire before they are applied.
     """
 
     late_at: datetime | None = None
     expected_end: datetime | None = None
+    usual: Usual | None = None
     will_be_late: bool = False
     inputs: tuple[InputForecast, ...] = ()
 
@@ -53,7 +56,7 @@ class RunAhead:
 class ForecastFacts:
     """What a look has found. `oldest`: of the changes that are not applied; `next_at`: when a refresh is due, None
     where that is not known, as where only Airflow's own schedule says it; `halted`: none starts before the definition
-    is resumed. `usual_seconds`: how long the last one took.
+    is resumed. `usual`: how long refreshes of the mode of the run in progress, or else of the last one, usually take.
     """
 
     now: datetime
@@ -62,7 +65,7 @@ class ForecastFacts:
     lost_at: Mapping[str, datetime] | None = None
     next_at: datetime | None = None
     halted: bool = False
-    usual_seconds: float | None = None
+    usual: Usual | None = None
     run: RunAhead | None = None
 
 
@@ -73,6 +76,7 @@ def forecast(facts: ForecastFacts) -> Forecast:
     return Forecast(
         late_at=late_at,
         expected_end=end,
+        usual=facts.usual if end and facts.run and facts.run.seconds_left is None else None,
         will_be_late=late_at is not None and late_at > facts.now and _comes_after(facts, late_at, end),
         inputs=tuple(
             InputForecast(name=name, lost_at=at, before_next=_lost(facts, at, end))
@@ -82,12 +86,12 @@ def forecast(facts: ForecastFacts) -> Forecast:
 
 
 def _end_of_run(facts: ForecastFacts, run: RunAhead) -> datetime | None:
-    """By its rate, else as long after its start as the last one took; None once it has taken longer."""
+    """By its rate, else as long after its start as it usually takes; None once it has taken longer."""
     if run.seconds_left is not None:
         return facts.now + timedelta(seconds=run.seconds_left)
-    if facts.usual_seconds is None:
+    if facts.usual is None:
         return None
-    usual = run.started_at + timedelta(seconds=facts.usual_seconds)
+    usual = run.started_at + timedelta(seconds=facts.usual.seconds)
     return usual if usual > facts.now else None
 
 
@@ -97,7 +101,7 @@ def _comes_after(facts: ForecastFacts, moment: datetime, end: datetime | None) -
         return end is not None and end > moment
     if facts.halted or facts.next_at is None:
         return facts.halted
-    return max(facts.next_at, facts.now) + timedelta(seconds=facts.usual_seconds or 0) > moment
+    return max(facts.next_at, facts.now) + timedelta(seconds=facts.usual.seconds if facts.usual else 0) > moment
 
 
 def _lost(facts: ForecastFacts, at: datetime, end: datetime | None) -> bool:

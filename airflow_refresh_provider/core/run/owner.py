@@ -8,6 +8,8 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from pydantic import Field
+
 from airflow_refresh_provider.core.text.stored import Stored
 
 BEAT_EVERY = timedelta(seconds=10)
@@ -16,6 +18,10 @@ LOOK_EVERY = timedelta(seconds=2)
 STALE_AFTER = timedelta(seconds=45)
 PARKED_FOR = timedelta(hours=1)
 WAIT_FOR_LEASE = timedelta(seconds=60)
+
+
+BEAT_FORMAT = 2
+"""Version of a beat; a change of its fields raises it. A beat that cannot be read would pass for no sign of life."""
 
 
 class Owner(Stored):
@@ -36,7 +42,7 @@ class Owner(Stored):
 class Beat(Stored):
     """The last sign of life of a run or of one of its units. `waits`: until when units wait for a throttle."""
 
-    format: int = 1
+    format: int = Field(default=BEAT_FORMAT, le=BEAT_FORMAT)
     generation: int
     at: datetime
     waits: dict[int, datetime] | None = None

@@ -14,11 +14,14 @@ from pydantic import Field
 from airflow_refresh_provider.core.changes.history import Windows
 from airflow_refresh_provider.core.changes.pins import VersionVector, size_of
 from airflow_refresh_provider.core.definition.definition import Definition
+from airflow_refresh_provider.core.definition.mode import Mode
 from airflow_refresh_provider.core.plan.foreseen import Estimates
 from airflow_refresh_provider.core.plan.plan import ChangeCounts, Frozen, Plan
 from airflow_refresh_provider.core.query.facts import QueryFacts
+from airflow_refresh_provider.core.run.attempt import Attempts
 from airflow_refresh_provider.core.run.budget import RunBudget
 from airflow_refresh_provider.core.run.cancellation import Cancellation
+from airflow_refresh_provider.core.run.durations import Durations
 from airflow_refresh_provider.core.run.last_run import LastRun
 from airflow_refresh_provider.core.run.lifecycle import Event, State, advance
 from airflow_refresh_provider.core.run.measured import Measured
@@ -77,7 +80,8 @@ class Published(Stored):
 
 
 class Run(Stored):
-    """One refresh in progress: `generations` are all numbers drawn for it, `attempts` counts its start and take-overs.
+    """One refresh in progress: `generations` are all numbers drawn for it, `attempts` counts its start and take-overs,
+    of which `owners` says who held it; a run of an earlier version has none, or only those since.
 
     `definition` is the one it was started with; a newer one may have been registered since. `origin` names what the
     run was started for, such as a DAG run whose tasks continue it. `scheduled`: it was not started by hand.
@@ -99,6 +103,7 @@ class Run(Stored):
     scheduled: bool = False
     budget: RunBudget | None = None
     attempts: int = 1
+    owners: Attempts = ()
     claims: dict[int, Claim] = {}
     frozen: Frozen | None = None
     counts: ChangeCounts = ChangeCounts()
@@ -165,6 +170,11 @@ class Run(Stored):
         return {} if self.frozen and self.frozen.fell_back else self.plan.windows
 
     @property
+    def mode(self) -> Mode:
+        """How it is done, as far as that is decided: what was asked for is in its plan."""
+        return Mode.INCREMENTAL if self.windows else Mode.FULL
+
+    @property
     def bytes_to_read(self) -> int | None:
         """Size of the files of its inputs that Spark is given: those with changes, else all; None where not known."""
         return self.plan.change_bytes if self.windows else size_of(self.plan.pins)
@@ -184,7 +194,7 @@ class Record(Stored):
     that has ended, or has stopped, failed or been cancelled and is kept. `trust` is that in incremental refreshes by
     touched values. `measured`: how long its last refreshes took, either way. `throttle`: rows a second by command, 0
     without a limit, None as the definition says. `queue`: requests that wait for the run in progress to end, the next
-    one first.
+    one first. `durations` are those of the newest refreshes by mode.
     """
 
     format: int = Field(default=RECORD_FORMAT, le=RECORD_FORMAT)
@@ -203,6 +213,7 @@ class Record(Stored):
     trust: Trust | None = None
     measured: Measured = Measured()
     last_run: LastRun | None = None
+    durations: Durations = {}
     queue: Queue = ()
 
     def after(self, event: Event, **changes: object) -> Record:

@@ -15,6 +15,7 @@ from airflow_refresh_provider import errors
 from airflow_refresh_provider.core.changes.pins import Digests, IgnoredFiles
 from airflow_refresh_provider.core.plan.foreseen import Estimates, Foreseen
 from airflow_refresh_provider.core.plan.reasons import ReasonCode
+from airflow_refresh_provider.core.run.attempt import Attempts
 from airflow_refresh_provider.core.run.notice import Notice
 from airflow_refresh_provider.core.run.spent import Spent
 from airflow_refresh_provider.core.text.stored import Stored, to_json_value
@@ -72,28 +73,30 @@ class RunResult(Stored):
 
     In a phased DAG, `seconds` is from the start of the run to its end, and `stages` are those of the last task.
 
-    `attempts` counts the start and the take-overs of the run, `elapsed_seconds` is from its start to its end, with the
-    time between attempts; `spent` is what it has cost. Without a run (nothing to do, skipped) there is no `run_id` and
-    no `mode`, and nothing spent. `bytes_to_read` is the size of the files of its inputs that Spark was given to read:
-    those with the changes in the windows, else all files of the versions; null where a log does not record it.
+    `attempts` counts the start and the take-overs of the run, `owners` says who held it in each, `elapsed_seconds` is
+    from its start to its end, with the time between attempts; `spent` is what it has cost. Without a run (nothing to
+    do, skipped) there is no `run_id` and no `mode`, and nothing spent. `bytes_to_read` is the size of the files of its
+    inputs that Spark was given to read: those with the changes in the windows, else all files of the versions; null
+    where a log does not record it.
 
-    `mode` is how it was done, `mode_reason` why, and `mode_code` the code of that reason. `fell_back`: everything was
-    read although the mode follows changes, and not because it was the first refresh, or asked for. `windows` are the
-    versions (after, upto] of each input, or the digests of its lists of files, that an incremental refresh has read.
-    `lag_seconds` is how far the target was behind its inputs at the end; `late`: that was more than its target lag.
-    `ignored_files` lie in the folders of inputs and were not read. `notices` say what was done otherwise than the
-    definition says. `touched`: how many values of the anchors the changes touch, where rows were found by these.
-    `foreseen`: how it would be done, when it began, and `estimates`: how long it was foreseen to take either way,
-    when that was decided last: at its start, or once it was known what the changes touch. `sampled`: how many values
-    were computed again as a sample. `within_tolerance` of the unchanged rows differ from the query in the last digits
-    of floating point. `requests` are the ids of those from the queue that it has served; of a queued refresh the id
-    under which it waits.
+    `mode` is how it was done, `requested_mode` what was asked for, `mode_reason` why it was done so, and `mode_code`
+    the code of that reason. `fell_back`: everything was read although the mode follows changes, and not because it was
+    the first refresh, or asked for. `windows` are the versions (after, upto] of each input, or the digests of its lists
+    of files, that an incremental refresh has read. `lag_seconds` is how far the target was behind its inputs at the
+    end; `late`: that was more than its target lag. `ignored_files` lie in the folders of inputs and were not read.
+    `notices` say what was done otherwise than the definition says. `touched`: how many values of the anchors the
+    changes touch, where rows were found by these. `foreseen`: how it would be done, when it began, and `estimates`: how
+    long it was foreseen to take either way, when that was decided last: at its start, or once it was known what the
+    changes touch. `sampled`: how many values were computed again as a sample. `within_tolerance` of the unchanged rows
+    differ from the query in the last digits of floating point. `requests` are the ids of those from the queue that it
+    has served; of a queued refresh the id under which it waits.
     """
 
     run_id: str | None
     name: str
     outcome: Outcome
     mode: str | None = None
+    requested_mode: str | None = None
     mode_reason: str | None = None
     mode_code: ReasonCode | None = None
     fell_back: bool = False
@@ -117,6 +120,7 @@ class RunResult(Stored):
     late: bool = False
     seconds: float = 0.0
     attempts: int = 0
+    owners: Attempts = ()
     elapsed_seconds: float = 0.0
     spent: Spent | None = None
     bytes_to_read: int | None = None
@@ -132,7 +136,9 @@ class HistoryEntry(Stored):
 
     `elapsed_seconds` is from its start to its end, with all `attempts` and the time between them. `spent` is what it
     has cost, `bytes_to_read` as in its result; both are null in entries of earlier versions. `requests` are the ids of
-    those from the queue that it was started for.
+    those from the queue that it was started for. `owners` says who held it in each attempt: all after the first have
+    resumed it. `requested_mode` is what was asked for, `mode` how it was done, or was to be done as far as that was
+    decided. They are null, and there are no `owners`, in entries of earlier versions.
     """
 
     name: str
@@ -141,6 +147,9 @@ class HistoryEntry(Stored):
     at: datetime
     generation: int
     attempts: int = 0
+    owners: Attempts = ()
+    requested_mode: str | None = None
+    mode: str | None = None
     elapsed_seconds: float = 0.0
     spent: Spent | None = None
     bytes_to_read: int | None = None

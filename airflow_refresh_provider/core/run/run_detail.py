@@ -10,6 +10,7 @@ from airflow_refresh_provider.core.changes.pins import digests
 from airflow_refresh_provider.core.plan.foreseen import Estimates
 from airflow_refresh_provider.core.plan.plan import ChangeCounts
 from airflow_refresh_provider.core.plan.reasons import ReasonCode
+from airflow_refresh_provider.core.run.attempt import Attempts
 from airflow_refresh_provider.core.run.budget import RunBudget
 from airflow_refresh_provider.core.run.cancellation import CODE as CANCELLED
 from airflow_refresh_provider.core.run.cancellation import Cancellation
@@ -65,7 +66,8 @@ class RunDetail(Stored):
     second, are those of a run in progress; the `spent` of the former says why it stops, `waits` until when units wait
     for the latter, by unit. `offers`: what can be done with it. `spent` is what the run has cost, of one in progress as
     far as that is stored; null of runs of earlier versions. `bytes_to_read` and `estimates` as in a result.
-    `requests`: ids of those from the queue that it was started for.
+    `requests`: ids of those from the queue that it was started for. `owners`: who held it in each attempt.
+    `requested_mode` is what was asked for, `mode` how it is done.
     """
 
     name: str
@@ -81,8 +83,10 @@ class RunDetail(Stored):
     cancelled: Cancellation | None = None
     requests: tuple[str, ...] = ()
     attempts: int = 0
+    owners: Attempts = ()
     generations: tuple[int, ...] = ()
     mode: str | None = None
+    requested_mode: str | None = None
     mode_code: ReasonCode | None = None
     mode_reason: str | None = None
     estimates: Estimates = Estimates()

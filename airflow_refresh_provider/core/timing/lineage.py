@@ -27,10 +27,11 @@ def sources(definitions: Collection[Definition], readers: Collection[str]) -> di
     return found
 
 
-def lineage(definitions: Collection[Definition], name: str) -> tuple[Steps, Steps]:
-    """Those upstream and those downstream of a definition; it is not among them, even in a circle."""
-    above = reads(definitions)
-    below: dict[str, list[str]] = {d.name: [] for d in definitions}
+def lineage(above: Mapping[str, Iterable[str]], name: str) -> tuple[Steps, Steps]:
+    """Those upstream and those downstream of a definition; it is not among them, even in a circle. `above` is what each
+    of all definitions reads.
+    """
+    below: dict[str, list[str]] = {reader: [] for reader in above}
     for reader, made in above.items():
         for maker in made:
             below[maker].append(reader)

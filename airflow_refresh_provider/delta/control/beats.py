@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from airflow_refresh_provider.core.run.owner import Beat
 from airflow_refresh_provider.delta.storage.object_stores import open_store, storage
+from airflow_refresh_provider.errors import Invalid
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class Beats:
                 )
 
     def of(self, name: str, run_id: str) -> tuple[Beat, ...]:
-        """The last beats of a run and its units."""
+        """The last beats of a run and its units. Raises Invalid for one of a newer version: its owner may be alive."""
         with storage("reading beats", self.root):
             store = open_store(self.root)
             if store is None:
@@ -38,8 +39,12 @@ class Beats:
             for path in _paths(store, name, run_id):
                 try:
                     found.append(Beat.model_validate_json(bytes(obstore.get(store, path).bytes())))
-                except (FileNotFoundError, ValidationError):
-                    continue  # cleared meanwhile, or not a beat: no sign of life either way
+                except FileNotFoundError:
+                    continue  # cleared meanwhile
+                except ValidationError as error:
+                    if _is_newer(error):
+                        raise _newer(self.root, name) from None
+                    continue  # not a beat: no sign of life
             return tuple(found)
 
     def clear(self, name: str, run_id: str) -> None:
@@ -53,6 +58,19 @@ class Beats:
                     obstore.delete(store, path)
                 except FileNotFoundError:
                     continue
+
+
+def _is_newer(error: ValidationError) -> bool:
+    return any((found["loc"], found["type"]) == (("format",), "less_than_equal") for found in error.errors())
+
+
+def _newer(root: str, name: str) -> Invalid:
+    return Invalid(
+        "newer_control_format",
+        f"an owner of the run of {name} in {root} has a newer version of airflow-refresh-provider",
+        left="Nothing was changed.",
+        next="Upgrade airflow-refresh-provider here.",
+    )
 
 
 def _folder(name: str, run_id: str) -> str:

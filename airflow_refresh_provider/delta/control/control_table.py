@@ -13,7 +13,16 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from deltalake import CommitProperties, DeltaTable, Field, QueryBuilder, Schema, Transaction, write_deltalake
+from deltalake import (
+    CommitProperties,
+    DeltaTable,
+    Field,
+    QueryBuilder,
+    Schema,
+    Transaction,
+    WriterProperties,
+    write_deltalake,
+)
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 
 from airflow_refresh_provider.delta.control.stored_columns import (
@@ -27,12 +36,18 @@ from airflow_refresh_provider.delta.storage.object_stores import UntypedErrors, 
 from airflow_refresh_provider.errors import RefreshError
 
 COMPACT_EVERY = 64
+ORDER_EVERY = 8 * COMPACT_EVERY
 
 Row = dict[str, object]
 
 _RETRIES = 100  # of a commit that met one it does not conflict with
 _MERGED_BYTES = 16 * 1024 * 1024
 """Files that are this large are not merged again."""
+
+ROWS_TOGETHER = 4096
+"""Rows of a row group, decoded together: few enough to find those of one definition among many."""
+
+_WRITTEN = WriterProperties(compression="ZSTD", max_row_group_size=ROWS_TOGETHER)
 
 _PROPERTIES: dict[str, str] = {
     # Opening a table, and a commit to it, read each commit since the last checkpoint.
@@ -103,6 +118,10 @@ class ControlTable:
                     raise
         return view
 
+    def lacks_columns(self, view: DeltaTable) -> bool:
+        """Whether columns are missing that later versions have added, and nothing was written since."""
+        return bool(self._missing(view))
+
     def _missing(self, view: DeltaTable) -> list[Field]:
         there = {field.name for field in view.schema().fields}
         return [field for field in Schema.from_arrow(schema_of(self.columns)).fields if field.name not in there]
@@ -141,23 +160,35 @@ class ControlTable:
         with storage(f"compacting the control table {self.name}", self.location), suppress(CommitFailedError):
             view.delete(f"at < {before} AND {also}")
 
-    def compact(self) -> None:
-        """Merge small files, delete those that were replaced. Yields to other writers."""
+    def compact(self, ordered_by: str | None = None) -> None:
+        """Merge small files, delete those that were replaced. Yields to other writers.
+
+        `ordered_by`: write all rows again in the order of this column, so that those with one value lie together.
+        """
         view = self.open()
         if view is None:
             return
         with storage(f"compacting the control table {self.name}", self.location), suppress(CommitFailedError):
             if {name: view.metadata().configuration.get(name) for name in _PROPERTIES} != _PROPERTIES:
                 view.alter.set_table_properties(_PROPERTIES)
-            view.optimize.compact(target_size=_MERGED_BYTES)
+            if ordered_by is None:
+                view.optimize.compact(target_size=_MERGED_BYTES, writer_properties=_WRITTEN)
+            else:
+                view.optimize.z_order([ordered_by], target_size=_MERGED_BYTES, writer_properties=_WRITTEN)
             view.vacuum(self.replaced_kept_hours, dry_run=False, enforce_retention_duration=False)
 
 
-def compact_regularly(view: DeltaTable, compact: Callable[[], None]) -> None:
-    """Compact after every COMPACT_EVERY-th commit. The commit itself is in, so a failure here is ignored."""
+def compact_regularly(view: DeltaTable, compact: Callable[[], None], order: Callable[[], None] | None = None) -> None:
+    """Compact after every COMPACT_EVERY-th commit, after every ORDER_EVERY-th by `order`, if there is one.
+
+    The commit itself is in, so a failure here is ignored.
+    """
     if view.version() % COMPACT_EVERY == 0:
         with suppress(RefreshError):
-            compact()
+            if order is not None and view.version() % ORDER_EVERY == 0:
+                order()
+            else:
+                compact()
 
 
 def quoted(text: str) -> str:

@@ -10,12 +10,13 @@ from airflow_refresh_provider.core.run.lifecycle import Event
 from airflow_refresh_provider.core.run.owner import Beat
 from airflow_refresh_provider.core.run.record import Record
 from airflow_refresh_provider.core.text.stored import Stored
+from airflow_refresh_provider.delta.control.added_up import added_up
 from airflow_refresh_provider.delta.control.beats import Beats
 from airflow_refresh_provider.delta.control.control_table import ControlTable, Row, compact_regularly, quoted
 from airflow_refresh_provider.delta.control.root import Mark, check_place, make_mark, read_mark
 from airflow_refresh_provider.delta.control.state import StateTable, StateView
 from airflow_refresh_provider.delta.storage.object_stores import check_room, storage
-from airflow_refresh_provider.ports.control import EventRow, ProgressRow, Snapshot
+from airflow_refresh_provider.ports.control import AddedUp, EventRow, ProgressRow, Snapshot
 
 PROGRESS_KEPT = timedelta(days=7)
 EVENTS_KEPT = timedelta(days=90)
@@ -96,15 +97,17 @@ class DeltaControlStore:
 
     def add_event(self, row: EventRow) -> None:
         """Append one event."""
-        self._append(self._events, [row], self._compact_events)
+        self._append(self._events, [row], self._events.compact, self._compact_events)
 
     def events(self, name: str) -> list[EventRow]:
         """Oldest first."""
-        return self._events_where(f"name = {quoted(name)}")
+        rows = self._select(self._events, f"name = {quoted(name)}")
+        return sorted(map(EventRow.model_validate, rows), key=lambda row: row.at)
 
-    def events_since(self, event: str, since: datetime) -> list[EventRow]:
-        """Those of one kind of all definitions, oldest first."""
-        return self._events_where(f"event = {quoted(event)} AND at >= {quoted(since.isoformat())}")
+    def costs_since(self, event: str, names: Collection[str], since: datetime) -> AddedUp:
+        """What runs of these definitions have cost that ended since a moment; some come back as rows."""
+        view = self._events.open() if self.exists and names else None
+        return AddedUp() if view is None else added_up(self._events, view, event, names, since)
 
     def compact(self) -> None:
         """Merge small files, drop superseded state, old progress and history; safe beside any reader and writer."""
@@ -120,12 +123,18 @@ class DeltaControlStore:
             self._progress.compact()
 
     def _compact_events(self) -> None:
-        """History older than three months is forgotten."""
+        """History older than three months is forgotten, and that of each definition is put together."""
         if view := self._events.open():
             self._events.forget(view, EVENTS_KEPT)
-            self._events.compact()
+            self._events.compact(ordered_by="name")
 
-    def _append(self, table: ControlTable, rows: Iterable[Stored], compact: Callable[[], None]) -> None:
+    def _append(
+        self,
+        table: ControlTable,
+        rows: Iterable[Stored],
+        compact: Callable[[], None],
+        order: Callable[[], None] | None = None,
+    ) -> None:
         stored: list[Row] = [row.model_dump() for row in rows]
         if not stored:
             return
@@ -135,11 +144,7 @@ class DeltaControlStore:
         with storage(doing, table.location):
             view = table.open_or_create()
             table.append(view, stored)
-        compact_regularly(view, compact)
-
-    def _events_where(self, condition: str) -> list[EventRow]:
-        rows = self._select(self._events, condition)
-        return sorted((EventRow.model_validate(r) for r in rows), key=lambda r: r.at)
+        compact_regularly(view, compact, order)
 
     def _select(self, table: ControlTable, condition: str) -> list[Row]:
         view = table.open() if self.exists else None

@@ -72,6 +72,19 @@ EVENTS = (
     StoredColumn("generation", Kind.INTEGER, "the generation it happened under"),
     StoredColumn("at", Kind.TIME, "when"),
     StoredColumn("detail", Kind.TEXT, "more about it as JSON; for the end of a run its summary"),
+    StoredColumn("mode", Kind.TEXT, "of the end of a published run: how it was done", nullable=True),
+    StoredColumn(
+        "fell_back", Kind.INTEGER, "1 where it read everything although its mode follows changes", nullable=True
+    ),
+    StoredColumn("inserted", Kind.INTEGER, "rows inserted by a published run", nullable=True),
+    StoredColumn("updated", Kind.INTEGER, "rows updated", nullable=True),
+    StoredColumn("deleted", Kind.INTEGER, "rows deleted", nullable=True),
+    StoredColumn(
+        "worked_ms", Kind.INTEGER, "of the end of any run: milliseconds that processes worked on it", nullable=True
+    ),
+    StoredColumn("spark_ms", Kind.INTEGER, "milliseconds of these in operations of Spark", nullable=True),
+    StoredColumn("bytes_to_read", Kind.INTEGER, "bytes of inputs that there were to read", nullable=True),
+    StoredColumn("bytes_written", Kind.INTEGER, "bytes written", nullable=True),
 )
 
 CONTROL_TABLES = {"state": STATE, "progress": PROGRESS, "events": EVENTS}

@@ -15,7 +15,7 @@ from airflow_refresh_provider.errors import RefreshError
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.runner.admin import recovering
 from airflow_refresh_provider.runner.facts.records import being_dropped, registered
-from airflow_refresh_provider.runner.hold import ending
+from airflow_refresh_provider.runner.hold import run_ends
 from airflow_refresh_provider.runner.hold.control_writes import Change, change
 from airflow_refresh_provider.runner.hold.run_sessions import sessions_of
 
@@ -45,7 +45,7 @@ def request_cancel(ports: Ports, name: str, run_id: str | None, *, abandon: bool
     assert run is not None and run.cancelled is not None
     reason = f"{run.cancelled.text}; {run.cancelled.then}"
     if before != after:
-        ending.record_end(ports, name, run, run.generation, Outcome.CANCELLED, reason)
+        run_ends.record_end(ports, name, run, run.generation, Outcome.CANCELLED, reason)
     return Recovery(name=name, run_id=run.run_id, outcome=RecoveryOutcome.CANCELLED, reason=reason)
 
 

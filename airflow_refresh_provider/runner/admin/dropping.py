@@ -19,7 +19,7 @@ from airflow_refresh_provider.errors import Lost, Refused
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.runner.facts import staging_paths, targets
 from airflow_refresh_provider.runner.facts.records import owner_liveness, registered
-from airflow_refresh_provider.runner.hold import ending
+from airflow_refresh_provider.runner.hold import run_ends
 from airflow_refresh_provider.runner.hold.control_writes import Change, change
 from airflow_refresh_provider.runner.hold.fence import fence_run
 from airflow_refresh_provider.runner.hold.leases import with_new_lease
@@ -99,7 +99,7 @@ def _end_run(tenure: Tenure, old: Run) -> None:
     ports.store.clear_beats(tenure.name, old.run_id)
     if old.run_id not in {entry.run_id for entry in reports.history(ports, tenure.name)}:
         outcome = Outcome.SUCCEEDED if old.published else Outcome.ABANDONED
-        ending.record_end(ports, tenure.name, old, tenure.generation, outcome, "the definition was dropped")
+        run_ends.record_end(ports, tenure.name, old, tenure.generation, outcome, "the definition was dropped")
 
 
 def _forget(reset: _Reset) -> None:

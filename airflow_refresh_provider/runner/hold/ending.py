@@ -1,4 +1,4 @@
-"""How a run ends without being published, what a failure leaves of it, and the events that history consists of."""
+"""How a run ends without being published, and what a failure leaves of it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from airflow_refresh_provider.core.run.last_run import LastRun
 from airflow_refresh_provider.core.run.lifecycle import TRANSITIONS, Event, State
 from airflow_refresh_provider.core.run.record import Record, Run
 from airflow_refresh_provider.core.run.request import Request
-from airflow_refresh_provider.core.run.results import HistoryEntry, Outcome, RunResult, StoredHistory
+from airflow_refresh_provider.core.run.results import Outcome
 from airflow_refresh_provider.core.run.spent import Spent
 from airflow_refresh_provider.core.run.suspension import after_failure, counts
 from airflow_refresh_provider.errors import (
@@ -24,14 +24,13 @@ from airflow_refresh_provider.errors import (
     StaleSnapshot,
 )
 from airflow_refresh_provider.ports.bundle import Ports
-from airflow_refresh_provider.ports.control import EventRow, Snapshot
+from airflow_refresh_provider.ports.control import Snapshot
 from airflow_refresh_provider.ports.table_log import LogGap
 from airflow_refresh_provider.runner.hold.control_writes import commit
 from airflow_refresh_provider.runner.hold.leases import release
-from airflow_refresh_provider.runner.hold.spending import spent_by, spent_without_owner
+from airflow_refresh_provider.runner.hold.run_ends import record_end
+from airflow_refresh_provider.runner.hold.spending import spent_by
 from airflow_refresh_provider.runner.hold.tenure import Tenure
-
-RUN_ENDED = "run_ended"
 
 
 def abandon(tenure: Tenure, reason: str, outcome: Outcome = Outcome.ABANDONED, code: str | None = None) -> None:
@@ -160,44 +159,6 @@ def must_be_kept(tenure: Tenure, error: RefreshError) -> bool:
         return True
     refuted = run.frozen is not None and not run.frozen.current.compared and error.code in KEY_ERRORS
     return record.state is State.FINISHING and not refuted
-
-
-def record_end(
-    ports: Ports,
-    name: str,
-    run: Run,
-    generation: int,
-    outcome: Outcome,
-    reason: str | None = None,
-    result: RunResult | None = None,
-    spent: Spent | None = None,
-) -> None:
-    """Write the end of a run into the events; the last such row of a run counts. `spent`: by default what is stored."""
-    at = ports.clock.now()
-    entry = HistoryEntry(
-        name=name,
-        run_id=run.run_id,
-        outcome=outcome,
-        at=at,
-        generation=generation,
-        attempts=run.attempts,
-        elapsed_seconds=run.elapsed(at),
-        spent=spent or spent_without_owner(ports, name, run),
-        bytes_to_read=run.bytes_to_read,
-        reason=reason,
-        result=result,
-        requests=run.requests,
-    )
-    ports.store.add_event(
-        EventRow(
-            name=name,
-            run_id=run.run_id,
-            event=RUN_ENDED,
-            generation=generation,
-            at=at,
-            detail=StoredHistory(entry=entry).model_dump_json(),
-        )
-    )
 
 
 def _last_run(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from functools import partial
 
+from airflow_refresh_provider.core.run.attempt import Attempts, with_attempt
 from airflow_refresh_provider.core.run.lifecycle import Event
 from airflow_refresh_provider.core.run.record import Lease, Run
 from airflow_refresh_provider.ports.bundle import Ports
@@ -21,6 +22,12 @@ def new_lease(ports: Ports, generation: int) -> Lease:
     )
 
 
+def attempted(before: Attempts, lease: Lease, origin: str | None) -> Attempts:
+    """Who has held a run, with the owner of a new lease."""
+    assert lease.owner is not None
+    return with_attempt(before, lease.owner, lease.taken_at, origin)
+
+
 def with_new_lease(
     ports: Ports, run: Run, generation: int, *, keep_claims: bool = False, origin: str | None = None
 ) -> Run:
@@ -28,9 +35,12 @@ def with_new_lease(
 
     A cancelled run is so no longer, unless it is to be abandoned: that has to be known until it is done.
     """
+    lease = new_lease(ports, generation)
+    owners = run.owners if keep_claims else attempted(run.owners, lease, origin)
     return run.model_copy(
         update={
-            "lease": new_lease(ports, generation),
+            "lease": lease,
+            "owners": owners,
             "claims": run.claims if keep_claims else {},
             "generations": (*run.generations, generation),
             "origin": origin,

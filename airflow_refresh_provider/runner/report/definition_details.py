@@ -33,8 +33,8 @@ def definition_detail(ports: Ports, name: str, looks: Mapping[str, Observation])
     status = seen_status(once, seen, partial(report_due, once))
     shown = {"notices": notices_on_query(once, record), "reading": reading.lines(once, record)}
     placed = [_placed(one.definition, once) for one in records.values()]
-    above, below = lineage(placed, name)
     reading_of = reads(placed)
+    above, below = lineage(reading_of, name)
     around = _around(once, [records[other] for other in (*above, *below)], looks)
     return DefinitionDetail(
         status=status.model_copy(update=shown),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from airflow_refresh_provider.core.definition.mode import Mode
+from airflow_refresh_provider.core.run.durations import Usual, usual
 from airflow_refresh_provider.core.run.forecast import Forecast, ForecastFacts, RunAhead, forecast
 from airflow_refresh_provider.core.run.record import Record
 from airflow_refresh_provider.core.run.reports import DueReport, RunStatus
@@ -27,7 +29,7 @@ def forecast_of(seen: Observation, due: DueReport | None, run: RunStatus | None)
             lost_at=found.kept if found else None,
             next_at=_next_at(due, seen.now),
             halted=seen.record.paused or seen.record.suspended is not None,
-            usual_seconds=_usual_seconds(seen.record),
+            usual=_usual(seen.record),
             run=_ahead(seen.record, run) if run else None,
         )
     )
@@ -37,10 +39,18 @@ def _next_at(due: DueReport, now: datetime) -> datetime | None:
     return now if due.due else due.next_at
 
 
-def _usual_seconds(record: Record) -> float | None:
-    """How long the last refresh took: the control tables are not searched for more."""
+def _usual(record: Record) -> Usual | None:
+    """What refreshes take of the mode of the run in progress, or else of the last one; where not known, what the last
+    one took. The control tables are not searched for more.
+    """
     last = record.last_run
-    return last.elapsed_seconds if last and last.outcome is Outcome.SUCCEEDED else None
+    done = last if last and last.outcome is Outcome.SUCCEEDED and last.mode else None
+    before = Mode(done.mode) if done and done.mode else None
+    mode = record.run.mode if record.run else before
+    known = usual(record.durations, mode) if mode else None
+    if known or before is None or done is None or done.elapsed_seconds is None:
+        return known
+    return Usual(seconds=done.elapsed_seconds, mode=before, runs=1)
 
 
 def _ahead(record: Record, run: RunStatus) -> RunAhead | None:

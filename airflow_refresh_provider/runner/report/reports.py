@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime
 from functools import lru_cache
 
 from pydantic import ValidationError
 
 from airflow_refresh_provider.core.plan.plan import ChangeCounts
+from airflow_refresh_provider.core.run.costs import Sums, sums_of
 from airflow_refresh_provider.core.run.extent import Extent
 from airflow_refresh_provider.core.run.last_run import LastRun
 from airflow_refresh_provider.core.run.record import Record, Run
@@ -19,7 +20,7 @@ from airflow_refresh_provider.errors import Invalid
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.control import EventRow, ProgressRow
 from airflow_refresh_provider.runner.facts.records import beats, registered
-from airflow_refresh_provider.runner.hold.ending import RUN_ENDED
+from airflow_refresh_provider.runner.hold.run_ends import RUN_ENDED
 from airflow_refresh_provider.runner.report.rates import changed_rows, rate
 
 
@@ -33,9 +34,10 @@ def history(ports: Ports, name: str) -> list[HistoryEntry]:
     return _newest_first(row for row in ports.store.events(name) if row.event == RUN_ENDED)
 
 
-def ended_since(ports: Ports, since: datetime) -> list[HistoryEntry]:
-    """Runs of all definitions that ended since a moment, newest first, in one read."""
-    return _newest_first(ports.store.events_since(RUN_ENDED, since))
+def costs_since(ports: Ports, names: Collection[str], since: datetime) -> Sums:
+    """What runs of these definitions have cost that ended since a moment, in one read of the history."""
+    found = ports.store.costs_since(RUN_ENDED, names, since)
+    return found.sums + sums_of(_newest_first(found.others))
 
 
 def _newest_first(rows: Iterable[EventRow]) -> list[HistoryEntry]:

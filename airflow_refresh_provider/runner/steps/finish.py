@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 
 from airflow_refresh_provider.core.plan.plan import ChangeCounts
+from airflow_refresh_provider.core.run.durations import with_duration
 from airflow_refresh_provider.core.run.last_run import LastRun
 from airflow_refresh_provider.core.run.lifecycle import Event
 from airflow_refresh_provider.core.run.measuring import measured_after
@@ -113,7 +114,9 @@ def clean_up(tenure: Tenure, last: LastRun) -> None:
         same = record.definition.hash == run.definition.hash
         worked = last.spent.worked_seconds if same and last.spent else None
         measured = measured_after(record.measured, run, worked)
-        return record.after(Event.END, run=None, last_run=last, measured=measured)
+        took = last.elapsed_seconds if run.attempts == 1 else None  # a resumed run does not say
+        durations = record.durations if took is None else with_duration(record.durations, run.mode, took)
+        return record.after(Event.END, run=None, last_run=last, measured=measured, durations=durations)
 
     tenure.write_record(Event.END, ended)
     tenure.ports.store.clear_beats(tenure.name, run.run_id)

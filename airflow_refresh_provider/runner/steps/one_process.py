@@ -21,7 +21,7 @@ from airflow_refresh_provider.ports.engine import EngineSession
 from airflow_refresh_provider.ports.table_log import LogGap
 from airflow_refresh_provider.runner.facts.hidden_values import without_values
 from airflow_refresh_provider.runner.facts.stopwatch import Stopwatch
-from airflow_refresh_provider.runner.hold import ending
+from airflow_refresh_provider.runner.hold import ending, run_ends
 from airflow_refresh_provider.runner.hold.abandoning import abandon_quietly
 from airflow_refresh_provider.runner.hold.leases import holding
 from airflow_refresh_provider.runner.hold.spending import spent_by
@@ -163,7 +163,7 @@ def _end(held: HeldRun, watch: Stopwatch, skipped: int) -> RunResult:
     late = {"target_lag_seconds": schedule.target_lag_seconds, "late": is_late(schedule, behind)}
     result = result.model_copy(update={"lag_seconds": behind, **late})
     timed = result.model_copy(update={"seconds": watch.total(), "stages": dict(watch.stages)})
-    ending.record_end(tenure.ports, tenure.name, run, tenure.generation, Outcome.SUCCEEDED, result=timed, spent=spent)
+    run_ends.record_end(tenure.ports, tenure.name, run, tenure.generation, Outcome.SUCCEEDED, result=timed, spent=spent)
     with watch.stage("cleanup"):
         finish.clean_up(tenure, LastRun.succeeded(timed, tenure.ports.clock.now()))
     return result.model_copy(update={"seconds": watch.total(), "stages": watch.stages})

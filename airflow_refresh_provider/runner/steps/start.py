@@ -37,7 +37,7 @@ from airflow_refresh_provider.runner.facts.records import being_dropped, owner_l
 from airflow_refresh_provider.runner.facts.stopwatch import Stopwatch
 from airflow_refresh_provider.runner.hold import ending
 from airflow_refresh_provider.runner.hold.control_writes import commit
-from airflow_refresh_provider.runner.hold.leases import new_lease
+from airflow_refresh_provider.runner.hold.leases import attempted, new_lease
 from airflow_refresh_provider.runner.hold.takeover import HeldRun, adopt, take_over
 from airflow_refresh_provider.runner.hold.tenure import Tenure
 from airflow_refresh_provider.runner.steps.busy import already_running, may_end_soon
@@ -209,11 +209,13 @@ def _new_run(
     maintenance = None if row_by_row else maintenance_of(ports, record.definition, pins)
     scope = change_windows.scope_of(ports, record, facts, pins, request, doubt, maintenance)
     check_strict(scope.reason, strict=request.strict and not scope.windows)
+    lease = new_lease(ports, generation)
     return Run(
         run_id=run_id,
         definition=record.definition,
         started_at=now,
-        lease=new_lease(ports, generation),
+        lease=lease,
+        owners=attempted((), lease, request.origin),
         generations=(generation,),
         origin=request.origin,
         scheduled=request.scheduled,

@@ -81,11 +81,11 @@ def test_a_run_that_is_expected_to_end_too_late_is_reported_ahead() -> None:
     after(made, 1.5 * HOUR)
     one_task.start(made.process(), NAME, MINE)
     record = made.record
-    assert record.last_run is not None and record.run is not None
-    slow = record.last_run.model_copy(update={"elapsed_seconds": 3600.0})
+    assert record.run is not None
+    slow = {record.run.mode: (3600.0,)}
     held = record.run.model_copy(update={"started_at": made.ports.clock.now()})
     parked = held.lease.model_copy(update={"parked_until": made.ports.clock.now() + 3 * HOUR})
-    changed = record.model_copy(update={"last_run": slow, "run": held.model_copy(update={"lease": parked})})
+    changed = record.model_copy(update={"durations": slow, "run": held.model_copy(update={"lease": parked})})
     made.store.commit(made.store.read(NAME), changed, Event.PARK, made.ports.clock.now())
     alert = seen(made)
     assert alert and alert.code == "late_ahead" and "its run is expected to end at" in alert.message

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from airflow_refresh_provider.core.run.costs import ALL, UNTAGGED, Cost, CostsBy, costs, report
+from airflow_refresh_provider.core.run.costs import ALL, UNTAGGED, Cost, CostsBy, Sums, costs, report, sums_of
 from airflow_refresh_provider.core.run.results import HistoryEntry, Outcome, Rows, RunResult
 from airflow_refresh_provider.core.run.spent import Spent
 
@@ -40,8 +40,8 @@ ENTRIES = [
 ]
 
 
-def found(by: str, since: datetime = NOON - timedelta(days=9)) -> list[Cost]:
-    return costs(ENTRIES, CostsBy(by), TAGS, since)
+def found(by: str) -> list[Cost]:
+    return costs(sums_of(ENTRIES), CostsBy(by), TAGS)
 
 
 def test_runs_of_a_definition_are_added_up_and_the_most_expensive_come_first() -> None:
@@ -68,9 +68,11 @@ def test_days_are_those_of_the_ends_newest_first() -> None:
     assert [(cost.of, cost.runs) for cost in found("day")] == [("2024-01-31", 2), ("2024-01-30", 2), ("2024-01-29", 1)]
 
 
-@pytest.mark.parametrize(("hours", "runs"), [(0, 1), (1, 2), (13, 3), (100, 5)])
-def test_only_runs_that_ended_since_a_moment_count(hours: int, runs: int) -> None:
-    assert sum(cost.runs for cost in found("definition", NOON - timedelta(hours=hours))) == runs
+@pytest.mark.parametrize("cut", range(len(ENTRIES) + 1))
+@pytest.mark.parametrize("by", CostsBy)
+def test_sums_of_parts_come_to_the_sums_of_all(cut: int, by: CostsBy) -> None:
+    parts = sums_of(ENTRIES[:cut]) + sums_of(ENTRIES[cut:])
+    assert costs(parts, by, TAGS) == costs(sums_of(ENTRIES), by, TAGS)
 
 
 def test_time_worked_counts_and_of_older_entries_the_time_from_start_to_end() -> None:
@@ -78,17 +80,17 @@ def test_time_worked_counts_and_of_older_entries_the_time_from_start_to_end() ->
     waited = ended("orders", seconds=1000).model_copy(update={"spent": spent, "bytes_to_read": 5})
     older = ended("orders", seconds=30)
     unsized = waited.model_copy(update={"bytes_to_read": None})
-    (cost,) = costs([waited, older, unsized], CostsBy.DEFINITION, TAGS, NOON - timedelta(days=1))
+    (cost,) = costs(sums_of([waited, older, unsized]), CostsBy.DEFINITION, TAGS)
     assert (cost.worked_seconds, cost.longest_seconds, cost.spark_seconds) == (70, 30, 30)
     assert (cost.bytes_written, cost.bytes_to_read, cost.sized) == (14, 5, 1)
-    (unknown,) = costs([older], CostsBy.DEFINITION, TAGS, NOON - timedelta(days=1))
+    (unknown,) = costs(sums_of([older]), CostsBy.DEFINITION, TAGS)
     assert (unknown.spark_seconds, unknown.bytes_written, unknown.bytes_to_read, unknown.sized) == (None, None, None, 0)
 
 
-def test_a_report_has_all_views_of_the_last_days() -> None:
-    found = report(ENTRIES, TAGS, NOON, days=1)
+def test_a_report_has_all_views() -> None:
+    found = report(sums_of(ENTRIES[:4]), TAGS, NOON, days=1)
     assert found.in_all is not None and (found.in_all.of, found.in_all.runs) == (ALL, 4)
     assert [cost.of for cost in found.by_definition] == ["orders", "stock"]
     assert [cost.of for cost in found.by_tag] == ["nightly", "sales"]
     assert [cost.of for cost in found.by_day] == ["2024-01-31", "2024-01-30"]
-    assert report((), TAGS, NOON, days=1).in_all is None
+    assert report(Sums(), TAGS, NOON, days=1).in_all is None

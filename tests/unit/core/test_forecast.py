@@ -7,6 +7,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from airflow_refresh_provider.core.definition.mode import Mode
+from airflow_refresh_provider.core.run.durations import Usual
 from airflow_refresh_provider.core.run.forecast import ForecastFacts, RunAhead, forecast
 from airflow_refresh_provider.core.run.freshness_state import FreshnessState, freshness_state
 
@@ -14,6 +16,10 @@ NOW = datetime(2024, 1, 10, 12, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
 FACTS = ForecastFacts(now=NOW, target_lag=30 * MINUTE, oldest=NOW - 10 * MINUTE, next_at=NOW + 10 * MINUTE)
 """It becomes late in 20 minutes; the next refresh is due in 10."""
+
+
+def took(seconds: float) -> Usual:
+    return Usual(seconds=seconds, mode=Mode.FULL, runs=3)
 
 
 def test_a_table_becomes_late_its_target_lag_after_its_oldest_change() -> None:
@@ -30,13 +36,13 @@ def test_a_table_without_a_limit_or_without_changes_does_not_become_late(facts: 
 @pytest.mark.parametrize(
     ("facts", "late"),
     [
-        (replace(FACTS, usual_seconds=599), False),
-        (replace(FACTS, usual_seconds=601), True),
+        (replace(FACTS, usual=took(599)), False),
+        (replace(FACTS, usual=took(601)), True),
         (replace(FACTS, next_at=NOW + 21 * MINUTE), True),
         (replace(FACTS, next_at=None), False),  # when it is refreshed is not known
         (replace(FACTS, next_at=None, halted=True), True),  # not before it is resumed
-        (replace(FACTS, next_at=NOW - 60 * MINUTE, usual_seconds=60), False),  # due, and may start now
-        (replace(FACTS, next_at=NOW - 60 * MINUTE, usual_seconds=1201), True),
+        (replace(FACTS, next_at=NOW - 60 * MINUTE, usual=took(60)), False),  # due, and may start now
+        (replace(FACTS, next_at=NOW - 60 * MINUTE, usual=took(1201)), True),
         (replace(FACTS, oldest=NOW - 31 * MINUTE, halted=True), False),  # it is late already
     ],
 )
@@ -51,15 +57,16 @@ def test_a_table_will_be_late_where_no_refresh_is_expected_to_end_before(facts: 
         (RunAhead(NOW, seconds_left=1201), None, NOW + timedelta(seconds=1201), True),
         (RunAhead(NOW - 5 * MINUTE), 600, NOW + 5 * MINUTE, False),
         (RunAhead(NOW - 5 * MINUTE, seconds_left=1500), 600, NOW + 25 * MINUTE, True),
-        (RunAhead(NOW - 5 * MINUTE), 240, None, False),  # longer than the last one: its end is not known
+        (RunAhead(NOW - 5 * MINUTE), 240, None, False),  # longer than usual: its end is not known
         (RunAhead(NOW - 5 * MINUTE), None, None, False),
     ],
 )
 def test_a_run_in_progress_decides_instead_of_the_next_one(
     run: RunAhead, usual: float | None, end: datetime | None, late: bool
 ) -> None:
-    found = forecast(replace(FACTS, run=run, usual_seconds=usual, next_at=None))
+    found = forecast(replace(FACTS, run=run, usual=took(usual) if usual else None, next_at=None))
     assert (found.expected_end, found.will_be_late) == (end, late)
+    assert (found.usual is None) == (end is None or run.seconds_left is not None)
 
 
 @pytest.mark.parametrize(
@@ -67,7 +74,7 @@ def test_a_run_in_progress_decides_instead_of_the_next_one(
     [
         (11, FACTS, False),
         (9, FACTS, True),
-        (11, replace(FACTS, usual_seconds=90), True),
+        (11, replace(FACTS, usual=took(90)), True),
         (10_000, replace(FACTS, next_at=None), False),
         (10_000, replace(FACTS, next_at=None, halted=True), True),
         (-1, FACTS, True),

@@ -20,14 +20,14 @@ def test_every_definition_has_its_fewest_steps() -> None:
         reading("report", "/gold/monthly"),
         reading("other", "/raw/orders"),
     ]
-    assert lineage(found, "monthly") == ({"daily": 1, "orders": 1}, {"report": 1})
-    assert lineage(found, "orders") == ({}, {"daily": 1, "monthly": 1, "report": 2})
-    assert lineage(found, "other") == ({}, {})
+    assert lineage(reads(found), "monthly") == ({"daily": 1, "orders": 1}, {"report": 1})
+    assert lineage(reads(found), "orders") == ({}, {"daily": 1, "monthly": 1, "report": 2})
+    assert lineage(reads(found), "other") == ({}, {})
 
 
 def test_a_circle_ends() -> None:
     found = [reading("a", "/gold/b"), reading("b", "/gold/a")]
-    assert lineage(found, "a") == ({"b": 1}, {"b": 1})
+    assert lineage(reads(found), "a") == ({"b": 1}, {"b": 1})
 
 
 def test_what_definitions_read_is_another_definition_or_a_source() -> None:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import replace
+from datetime import datetime
 
+from airflow_refresh_provider.core.definition.selection import Selection
+from airflow_refresh_provider.core.run.costs import CostsBy
 from airflow_refresh_provider.core.run.record import Record
 from airflow_refresh_provider.page.lookout import Lookout
-from airflow_refresh_provider.ports.control import EventRow, ProgressRow
+from airflow_refresh_provider.ports.control import AddedUp, EventRow, ProgressRow
 from airflow_refresh_provider.ports.store_as_written import StoreAsWritten
 from airflow_refresh_provider.ports.table_log import TableFacts
 from airflow_refresh_provider.runner.refreshes import Refreshes
@@ -39,6 +42,10 @@ class CountedStore(StoreAsWritten):
     def progress_of(self, run_ids: Collection[str]) -> dict[str, list[ProgressRow]]:
         self.read_of["progress_of"] += 1
         return super().progress_of(run_ids)
+
+    def costs_since(self, event: str, names: Collection[str], since: datetime) -> AddedUp:
+        self.read_of["costs_since"] += 1
+        return super().costs_since(event, names, since)
 
     def events(self, name: str) -> list[EventRow]:
         self.read_of["events"] += 1
@@ -106,6 +113,16 @@ def test_one_definition_costs_one_look_at_its_target() -> None:
     refreshes, read_of = counted(shop.refreshes, shop)
     browser(views_of(refreshes)).get(f"/definitions/{NAME}")
     assert read_of == {"records": 1, "events": 1, TARGET: 1, "/in/customers": 1, "/in/orders": 1}
+
+
+def test_the_costs_of_many_definitions_are_one_read_and_no_look_at_any_table() -> None:
+    shop = many_tables()
+    refreshes, read_of = counted(shop.refreshes, shop)
+    assert f"copy_{MANY - 1}" in browser(views_of(refreshes)).get("/costs").text
+    assert read_of == {"records": 1, "costs_since": 1}
+    read_of.clear()
+    assert len(refreshes.costs(Selection(every=True), CostsBy.DEFINITION, days=1)) == MANY + 1
+    assert read_of == {"records": 1, "costs_since": 1}
 
 
 def test_a_run_costs_no_look_at_any_table() -> None:

@@ -9,7 +9,7 @@ from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.run.results import Outcome
 from airflow_refresh_provider.errors import Failed, Invalid, Refused
 from airflow_refresh_provider.runner.facts import staging_paths
-from airflow_refresh_provider.runner.hold.ending import RUN_ENDED
+from airflow_refresh_provider.runner.hold.run_ends import RUN_ENDED
 from airflow_refresh_provider.runner.refreshes import Refreshes
 from airflow_refresh_provider.testing.memory_table import ROW_BYTES
 from airflow_refresh_provider.views.tables import table_of
@@ -272,14 +272,15 @@ def test_a_history_entry_of_an_older_version_is_read() -> None:
     world = World(row(1))
     world.run()
     [entry] = [event for event in world.store.events(NAME) if event.event == RUN_ENDED]
-    older = entry.detail.replace('"format":5', '"format":3', 1)
-    for added in (',"target_lag_seconds":null', ',"fell_back":false', *_spent_in(older)):
+    older = entry.detail.replace('"format":6', '"format":3', 1)
+    for added in (',"target_lag_seconds":null', ',"fell_back":false', *_spent_in(older), *_attempts_in(older)):
         assert added in older
         older = older.replace(added, "", 1)
     world.store.add_event(entry.model_copy(update={"detail": older}))
     [read] = world.refreshes.history(NAME)
     assert read.result and (read.result.target_lag_seconds, read.result.fell_back) == (None, False)
     assert (read.spent, read.bytes_to_read, read.result.spent, read.result.bytes_to_read) == (None,) * 4
+    assert (read.owners, read.requested_mode, read.mode, read.result.owners) == ((), None, None, ())
     shown = table_of([read])
     cells = dict(zip(shown.columns, shown.rows[0], strict=True))
     assert [cells[name] for name in ("in Spark", "to read", "written")] == [None] * 3
@@ -288,6 +289,11 @@ def test_a_history_entry_of_an_older_version_is_read() -> None:
 def _spent_in(detail: str) -> list[str]:
     """What an entry says of the cost of its run, once for the entry and once for its result."""
     return re.findall(r',"spent":\{[^}]*\}|,"bytes_to_read":\w+', detail)
+
+
+def _attempts_in(detail: str) -> list[str]:
+    """What an entry says of its attempts and modes, for itself and for its result."""
+    return re.findall(r',"owners":\[[^]]*\]|,"requested_mode":"full"(?:,"mode":"full")?', detail)
 
 
 def test_a_history_entry_of_a_newer_version_is_refused() -> None:
