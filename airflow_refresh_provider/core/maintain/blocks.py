@@ -60,53 +60,59 @@ class Block:
         return found
 
     def _spread(self, occurrence: Occurrence, known: Known, own: Known, aliases: set[str]) -> None:
-        self._coalesce(known, own)
+        within: Known = dict(own)
+        self._coalesce(known, own, within)
         while True:
-            self._carry(known, own)
-            if not self._link(occurrence, known, aliases):
+            self._carry(known, within)
+            if not (self._link(occurrence, known, known, aliases) or self._link(occurrence, known, within, aliases)):
                 break
         self.known[occurrence] = known
 
-    def _coalesce(self, known: Known, own: Known) -> None:
+    def _coalesce(self, known: Known, own: Known, within: Known) -> None:
         """The merged column of a FULL JOIN has the value of either side."""
-        for left, right in self.joined.coalesced:
-            value = value_of(left, own) or value_of(right, own)
-            if value is not None:
-                known.update(dict.fromkeys(coalesce_texts(left, right), value))
+        for pairs, found in ((self.joined.coalesced, known), (self.joined.padded, within)):
+            for left, right in pairs:
+                value = value_of(left, own) or value_of(right, own)
+                if value is not None:
+                    found.update(dict.fromkeys(coalesce_texts(left, right), value))
 
-    def _carry(self, known: Known, own: Known) -> None:
-        """Carry values along edges until nothing is added."""
+    def _carry(self, known: Known, within: Known) -> None:
+        """Carry values along edges until nothing is added.
+
+        `within` has those of rows that match, and not of all rows that are affected.
+        """
         changed = True
         while changed:
             changed = False
             for edge in self.joined.edges:
-                key = canonical(edge.target)
-                if key not in known and (value := self._at(edge, known, own)) is not None:
-                    known[key] = value
+                key, found = canonical(edge.target), within if edge.padded else known
+                if key not in found and (value := self._at(edge, known, within)) is not None:
+                    found[key] = value
                     changed = True
 
-    def _at(self, edge: Edge, known: Known, own: Known) -> Value | None:
+    def _at(self, edge: Edge, known: Known, within: Known) -> Value | None:
         """The value that an edge carries. NULLs of an outer join are equal to NULL only where NULL equals NULL."""
         if edge.null_safe and (sources_of(edge.target) & self.joined.nullable):
             return None
         if not comparable(type_of(edge.source, self.scope), type_of(edge.target, self.scope)):
             return None
         matches = edge.matching or not edge.null_safe
-        return value_of(edge.source, {**known, **own} if matches else known)
+        return value_of(edge.source, {**known, **within} if matches else known)
 
-    def _link(self, occurrence: Occurrence, known: Known, aliases: set[str]) -> bool:
+    def _link(self, occurrence: Occurrence, known: Known, found: Known, aliases: set[str]) -> bool:
         """Join with one more input, of which some columns are known and others are not. Whether there was one.
 
-        Constants alone lead to all of its rows.
+        Constants alone lead to all of its rows. What is read there is `found` as what it is joined by.
         """
         if len(occurrence.links) >= _MAX_HOPS:
             return False
         for other, relation in self.scope.visible.items():
             names = {name: canonical(column(other, name)) for name in relation.types}
-            on = [(name, known[text]) for name, text in names.items() if text in known]
+            values = {**known, **found}
+            on = [(name, values[text]) for name, text in names.items() if text in values]
             varies = any(not value.constant for _, value in on)
             if relation.leaf is not None and other not in aliases and varies and len(on) < len(names):
-                self._join(occurrence, known, relation.leaf, names, on)
+                self._join(occurrence, found, relation.leaf, names, on)
                 return True
         return False
 

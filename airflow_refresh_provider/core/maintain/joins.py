@@ -2,13 +2,14 @@
 
 In an inner join, and after a WHERE, equal columns are equal in every row that passes. A row of the nullable side of an
 outer join affects rows that it matches: there the preserved side has its value. The other direction does not hold, as
-the same row of the preserved side comes with NULLs too.
+the same row of the preserved side comes with NULLs too. Where a later RIGHT or FULL JOIN makes sources nullable that
+are joined already, a row of theirs also affects rows in which all of them are NULL.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
@@ -22,26 +23,40 @@ _HIDING = ("SEMI", "ANTI")
 class Edge:
     """Where `source` has a value, `target` has it too. `null_safe`: NULL equals NULL.
 
-    `matching`: it holds in the rows that match in an outer, semi or anti join.
+    `matching`: it holds in the rows that match in an outer, semi or anti join. `padded`: not in all rows that `source`
+    affects, for a later join also has rows with NULL in `target`.
     """
 
     source: exp.Expr
     target: exp.Expr
     null_safe: bool = False
     matching: bool = False
+    padded: bool = False
 
 
 @dataclass
 class Joined:
-    """The edges of a FROM clause, and the sources that may be NULL in its rows."""
+    """The edges of a FROM clause, and the sources that may be NULL in its rows.
+
+    `coalesced`: both sides of each FULL JOIN, which have one value in all rows that either affects; `padded`: those of
+    which a later join has rows with NULL in both.
+    """
 
     edges: list[Edge] = field(default_factory=list)
     nullable: set[str] = field(default_factory=set)
     coalesced: list[tuple[exp.Expr, exp.Expr]] = field(default_factory=list)
+    padded: list[tuple[exp.Expr, exp.Expr]] = field(default_factory=list)
 
     def merged_values(self) -> list[exp.Expr]:
         """The one value of both sides of each FULL JOIN."""
         return [exp.Coalesce(this=left.copy(), expressions=[right.copy()]) for left, right in self.coalesced]
+
+    def pad(self, sources: set[str]) -> None:
+        """There are rows from now on in which all of these are NULL."""
+        self.nullable |= sources
+        self.edges = [replace(e, padded=e.padded or bool(sources_of(e.target) & sources)) for e in self.edges]
+        self.padded += [pair for pair in self.coalesced if any(sources_of(value) & sources for value in pair)]
+        self.coalesced = [pair for pair in self.coalesced if pair not in self.padded]
 
 
 def add_join(joined: Joined, scope: Scope, join: exp.Join, added: set[str], before: set[str]) -> None:
@@ -51,19 +66,22 @@ def add_join(joined: Joined, scope: Scope, join: exp.Join, added: set[str], befo
         scope.hidden |= added
     equal = list(_conditions(scope, join, added, before))
     if side == "FULL":
-        joined.nullable |= before | added
+        joined.pad(before | added)
         joined.coalesced += [(left, right) for left, right, null_safe in equal if not null_safe]
         return
     nullable, preserved = (added, before) if side == "LEFT" or kind in _HIDING else (before, added)
     inner = side not in ("LEFT", "RIGHT") and kind not in _HIDING
+    maybe_null = set(joined.nullable)
+    if side in ("LEFT", "RIGHT"):
+        joined.pad(nullable)
     for left, right, null_safe in equal:
         for source, target in ((left, right), (right, left)):
+            if null_safe and sources_of(source) & maybe_null:
+                continue
             if inner:
                 joined.edges.append(Edge(source, target, null_safe))
             elif sources_of(source) <= nullable and sources_of(target) <= preserved:
                 joined.edges.append(Edge(source, target, null_safe, matching=True))
-    if side in ("LEFT", "RIGHT"):
-        joined.nullable |= nullable
 
 
 def equalities(scope: Scope, condition: exp.Expr | None) -> Iterator[tuple[exp.Expr, exp.Expr, bool]]:

@@ -152,10 +152,19 @@ FOLLOWED = (
     "WITH t AS (SELECT p, v FROM d) SELECT t.p.x AS x, count(*) n FROM t GROUP BY t.p.x",
     "SELECT p.x, v, row_number() OVER (PARTITION BY p.x ORDER BY v, k, p.y) r FROM d",
     "SELECT a.k, z.w, z.u FROM a LEFT JOIN (b JOIN c USING (g)) z ON a.g = z.g",
+    "SELECT a.k, b.w, c.u FROM a JOIN b ON a.k = b.k RIGHT JOIN c ON b.g = c.g",
+    "SELECT coalesce(a.k, b.k) x, c.u FROM a FULL JOIN b ON a.k = b.k RIGHT JOIN c ON c.k = coalesce(a.k, b.k)",
 )
 """All inputs are followed."""
 
 UNFOLLOWED = {
+    "SELECT a.k, b.w, c.u FROM a LEFT JOIN b ON a.k = b.k FULL JOIN c ON b.g = c.g": ("a", "b", "c"),
+    "SELECT a.k, b.w, c.u FROM a JOIN b ON a.k = b.k FULL JOIN c ON b.g = c.g": ("a", "b", "c"),
+    "SELECT coalesce(a.k, b.k) x, c.u FROM a FULL JOIN b ON a.k = b.k FULL JOIN c ON c.k = coalesce(a.k, b.k)": (
+        "a",
+        "b",
+        "c",
+    ),
     "WITH t(k, r) AS (SELECT k, sum(v) OVER (ORDER BY v) FROM a) SELECT k, r FROM t": ("a",),
     "FROM a |> SELECT upper(s) AS u, count(*) OVER () AS n": ("a",),
     "SELECT x.k, max(y.n) m FROM a x JOIN (SELECT k, count(*) n FROM b GROUP BY k) y ON x.g = y.n GROUP BY x.k": ("b",),

@@ -5,14 +5,16 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from datetime import date
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any
+from uuid import UUID
 
 import duckdb
 import sqlglot
+from sqlglot import exp
 
 from airflow_refresh_provider.core.maintain.binding import bound, changed_name, touching, use_name, wide_name
 from airflow_refresh_provider.core.maintain.plan import Maintenance, Use
@@ -25,13 +27,27 @@ Inputs = Mapping[str, Sequence[Row]]
 
 _ANY = "any_type"
 STRUCT = "struct<x:int,y:string>"
-_TYPES = {"int": "INTEGER", "string": "VARCHAR", "date": "DATE", STRUCT: "STRUCT(x INTEGER, y VARCHAR)"}
+NUMBERS, WORDS, DAYS = (None, 0, 1, 2), (None, "x", "y"), (None, date(2000, 1, 1), date(2000, 1, 2))
+VALUES: dict[str, tuple[Any, ...]] = {
+    "int": NUMBERS,
+    "string": WORDS,
+    "date": DAYS,
+    STRUCT: (None, *((number, word) for number in NUMBERS for word in WORDS)),
+}
+"""The values of random rows, by type."""
+_LITERALS = {date: "DATE", datetime: "TIMESTAMP", time: "TIME", timedelta: "INTERVAL", float: "DOUBLE", UUID: "UUID"}
+"""Types of values whose literals are casts of text."""
 
 
 @lru_cache(maxsize=4096)
 def as_duckdb(sql: str) -> str:
     """Spark's SQL as DuckDB's."""
     return sqlglot.transpile(sql, read="spark", write="duckdb")[0]
+
+
+@lru_cache(maxsize=4096)
+def _duckdb_type(kind: str) -> str:
+    return exp.DataType.build(kind, dialect="spark").sql("duckdb")
 
 
 _connection = duckdb.connect(config={"threads": 1})
@@ -66,21 +82,21 @@ def is_right(plan: Maintenance, query: str, old: Inputs, new: Inputs) -> bool:
 
 def random_rows(chance: random.Random, columns: Mapping[str, str], most: int) -> list[Row]:
     """A few rows with few different values."""
-    numbers, words = (None, 0, 1, 2), (None, "x", "y")
-    structs = (None, *((number, word) for number in numbers for word in words))
-    days = (None, date(2000, 1, 1), date(2000, 1, 2))
-    values: dict[str, tuple[Any, ...]] = {"int": numbers, "string": words, "date": days, STRUCT: structs}
-    return [tuple(chance.choice(values[kind]) for kind in columns.values()) for _ in range(chance.randint(0, most))]
+    return [tuple(chance.choice(VALUES[kind]) for kind in columns.values()) for _ in range(chance.randint(0, most))]
 
 
 def random_changes(seed: int, tables: Mapping[str, Mapping[str, str]]) -> tuple[Inputs, Inputs]:
     """Inputs before and after some rows were removed and others added."""
     chance = random.Random(seed)
-    old = {name: random_rows(chance, columns, 6) for name, columns in tables.items()}
-    new = {
-        name: [row for row in old[name] if chance.random() < 0.7] + random_rows(chance, columns, 2)
-        for name, columns in tables.items()
-    }
+    return changed(chance, tables, lambda name, most: random_rows(chance, tables[name], most))
+
+
+def changed(
+    chance: random.Random, names: Iterable[str], rows: Callable[[str, int], list[Row]]
+) -> tuple[Inputs, Inputs]:
+    """Inputs before and after; `rows` makes at most so many rows of an input."""
+    old = {name: rows(name, 6) for name in names}
+    new = {name: [row for row in old[name] if chance.random() < 0.7] + rows(name, 2) for name in names}
     return old, new
 
 
@@ -89,7 +105,7 @@ def whole(inputs: Inputs, query: str) -> tuple[list[str], Rows]:
     for name, rows in inputs.items():
         _load(name, name, rows)
     found = _connection.execute(as_duckdb(query))
-    return _names(found), Counter(found.fetchall())
+    return _names(found), Counter(_rows(found))
 
 
 def touched(plan: Maintenance, old: Inputs, new: Inputs) -> set[Row]:
@@ -100,7 +116,8 @@ def touched(plan: Maintenance, old: Inputs, new: Inputs) -> set[Row]:
         _load(wide_name(name), name, [*new[name], *_less(old, new, name)])
     found: set[Row] = set()
     for route in plan.routes:
-        found |= set(_connection.execute(as_duckdb(_uncast(touching(route, [_ANY] * len(plan.anchors))))).fetchall())
+        statement = _uncast(touching(route, [_ANY] * len(plan.anchors)))
+        found |= set(_rows(_connection.execute(as_duckdb(statement))))
     return found
 
 
@@ -126,12 +143,12 @@ def part(plan: Maintenance, inputs: Inputs, query: str, keys: set[Row]) -> Rows:
         _connection.execute(f"CREATE OR REPLACE TEMP VIEW {use_name(number)} AS {_restricted(use, keys)}")
     found = _connection.execute(as_duckdb(bound(query, plan.uses)))
     places = [_names(found).index(anchor) for anchor in plan.anchors]
-    return Counter(row for row in found.fetchall() if tuple(row[p] for p in places) in keys)
+    return Counter(row for row in _rows(found) if tuple(row[p] for p in places) in keys)
 
 
 def _load(name: str, input: str, rows: Sequence[Row]) -> None:
     columns = COLUMNS[input]
-    listed = ", ".join(f'"{c}" {_TYPES[kind]}' for c, kind in columns.items())
+    listed = ", ".join(f'"{c}" {_duckdb_type(kind)}' for c, kind in columns.items())
     _connection.execute(f'CREATE OR REPLACE TEMP TABLE "{name}" ({listed})')
     if rows:
         row = f"({', '.join('?' * len(columns))})"
@@ -157,9 +174,23 @@ def _leads(restriction: tuple[str | None, ...], key: Row) -> str:
 
 
 def _literal(value: Any) -> str:
-    if isinstance(value, date):
-        return f"DATE'{value}'"
-    return "NULL" if value is None else str(value) if isinstance(value, int | float | Decimal) else f"'{value}'"
+    if value is None or isinstance(value, int | Decimal):
+        return "NULL" if value is None else str(value)
+    text = str(value).replace("'", "''")
+    return f"'{text}'" if isinstance(value, str) else f"CAST('{text}' AS {_LITERALS[type(value)]})"
+
+
+def _rows(found: Any) -> list[Row]:
+    return [tuple(_comparable(value) for value in row) for row in found.fetchall()]
+
+
+def _comparable(value: Any) -> Any:
+    """A value that is equal to itself and can be counted."""
+    if isinstance(value, dict):
+        return tuple((key, _comparable(some)) for key, some in value.items())
+    if isinstance(value, list):
+        return tuple(_comparable(some) for some in value)
+    return "NaN" if value != value else value
 
 
 def _names(found: Any) -> list[str]:

@@ -1,37 +1,40 @@
-"""Queries of others through the analysis: `python -m tests.unit.maintain.public_queries FOLDER...`.
+"""Queries of others through the analysis: `python -m tests.unit.maintain.public_queries [DIALECT:]FOLDER...`.
 
-Each statement of the .sql files in the folders is analysed, over tables with the columns that it names. What the
-project refuses is counted; any other exception is a fault. Where inputs are followed and DuckDB can run the query, it
-is refreshed after random changes and compared with the whole result. Ends with 1 after a fault or a difference.
+Each query in the files of the folders is analysed, over the tables that its script creates, else over tables with the
+columns that it names. What the project refuses is counted; any other exception is a fault. Where inputs are followed
+and DuckDB can run the query, it is refreshed after random changes, with rows of the script among others, and compared
+with the whole result. Ends with 1 after a fault or a difference.
 """
 
 from __future__ import annotations
 
 import random
-import re
 import sys
 import threading
 import traceback
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from itertools import pairwise
-from pathlib import Path
+from datetime import datetime
+from functools import partial
+from typing import Any
 
 import duckdb
-import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.maintain.advice import advice
 from airflow_refresh_provider.core.maintain.analysis import maintenance
-from airflow_refresh_provider.core.maintain.assumed import assumed_columns
-from airflow_refresh_provider.core.maintain.plan import Maintenance
+from airflow_refresh_provider.core.maintain.plan import Maintenance, Sums
 from airflow_refresh_provider.core.query.analysis import facts_of
 from airflow_refresh_provider.core.query.parse import parse
 from airflow_refresh_provider.errors import Invalid
-from tests.unit.maintain import keyed
+from tests.unit.maintain import added, keyed
+from tests.unit.maintain.keyed import Row
+from tests.unit.maintain.public_cases import Case, Table, cases_of
+from tests.unit.maintain.public_columns import guessed
+from tests.unit.maintain.public_scripts import scripts_in
 
 ROUNDS = 12
 MOST_TABLES = 30
@@ -40,13 +43,13 @@ _SECONDS = 15.0
 
 _NOT_RUN = (duckdb.Error, SqlglotError)
 """What DuckDB, and the translation into its SQL, end in."""
-_REFERENCE = re.compile(r"\{\{\s*(?:ref|source)\(\s*(?:['\"][^'\"]*['\"]\s*,\s*)?['\"](\w+)['\"]\s*\)\s*\}\}")
-_TEMPLATE = re.compile(r"\{[{%#]")
-_DAY_LIKE = (
-    exp.Year, exp.Month, exp.Day, exp.Quarter, exp.DateTrunc, exp.TimestampTrunc, exp.DateAdd, exp.DateSub,
-    exp.TsOrDsAdd,
-)  # fmt: skip
-_TEXT_LIKE = (exp.Like, exp.ILike, exp.Upper, exp.Lower, exp.Trim, exp.Substring, exp.Concat, exp.DPipe)
+_OTHER_VALUES: dict[str, tuple[Any, ...]] = {
+    **dict.fromkeys(("smallint", "tinyint", "bigint", "double", "float", "decimal"), keyed.NUMBERS),
+    "boolean": (None, True, False),
+    **dict.fromkeys(
+        ("timestamp", "timestamp_ntz"), (None, *map(datetime.fromisoformat, ("2000-01-01 12:00", "2000-02-01 01:00")))
+    ),
+}
 
 
 @dataclass
@@ -57,39 +60,19 @@ class Report:
     problems: list[str] = field(default_factory=list)
 
 
-def report_of(queries: Iterator[str] | list[str]) -> Report:
+def report_of(cases: Iterable[Case]) -> Report:
     """Analyse and refresh queries, each text once."""
     report = Report()
-    for query in dict.fromkeys(queries):
-        outcome = _outcome(query)
+    for case in {case.query: case for case in cases}.values():
+        outcome = _outcome(case) if case.translated else "not said in Spark's dialect"
         report.counts[outcome.split(":")[0]] += 1
         if outcome.startswith(("fault", "difference")):
-            report.problems.append(f"{outcome}\n{query}\n")
+            report.problems.append(f"{outcome}\n{case.query}\n")
     return report
 
 
-def queries_in(folder: Path) -> Iterator[str]:
-    """The statements of all files that begin like a query; references of dbt become names, other templates are left."""
-    for file in sorted(folder.rglob("*.sql")):
-        text = _REFERENCE.sub(r"\1", file.read_text(encoding="utf-8", errors="replace"))
-        if _TEMPLATE.search(text):
-            continue
-        for statement in _statements(text):
-            if re.match(r"(\s|--.*\n|/\*(.|\n)*?\*/|\()*(SELECT|WITH|FROM)\b", statement, flags=re.IGNORECASE):
-                yield statement.strip()
-
-
-def _statements(text: str) -> list[str]:
-    """A file cut at its semicolons, those in strings and comments left out."""
-    try:
-        tokens = sqlglot.Dialect.get_or_raise("spark").tokenize(text)
-    except SqlglotError:
-        return text.split(";")
-    cuts = [-1, *(t.start for t in tokens if t.token_type is sqlglot.TokenType.SEMICOLON), len(text)]
-    return [text[start + 1 : end] for start, end in pairwise(cuts)]
-
-
-def _outcome(query: str) -> str:
+def _outcome(case: Case) -> str:
+    query = case.query
     try:
         tree = parse(query).tree
         inputs = _inputs(tree)
@@ -99,9 +82,10 @@ def _outcome(query: str) -> str:
     except Exception:  # noqa: BLE001 - any is a finding
         return f"fault: {traceback.format_exc(limit=-3)}"
     try:
-        tables = _tables(query, tree, inputs)
-        plans = {text: maintenance(text, tables, ()) for text in (query, _unlimited(tree))}
-        _advise(query, tables, plans[query])
+        tables = _tables(case, tree, inputs)
+        types = {name: table.columns for name, table in tables.items()}
+        plans = {text: maintenance(text, types, ()) for text in (query, _as_table(tree))}
+        _advise(query, types, plans[query])
     except Exception:  # noqa: BLE001 - any is a finding
         return f"fault: {traceback.format_exc(limit=-3)}"
     text, plan = list(plans.items())[-1]
@@ -122,49 +106,27 @@ def _inputs(tree: exp.Expr) -> tuple[str, ...]:
     return tuple(sorted(found - names))
 
 
-def _unlimited(tree: exp.Query) -> str:
-    """The query as a table: without the ORDER BY and LIMIT at its end."""
+def _as_table(tree: exp.Query) -> str:
+    """The query as a table: without the ORDER BY and LIMIT at its end, each column with a name of its own."""
     copy = tree.copy()
+    for number, column in enumerate(() if copy.is_star else copy.selects):
+        named = isinstance(column, exp.Alias | exp.Column)
+        if not named or column.output_name in [other.output_name for other in copy.selects[:number]]:
+            column.replace(exp.alias_(column.unalias().copy(), f"column_{number}"))
     for clause in ("limit", "order", "offset"):
         copy.set(clause, None)
     return copy.sql("spark", comments=False)
 
 
-def _tables(query: str, tree: exp.Expr, inputs: tuple[str, ...]) -> dict[str, dict[str, str]]:
-    """The columns that the text names; one that may be of several inputs is of the one whose name it begins like."""
-    named = assumed_columns(query, inputs, ())
-    columns = {name: list(found) for name, found in named.columns.items()}
-    for unresolved in named.unresolved:
-        if unresolved.name != "*":
-            columns[_likeliest(unresolved.name, inputs)].append(unresolved.name)
-    kinds = _kinds(tree)
-    return {
-        name: {c: kinds.get(c, "int") for c in dict.fromkeys([*found, f"{name}_other"])}
-        for name, found in columns.items()
-    }
+def _tables(case: Case, tree: exp.Expr, inputs: tuple[str, ...]) -> dict[str, Table]:
+    """Those of the script, else what the text names."""
+    known = {name: case.tables[name] for name in inputs if name in case.tables}
+    if len(known) == len(inputs):
+        return known
+    return {name: Table(columns) for name, columns in guessed(case.query, tree, inputs).items()} | known
 
 
-def _likeliest(column: str, inputs: tuple[str, ...]) -> str:
-    prefix = column.partition("_")[0]
-    for name in inputs:
-        if prefix in ("".join(word[0] for word in name.split("_") if word), name[0]):
-            return name
-    return next((name for name in inputs if name.startswith(prefix)), inputs[0])
-
-
-def _kinds(tree: exp.Expr) -> dict[str, str]:
-    """Text for columns that are compared with strings, days for those of which there is a month or the like."""
-    kinds = {c.name.lower(): "date" for node in tree.find_all(*_DAY_LIKE) for c in node.find_all(exp.Column)}
-    for node in tree.find_all(exp.Predicate, *_TEXT_LIKE):
-        columns = [c.name.lower() for c in node.find_all(exp.Column)]
-        days = any(cast.to.is_type("date", "timestamp") for cast in node.find_all(exp.Cast))
-        strings = any(literal.is_string for literal in node.find_all(exp.Literal))
-        if len(set(columns)) == 1 and (days or strings or isinstance(node, _TEXT_LIKE)):
-            kinds.setdefault(columns[0], "date" if days else "string")
-    return kinds
-
-
-def _advise(query: str, tables: dict[str, dict[str, str]], found: Maintenance) -> None:
+def _advise(query: str, tables: Mapping[str, Mapping[str, str]], found: Maintenance) -> None:
     names = [name for name in found.columns if name.isidentifier()]
     if names and tables:
         definition = Definition.unchecked(
@@ -177,15 +139,19 @@ def _advise(query: str, tables: dict[str, dict[str, str]], found: Maintenance) -
         advice(definition, tables, found)
 
 
-def refreshed(query: str, plan: Maintenance, tables: dict[str, dict[str, str]]) -> str:
+def refreshed(query: str, plan: Maintenance, tables: Mapping[str, Table]) -> str:
     """How refreshes of a query after random changes end: in the words of the counts, a difference with its seed."""
-    keyed.COLUMNS.update(tables)
+    keyed.COLUMNS.update({name: table.columns for name, table in tables.items()})
+    sums = _sums(query, tables)
     for seed in range(ROUNDS):
-        old, new = keyed.random_changes(seed, tables)
+        chance = random.Random(seed)
+        old, new = keyed.changed(chance, tables, partial(_rows, chance, tables))
         try:
             columns, _ = keyed.whole(new, query)
             if len(set(columns)) < len(columns):
                 return "two columns with one name"
+            if set(columns) != set(plan.columns):
+                return "other columns in DuckDB"
             if not _is_repeatable(query, new):
                 return "not repeatable"
         except _NOT_RUN:
@@ -193,9 +159,39 @@ def refreshed(query: str, plan: Maintenance, tables: dict[str, dict[str, str]]) 
         try:
             if not keyed.is_right(plan, query, old, new):
                 return f"difference: seed {seed}, anchors {plan.anchors}"
+            _add_up(query, sums, chance, tables)
         except _NOT_RUN as error:
             return f"statement not run by DuckDB: {str(error)[:200]}"
-    return "refreshed rightly"
+        except AssertionError as error:
+            return f"difference: seed {seed}, added up: {error}"
+    return "refreshed rightly" if sums is None else "refreshed rightly, and added up"
+
+
+def _sums(query: str, tables: Mapping[str, Table]) -> Sums | None:
+    """How the query is added up by its columns without an aggregate, of exact numbers."""
+    types = {name: table.columns for name, table in tables.items()}
+    if any(kind in ("double", "float") for columns in types.values() for kind in columns.values()):
+        return None
+    keys = [column.output_name for column in parse(query).tree.selects if not column.find(exp.AggFunc)]
+    return maintenance(query, types, keys).sums
+
+
+def _add_up(query: str, sums: Sums | None, chance: random.Random, tables: Mapping[str, Table]) -> None:
+    """Raises AssertionError where the sums are not those of the whole query."""
+    if sums is not None:
+        for _ in range(3):
+            added.decided(query, sums, chance, list(tables), partial(_rows, chance, tables))
+
+
+def _rows(chance: random.Random, tables: Mapping[str, Table], name: str, most: int) -> list[Row]:
+    """Rows of the script and rows with any of the values of their columns."""
+    table = tables[name]
+    values = [
+        (*keyed.VALUES.get(kind, _OTHER_VALUES.get(kind.partition("(")[0], (None,))), *(row[at] for row in table.rows))
+        for at, kind in enumerate(table.columns.values())
+    ]
+    made = [tuple(chance.choice(some) for some in values) for _ in range(most)]
+    return chance.sample([*made, *chance.sample(table.rows, min(most, len(table.rows)))], chance.randint(0, most))
 
 
 def _is_repeatable(query: str, inputs: keyed.Inputs) -> bool:
@@ -206,7 +202,8 @@ def _is_repeatable(query: str, inputs: keyed.Inputs) -> bool:
 
 
 if __name__ == "__main__":
-    done = report_of([query for folder in sys.argv[1:] for query in queries_in(Path(folder))])
+    scripts = (script for folder in sys.argv[1:] for script in scripts_in(folder))
+    done = report_of(case for script in scripts for case in cases_of(script))
     lines = [f"{count:6} {outcome}" for outcome, count in done.counts.most_common()]
     sys.stdout.write("\n".join([*done.problems, f"{done.counts.total()} queries", *lines, ""]))
     sys.exit(1 if done.problems else 0)

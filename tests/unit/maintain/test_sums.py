@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import random
-from collections import Counter
-from typing import Any
 
 import pytest
 
-from airflow_refresh_provider.core.definition.columns import DOUBTFUL, Column
+from airflow_refresh_provider.core.definition.columns import Column
 from airflow_refresh_provider.core.maintain.analysis import maintenance
 from airflow_refresh_provider.core.maintain.exact_sums import exact
 from airflow_refresh_provider.core.maintain.plan import Sums
-from airflow_refresh_provider.testing.memory_sums import added_up
 from tests.unit.maintain import keyed
-from tests.unit.maintain.keyed import Inputs, random_rows, whole
+from tests.unit.maintain.added import decided
+from tests.unit.maintain.keyed import random_rows, whole
 
 TABLES = {
     "sale": {"id": "int", "customer": "int", "amount": "int", "status": "string"},
@@ -81,38 +79,14 @@ def test_what_is_not_linear_is_not_added_up(query: str) -> None:
 def test_groups_of_changed_rows_say_what_the_groups_become(query: str) -> None:
     sums = sums_of(query)
     assert sums is not None and set(sums.inputs) == ADDED_UP[query]
-    decided = 0
-    for seed in range(40):
-        decided += is_right(query, sums, random.Random(seed))
-    assert decided > 20, "most changes are not in doubt"
+    found = sum(is_right(query, sums, random.Random(seed)) for seed in range(40))
+    assert found > 20, "most changes are not in doubt"
 
 
 def is_right(query: str, sums: Sums, chance: random.Random) -> int:
     """How many groups were decided by their changed rows."""
     names = [name for name in TABLES if f" {name}" in query]
-    rows = {name: random_rows(chance, TABLES[name], 6) for name in names}
-    changed = chance.choice(sorted(sums.inputs))
-    keep = chance.choice((1.0, 0.6))
-    went = [row for row in rows[changed] if chance.random() > keep]
-    came = random_rows(chance, TABLES[changed], 3)
-    after = {**rows, changed: [*(Counter(rows[changed]) - Counter(went)).elements(), *came]}
-    now, new = _groups(rows, query, sums), _groups(after, query, sums)
-    of_went, of_came = (_groups({**rows, changed: side}, query, sums) for side in (went, came))
-    decided = 0
-    for key in {*now, *new}:
-        op, row = added_up(now.get(key, {}), of_went.get(key, {}), of_came.get(key, {}), sums)
-        if key not in of_went and key not in of_came:
-            assert now.get(key) == new.get(key)
-        elif op != DOUBTFUL:
-            decided += 1
-            assert (row if op != "D" else None) == new.get(key), (op, key, now.get(key), rows, went, came)
-    return decided
-
-
-def _groups(inputs: Inputs, query: str, sums: Sums) -> dict[tuple[Any, ...], dict[str, Any]]:
-    names, found = whole(inputs, query)
-    rows = (dict(zip(names, row, strict=True)) for row in found)
-    return {tuple(v for n, v in row.items() if n not in sums.columns): row for row in rows}
+    return decided(query, sums, chance, names, lambda name, most: random_rows(chance, TABLES[name], most))
 
 
 @pytest.mark.parametrize(
