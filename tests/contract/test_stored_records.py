@@ -142,6 +142,7 @@ RUN = _made(
         spent_at=st.none() | MOMENT,
     ),
     attempts=COUNT,
+    attempt=COUNT,
     claims=st.dictionaries(st.integers(0, 31), _made(Claim, generation=COUNT, owner=OWNER, session=TEXT), max_size=2),
     frozen=st.none() | FROZEN,
     counts=COUNTS,

@@ -26,7 +26,7 @@ from airflow_refresh_provider.core.run.spent import Spent
 from airflow_refresh_provider.core.run.trust import Trust
 from airflow_refresh_provider.core.text.stored import Stored
 
-RECORD_FORMAT = 7
+RECORD_FORMAT = 8
 """Version of the stored record, with all that is in it; a change of its fields raises it."""
 
 
@@ -79,6 +79,7 @@ class Run(Stored):
 
     `definition` is the one it was started with; a newer one may have been registered since. `origin` names what the
     run was started for, such as a DAG run whose tasks continue it. `scheduled`: it was not started by hand.
+    `attempt`: the generation with which the last of its attempts began; 0 where an earlier version has started it.
     `failed_in`: the generation in which it last counted as failed; all units of a generation count once.
     `unresumable_reason`: why what the run reads cannot bring it to its end, once that has been found out.
     `left_over`: sessions of owners that a drop or a cancellation has taken the run from, until they are released.
@@ -97,6 +98,7 @@ class Run(Stored):
     scheduled: bool = False
     budget: RunBudget | None = None
     attempts: int = 1
+    attempt: int = 0
     claims: dict[int, Claim] = {}
     frozen: Frozen | None = None
     counts: ChangeCounts = ChangeCounts()

@@ -129,7 +129,8 @@ class HistoryEntry(Stored):
 
     `elapsed_seconds` is from its start to its end, with all `attempts` and the time between them. `spent` is what it
     has cost, `bytes_to_read` as in its result; both are null in entries of earlier versions. `requests` are the ids of
-    those from the queue that it was started for.
+    those from the queue that it was started for. `attempt` is the generation with which the last attempt began; 0 in
+    entries of earlier versions.
     """
 
     name: str
@@ -138,6 +139,7 @@ class HistoryEntry(Stored):
     at: datetime
     generation: int
     attempts: int = 0
+    attempt: int = 0
     elapsed_seconds: float = 0.0
     spent: Spent | None = None
     bytes_to_read: int | None = None
@@ -149,7 +151,7 @@ class HistoryEntry(Stored):
 class StoredHistory(Stored):
     """A history entry as the events table stores it. `format` is the version of the entry and of what is in it."""
 
-    format: int = Field(default=5, le=5)
+    format: int = Field(default=6, le=6)
     entry: HistoryEntry
 
 

@@ -181,6 +181,7 @@ def record_end(
         at=at,
         generation=generation,
         attempts=run.attempts,
+        attempt=run.attempt,
         elapsed_seconds=run.elapsed(at),
         spent=spent or spent_without_owner(ports, name, run),
         bytes_to_read=run.bytes_to_read,

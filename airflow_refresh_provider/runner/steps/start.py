@@ -215,6 +215,7 @@ def _new_run(
         started_at=now,
         lease=new_lease(ports, generation),
         generations=(generation,),
+        attempt=generation,
         origin=request.origin,
         scheduled=request.scheduled,
         budget=budget,
