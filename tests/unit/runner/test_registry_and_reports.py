@@ -272,7 +272,7 @@ def test_a_history_entry_of_an_older_version_is_read() -> None:
     world = World(row(1))
     world.run()
     [entry] = [event for event in world.store.events(NAME) if event.event == RUN_ENDED]
-    older = entry.detail.replace('"format":5', '"format":3', 1)
+    older = entry.detail.replace('"format":6', '"format":3', 1)
     for added in (',"target_lag_seconds":null', ',"fell_back":false', *_spent_in(older)):
         assert added in older
         older = older.replace(added, "", 1)
@@ -294,7 +294,7 @@ def test_a_history_entry_of_a_newer_version_is_refused() -> None:
     world = World(row(1))
     world.run()
     [entry] = [event for event in world.store.events(NAME) if event.event == RUN_ENDED]
-    newer = entry.detail.replace('"format":5', '"format":6', 1)
+    newer = entry.detail.replace('"format":6', '"format":7', 1)
     world.store.add_event(entry.model_copy(update={"detail": newer}))
     with pytest.raises(Invalid, match="cannot read") as e:
         world.refreshes.history(NAME)
