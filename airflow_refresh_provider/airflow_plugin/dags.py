@@ -9,6 +9,7 @@ from airflow.models.serialized_dag import SerializedDagModel
 from airflow.models.xcom import XComModel
 from airflow.utils.session import create_session
 from sqlalchemy import select
+from sqlalchemy.orm import Session
 
 from airflow_refresh_provider.hooks.refresh_hook import RefreshHook
 from airflow_refresh_provider.task_context.binding import NOTE, name_of
@@ -41,8 +42,7 @@ class Said:
 def refreshing(dag_id: str) -> Refreshing:
     """What the newest version of a DAG refreshes; nothing for a DAG that Airflow does not know."""
     with create_session() as session:
-        found = SerializedDagModel.get(dag_id, session=session)
-        tasks = [task for task in found.dag.tasks if _FIELD in task.template_fields] if found else []
+        tasks = _tasks(dag_id, session)
     definitions: dict[str, str] = {}
     mapped = False
     for task in tasks:
@@ -69,6 +69,21 @@ def said(dag_id: str, run_id: str, tasks: tuple[str, ...]) -> Said:
             elif found := _run(value):
                 runs[found[0]] = found[1]
     return Said(runs, notes)
+
+
+def notes(dag_id: str, run_id: str, session: Session) -> dict[str, str]:
+    """The lines that the tasks of a DAG run left, by task, the oldest first; the DAG is read only if there are any."""
+    of_run = select(XComModel).where(XComModel.dag_id == dag_id, XComModel.run_id == run_id)
+    query = of_run.where(XComModel.key == NOTE).order_by(XComModel.timestamp)
+    left = {xcom.task_id: str(XComModel.deserialize_value(xcom)) for xcom in session.scalars(query)}
+    ours = {task.task_id for task in _tasks(dag_id, session)} if left else set()
+    return {task: line for task, line in left.items() if task in ours}
+
+
+def _tasks(dag_id: str, session: Session) -> list[Any]:
+    """The tasks of a DAG that refresh."""
+    found = SerializedDagModel.get(dag_id, session=session)
+    return [task for task in found.dag.tasks if _FIELD in task.template_fields] if found else []
 
 
 def _run(value: Any) -> tuple[str, str] | None:

@@ -1,4 +1,4 @@
-"""What Airflow loads as a plugin, in every component: the page is made by the first request to it."""
+"""What Airflow loads as a plugin, in every component: the page, made by the first request to it, and notes of runs."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from airflow.sdk.plugins_manager import AirflowPlugin
 
+from airflow_refresh_provider.airflow_plugin import run_notes
 from airflow_refresh_provider.hooks.addresses import PREFIX, ROUTE, page_path
 
 if TYPE_CHECKING:
@@ -42,10 +43,11 @@ def _view(name: str, destination: str, route: str, path: str = "") -> dict[str, 
 
 
 class RefreshPlugin(AirflowPlugin):
-    """The page, its place in the navigation, and the tabs of DAGs and DAG runs."""
+    """The page, its place in the navigation, the tabs of DAGs and DAG runs, and the notes of the latter."""
 
     name = "refreshes"
     fastapi_apps = [{"app": LazyApp(), "url_prefix": PREFIX, "name": "Refreshes"}]
+    listeners = [run_notes]
     external_views = [
         _view("Refreshes", "nav", ROUTE) | {"category": "browse"},
         _view("Refresh", "dag", "refresh", "dags/{DAG_ID}"),

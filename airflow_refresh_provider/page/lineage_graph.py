@@ -12,7 +12,7 @@ from airflow_refresh_provider.page.tables_around import Table, tables_around
 
 MOST_NODES = 40
 _WIDTH, _HEIGHT, _COLUMN_GAP, _ROW_GAP, _MARGIN = 176, 44, 56, 14, 4
-_LETTERS = 22
+_LETTERS = 20
 
 
 @dataclass(frozen=True)

@@ -195,6 +195,7 @@ FILTERS: dict[str, Callable[..., object]] = {
     "done_of": formats.done_of,
     "budget": formats.budget,
     "queued_options": formats.queued_options,
+    "rate": formats.rate,
     "rows_per_second": formats.throttle,
     "waits": formats.waits,
     "follows": follows_text,

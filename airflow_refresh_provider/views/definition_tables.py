@@ -156,7 +156,9 @@ def _health(value: DefinitionStatus) -> str:
             left = f", {formats.duration(run.seconds_left)} left" if run.seconds_left is not None else ""
             done = f"{run.percent:.0f} %" if run.percent is not None else run.stage
             return f"running, {done}{left}"
-        case Health.WAITING | Health.INTERRUPTED | Health.BUDGET_SPENT | Health.FAILED | Health.CANCELLED if run:
+        case (
+            Health.WAITING | Health.PAUSED | Health.INTERRUPTED | Health.BUDGET_SPENT | Health.FAILED | Health.CANCELLED
+        ) if run:
             at = f"{formats.done_of(run.chunks_done, run.chunks_total)} chunks"
             return f"{words}, {at}"
         case Health.FAILED if value.last_run and value.last_run.code:
@@ -230,11 +232,11 @@ def _reading(value: DefinitionStatus) -> tuple[str, ...]:
         return ()
     texts = (f"  {one.program}: {one.line or 'not possible'}" for one in value.reading)
     reasons = (f"  {one.program}: {one.reason}" for one in value.reading if one.reason)
-    return (f"to read version {value.published_version}:", *texts, *reasons)
+    return ("to read it:", *texts, *reasons)
 
 
 def _run(run: RunStatus) -> str:
-    rate = f", {run.rows_per_second:,.0f} rows/s" if run.rows_per_second else ""
+    rate = f", {formats.rate(run.rows_per_second)}" if run.rows_per_second else ""
     left = f", {formats.duration(run.seconds_left)} left" if run.seconds_left is not None else ""
     done = f" ({run.percent:.0f} %)" if run.percent is not None else ""
     return f"{run.run_id}, {_progress(run)}{done}{rate}{left}, attempt {run.attempts}, {_holder(run)}"

@@ -134,6 +134,12 @@ def queued(found: Queue) -> str | None:
     return f"{len(found)} waiting, the next since {time(found[0].at)}, by {found[0].by}" if found else None
 
 
+def rate(rows_per_second: float) -> str:
+    """Rows a second, of a slow run with a decimal."""
+    digits = 0 if rows_per_second >= 10 else 1
+    return f"{rows_per_second:,.{digits}f} rows/s"
+
+
 def throttle(rows_per_second: int | None) -> str | None:
     """A limit of rows a second."""
     return None if rows_per_second is None else f"{rows_per_second:,} rows/s"

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from airflow_refresh_provider.core.text.wording import sizes
 from airflow_refresh_provider.ports.watch import Committed
+from airflow_refresh_provider.views import formats
 
 _SHORT_ID = 8
 """Characters of a run's id in a line; another line of the log has all of them."""
@@ -53,7 +54,7 @@ class Lines:
             speed = self._rows / max(0.001, time.monotonic() - self._began)
         self._say(
             f"run {chunk.run_id[:_SHORT_ID]}, unit {chunk.unit}: chunk {chunk.number} of {chunk.of} by {chunk.way}, "
-            f"{chunk.rows:,} rows, {speed:,.0f} rows/s"
+            f"{chunk.rows:,} rows, {formats.rate(speed)}"
         )
 
     def note(self, message: str) -> None:

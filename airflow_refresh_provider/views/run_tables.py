@@ -161,7 +161,7 @@ def _progress(value: ProgressReport) -> dict[str, Cell]:
         "chunks": formats.done_of(value.chunks_done, value.chunks_total),
         "rows": formats.done_of(value.rows_done, value.rows_total),
         "done": None if value.percent is None else f"{value.percent:.0f} %",
-        "rate": None if speed is None else f"{speed:,.0f} rows/s",
+        "rate": None if speed is None else formats.rate(speed),
         "time left": left,
         "budget": formats.budget(value.budget),
         "throttle": formats.throttle(value.throttle),

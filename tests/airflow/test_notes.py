@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from airflow_refresh_provider.airflow_plugin.run_notes import MOST_CHARACTERS, noted, on_dag_run_failed
+from airflow_refresh_provider.airflow_plugin.run_notes import on_dag_run_success as succeeded
 from tests.airflow.conftest import Airflow, task_log
 from tests.airflow.shared import BY_VNODE, Shared
 from tests.airflow.test_dags_in_memory import PHASED, SINGLE
@@ -22,6 +26,12 @@ from airflow_refresh_provider import load_definitions, refresh_dag
 for definition in load_definitions({folder!r}):
     refresh_dag(definition)
 """
+OTHER = """
+from airflow.sdk import DAG
+from airflow.providers.standard.operators.python import PythonOperator
+with DAG("says_something"):
+    PythonOperator(task_id="says", python_callable=lambda ti: ti.xcom_push(key="refresh", value="of another kind"))
+"""
 UNCHANGED = "no input has changed since the last refresh, and no other writer has changed the target"
 
 
@@ -33,6 +43,7 @@ def test_each_end_is_a_line_of_the_log_and_a_note(airflow: Airflow, share: Calla
         shared.world.lake.append(INPUT, [row(50)])
         seen = airflow.run(phased)
     line = seen.notes["finish"]
+    assert note_of(seen.run_id) == line
     assert line in said
     assert line.startswith("refreshed orders: +1 ~0 -0 rows, 9 unchanged; incremental (x version 2), as changes")
     assert line.endswith(" s") and "; version " in line
@@ -41,7 +52,7 @@ def test_each_end_is_a_line_of_the_log_and_a_note(airflow: Airflow, share: Calla
     with task_log() as said:
         seen = airflow.run(phased)
     assert f"skipped: {UNCHANGED}" in said
-    assert seen.notes["start"] == f"skipped: {UNCHANGED}"
+    assert seen.notes["start"] == note_of(seen.run_id) == f"skipped: {UNCHANGED}"
 
 
 def test_a_refresh_in_one_task_leaves_the_same_notes(airflow: Airflow, share: Callable[..., Shared]) -> None:
@@ -72,12 +83,54 @@ def test_the_task_that_fails_second_names_the_first(
     unfinished = f"is unfinished and can be resumed (see the log of {first}, which failed first)"
     assert unfinished in _unwrapped(capfd)
     assert seen.notes[failed] == "merge failed: the connection to Spark broke"
+    assert note_of(seen.run_id, on_dag_run_failed) == "merge failed: the connection to Spark broke"
 
     shared.world.lake.append(INPUT, [row(1, "again")])
     airflow.run(dag)
     seen = airflow.run(dag)
     assert (seen.tasks["load"], seen.tasks["release"]) == ("failed", "failed")
     assert "the refresh of orders failed (see the log of load, which failed first)" in _unwrapped(capfd)
+
+
+def test_the_note_of_a_person_stays_when_a_dag_run_ends_again(airflow: Airflow, share: Callable[..., Shared]) -> None:
+    dag = airflow.dag(SINGLE.format(definition=share().definition, name="noted_by_hand"))
+    run_id = airflow.run(dag).run_id
+    assert note_of(run_id).startswith("refreshed orders: +9")
+    with dag_run(run_id) as ended:
+        ended.dag_run_note.content = "of no user"
+    assert note_of(run_id).startswith("refreshed orders: +9")
+    with dag_run(run_id) as ended:
+        ended.dag_run_note.content, ended.dag_run_note.user_id = "seen by ann", "ann"
+    assert note_of(run_id) == "seen by ann"
+
+
+def test_a_dag_run_without_a_refresh_has_no_note(airflow: Airflow) -> None:
+    assert note_of(airflow.run(airflow.dag(OTHER)).run_id) == "None"
+
+
+def test_one_note_has_the_lines_of_all_tasks_equal_ones_once_and_no_more_than_a_note_may_have() -> None:
+    assert noted({"refresh": "refreshed a"}) == "refreshed a"
+    assert noted({"a": "skipped: x", "b": "refreshed b", "c": "skipped: x"}) == "a, c: skipped: x\nb: refreshed b"
+    long = noted({f"task_{i}": f"refreshed table_{i}" for i in range(100)})
+    assert len(long) == MOST_CHARACTERS and long.endswith("...")
+
+
+def note_of(run_id: str, ended: Callable[..., None] = succeeded) -> str:
+    """The note of a DAG run once the scheduler says that it has ended; `dag.test` has it in no session."""
+    with dag_run(run_id) as run:
+        ended(run)
+    with dag_run(run_id) as run:
+        return str(run.note)
+
+
+@contextmanager
+def dag_run(run_id: str) -> Iterator[Any]:
+    """A DAG run as the database has it; what is changed is stored."""
+    from airflow.models.dagrun import DagRun
+    from airflow.utils.session import create_session
+
+    with create_session() as session:
+        yield session.query(DagRun).filter_by(run_id=run_id).one()
 
 
 def _unwrapped(capfd: pytest.CaptureFixture[str]) -> str:

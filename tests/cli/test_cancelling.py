@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
-import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
 from deltalake import write_deltalake
-from pyspark.sql import SparkSession
 
 from airflow_refresh_provider.compose import refreshes
 from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.places import Places
 from airflow_refresh_provider.runner.steps import one_task
-from airflow_refresh_provider.spark.connect.endpoint import Endpoint
-from airflow_refresh_provider.spark.connect.faults import SPARK_ERRORS
-from airflow_refresh_provider.spark.connect.sessions import close, connect, release
 from tests.cli.conftest import Program, World
 from tests.cli.test_stopping import start
+from tests.occupied import busy
 
 NAME = "people_copy"
 COPY = f"""
@@ -34,9 +27,6 @@ inputs:
   people: {{path: silver/people}}
 keys: [id]
 """
-SLEEPS = "reflect('java.lang.Thread', 'sleep', 500L)"
-TASKS = 20_000
-"""Of half a second each: for hours no other statement gets a core of the server, unless they are cancelled."""
 
 
 def opened(registered: World) -> str:
@@ -74,27 +64,6 @@ def test_a_request_that_comes_too_late_is_refused(here: Program, registered: Wor
     late = here("cancel", NAME, "--run", "another", "--output", "json")
     assert (late.code, late.json["error"]["code"]) == (3, "run_over")
     assert here("cancel", NAME, "--run", run_id).code == 0
-
-
-@contextmanager
-def busy(spark: str) -> Iterator[None]:
-    """Inside the block all cores of the server are taken, so that any other statement waits."""
-    session_id = str(uuid.uuid4())
-    session = connect(Endpoint(spark), session_id)
-    work = threading.Thread(target=_sleep, args=(session,), daemon=True)
-    work.start()
-    time.sleep(2)
-    try:
-        yield
-    finally:
-        release(Endpoint(spark), session_id)
-        work.join(60)
-        close(session)
-
-
-def _sleep(session: SparkSession) -> None:
-    with suppress(*SPARK_ERRORS):
-        session.range(0, TASKS, 1, TASKS).selectExpr(SLEEPS).collect()
 
 
 @pytest.mark.slow

@@ -172,6 +172,7 @@ RUN = _made(
     ),
     attempts=COUNT,
     owners=st.lists(_made(Attempt, at=MOMENT, by=TEXT, host=TEXT, origin=st.none() | TEXT), max_size=2).map(tuple),
+    attempt_generation=COUNT,
     claims=st.dictionaries(st.integers(0, 31), _made(Claim, generation=COUNT, owner=OWNER, session=TEXT), max_size=2),
     frozen=st.none() | FROZEN,
     counts=COUNTS,

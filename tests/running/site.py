@@ -12,7 +12,7 @@ import httpx
 
 from examples.rest import Rest
 
-PATIENCE = 150
+PATIENCE = 240
 
 
 def until(done: Callable[[], bool], what: str, seconds: float = PATIENCE) -> None:

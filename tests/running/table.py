@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +26,8 @@ from tests.running.site import Acts, until
 
 ROOT = Path(__file__).parents[2]
 ENDED = ("success", "failed")
-_IDS = range(12)
-_CHANGING = range(9)
-"""As their keys are hashed: three each in two units, two and one in the others. More than two are cut into chunks."""
+ROWS = 12
+"""Of the nine that change three each are in two units, two and one in the others. More than two are cut into chunks."""
 _SMALL = {"one_commit_up_to": 1, "chunk_rows": 1}
 _DAG_FILE = """
 import sys
@@ -42,7 +43,7 @@ definition = Definition.model_validate({definition!r})
 for dag_id in {dag_ids!r}:
     {tasks}
 """
-_PHASED = "refresh_dag(definition, dag_id=dag_id, refresh_conn_id={connection!r}, {options})"
+PHASED = "refresh_dag(definition, dag_id=dag_id, refresh_conn_id={connection!r}, {options})"
 ONE_TASK = """with DAG(dag_id, {options}):
         RefreshOperator(task_id="refresh", definition=definition, refresh_conn_id={connection!r})
 """
@@ -52,14 +53,29 @@ ONE_TASK = """with DAG(dag_id, {options}):
 class Table:
     """Four units of vnodes: two of three chunks each, two of a single one."""
 
-    def __init__(self, airflow: LocalAirflow, dags: Path, folder: Path, spark: str) -> None:
+    def __init__(
+        self,
+        airflow: LocalAirflow,
+        dags: Path,
+        folder: Path,
+        spark: str,
+        *,
+        connection: str | None = None,
+        rows: int = ROWS,
+    ) -> None:
+        """`connection`: the one to its control tables; else it has one of its own. `rows`: with more than usual every
+        unit has many chunks.
+        """
         self.airflow = airflow
         self.acts = Acts(airflow.rest)
         self.folder = folder
         self.name = folder.name
+        self.spark = spark
         self.dag_id = f"refresh.{self.name}"
         self._dags = dags
+        self._connection = connection or f"refresh_{self.name}"
         self._round = 0
+        self._ids, self._changing = range(rows), range(rows * 3 // 4)
         self._places = Places(control=str(folder / "control"), spark=spark, spark_home=str(folder / "spark"))
         self.change()
         self.refreshes.register(self._definition({}))
@@ -77,7 +93,7 @@ class Table:
         return self.refreshes.show(self.name).published_version
 
     def deploy(
-        self, options: str = "default_args={'retries': 2}", *dag_ids: str, tasks: str = _PHASED, **changes: Any
+        self, options: str = "default_args={'retries': 2}", *dag_ids: str, tasks: str = PHASED, **changes: Any
     ) -> None:
         """Write the DAG file and wait until Airflow has it. `changes` are fields of the definition."""
         given = dag_ids or (self.dag_id,)
@@ -91,17 +107,21 @@ class Table:
         (self._dags / f"{self.name}.py").write_text(body)
         until(lambda: set(given) <= self.airflow.rest.dag_ids(), f"DAG {given}")
 
+    def register(self) -> None:
+        """Register the definition of its DAG, as the first task of a DAG run does."""
+        self.refreshes.register(self._definition({"chunking": _SMALL}))
+
     def change(self) -> None:
         """Other amounts in three quarters of the rows."""
         self._round += 1
-        table = pa.table({"id": pa.array(_IDS, pa.int64()), "amount": pa.array(self._amounts(), pa.int64())})
+        table = pa.table({"id": pa.array(self._ids, pa.int64()), "amount": pa.array(self._amounts(), pa.int64())})
         write_deltalake(str(self.folder / "silver"), table, mode="overwrite")
 
     def fresh(self) -> bool:
         """Whether the target has what the query says, and a reader of whole refreshes is shown it."""
         rows = read(self.folder / "gold", "SELECT id, doubled FROM found")
         idle = self.refreshes.show(self.name).run is None
-        return idle and rows == Seen((i, 2 * amount) for i, amount in zip(_IDS, self._amounts(), strict=True))
+        return idle and rows == Seen((i, 2 * amount) for i, amount in zip(self._ids, self._amounts(), strict=True))
 
     def healed(self) -> bool:
         """Whether the next refresh, in this process, finishes what is left and makes the target fresh."""
@@ -156,12 +176,8 @@ class Table:
         path = self.folder / FAIL
         path.touch() if wanted else path.unlink(missing_ok=True)
 
-    @property
-    def _connection(self) -> str:
-        return f"refresh_{self.name}"
-
     def _amounts(self) -> list[int]:
-        return [i + (self._round if i in _CHANGING else 0) for i in _IDS]
+        return [i + (self._round if i in self._changing else 0) for i in self._ids]
 
     def _definition(self, changes: dict[str, Any]) -> Definition:
         given = {
@@ -179,9 +195,6 @@ class Table:
 
 def run_cli(table: Table, *words: str) -> Any:
     """`airflow-refresh` on a table's control root."""
-    import subprocess
-    import sys
-
     program = str(Path(sys.executable).parent / "airflow-refresh")
     command = [program, *words, table.name, "--control", str(table.folder / "control"), "--output", "json"]
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True, env=dict(os.environ)).stdout)

@@ -14,8 +14,8 @@ class Health(StrEnum):
 
     DROPPING = "dropping"
     RUNNING = "running"
+    PAUSED = "paused"  # its run, if any, is kept
     WAITING = "waiting"  # its run is between two tasks
-    PAUSED = "paused"
     SUSPENDED = "suspended"
     FAILED = "failed"  # the last run failed, and the target is not up to date
     CANCELLED = "cancelled"  # a person has cancelled a run, which the next caller resumes or abandons
@@ -48,10 +48,14 @@ def health(record: Record, facts: HealthFacts) -> Health:
     """How the table of a definition is."""
     if record.state is State.RESETTING:
         return Health.DROPPING
-    if record.run is not None and (facts.live or facts.kept):
-        return Health.RUNNING if facts.live else Health.WAITING
-    if record.paused or record.suspended:
-        return Health.PAUSED if record.paused else Health.SUSPENDED
+    if record.run is not None and facts.live:
+        return Health.RUNNING
+    if record.paused:
+        return Health.PAUSED
+    if record.run is not None and facts.kept:
+        return Health.WAITING
+    if record.suspended:
+        return Health.SUSPENDED
     found = _of_the_target(record, facts)
     failed = record.last_run is not None and record.last_run.failed
     if record.run is not None and record.run.cancelled:

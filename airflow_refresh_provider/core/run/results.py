@@ -137,8 +137,9 @@ class HistoryEntry(Stored):
     `elapsed_seconds` is from its start to its end, with all `attempts` and the time between them. `spent` is what it
     has cost, `bytes_to_read` as in its result; both are null in entries of earlier versions. `requests` are the ids of
     those from the queue that it was started for. `owners` says who held it in each attempt: all after the first have
-    resumed it. `requested_mode` is what was asked for, `mode` how it was done, or was to be done as far as that was
-    decided. They are null, and there are no `owners`, in entries of earlier versions.
+    resumed it; `attempt_generation` is that with which the last one began. `requested_mode` is what was asked
+    for, `mode` how it was done, or was to be done as far as that was decided. They are null, `attempt_generation` is 0,
+    and there are no `owners`, in entries of earlier versions.
     """
 
     name: str
@@ -150,6 +151,7 @@ class HistoryEntry(Stored):
     owners: Attempts = ()
     requested_mode: str | None = None
     mode: str | None = None
+    attempt_generation: int = 0
     elapsed_seconds: float = 0.0
     spent: Spent | None = None
     bytes_to_read: int | None = None

@@ -116,11 +116,18 @@ class RunDetail(Stored):
 _PHASES = ("load", "merge", "cleanup")
 
 
-def phases_of(run: Run) -> tuple[Phase, ...]:
-    """The phases of a run in progress."""
+def phases_of(run: Run, *, held: bool) -> tuple[Phase, ...]:
+    """The phases of a run in progress; one without an owner waits."""
     at = 2 if run.published else 1 if run.frozen else 0
-    states = [Part.DONE] * at + [Part.RUNNING] + [Part.WAITING] * (2 - at)
+    states = [Part.DONE] * at + [Part.RUNNING if held else Part.WAITING] + [Part.WAITING] * (2 - at)
     return tuple(Phase(name=name, state=state) for name, state in zip(_PHASES, states, strict=True))
+
+
+def ended_phases(result: RunResult) -> tuple[Phase, ...]:
+    """The phases of a run that was published. In a phased DAG the last task knows how long its own ones took."""
+    before = () if "merge" in result.stages or not result.chunks.done else ("load", "merge")
+    known = tuple(Phase(name=name, state=Part.DONE, seconds=took) for name, took in result.stages.items())
+    return (*(Phase(name=name, state=Part.DONE) for name in before), *known)
 
 
 def inputs_of(run: Run) -> tuple[PinnedInput, ...]:
@@ -145,12 +152,13 @@ def chunks_of(run: Run, done: Mapping[tuple[int, int], int], *, live: bool) -> t
         else []
     )
     reached = {unit: max(number for of, number in done if of == unit) for unit, _ in done}
-    present = {run.generation, *(claim.generation for claim in run.claims.values())}
+    since = {unit: claim.generation for unit, claim in run.claims.items()}
     busy = (set(run.claims) or {unit for unit, _ in planned}) if live and not run.published else set()
 
     def state_of(unit: int, number: int) -> Part:
         if number <= reached.get(unit, 0):
-            return Part.DONE if done.get((unit, number), run.generation) in present else Part.EARLIER
+            applied = done.get((unit, number), run.generation)
+            return Part.EARLIER if applied < max(run.attempt_generation, since.get(unit, 0)) else Part.DONE
         if unit in busy:
             busy.remove(unit)  # its first chunk that is not done
             return Part.RUNNING

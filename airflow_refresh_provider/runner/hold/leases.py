@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from functools import partial
 
@@ -45,6 +46,7 @@ def with_new_lease(
             "generations": (*run.generations, generation),
             "origin": origin,
             "attempts": run.attempts + (not keep_claims),
+            "attempt_generation": run.attempt_generation if keep_claims else generation,
             "left_over": (),
             "cancelled": run.cancelled if run.cancelled and run.cancelled.abandon else None,
         }
@@ -73,6 +75,17 @@ def park(tenure: Tenure) -> None:
 
 def release(tenure: Tenure) -> None:
     """Release the run: any caller may resume it at once. It has not stopped because its budget is spent."""
+    _release(tenure, {})
+
+
+def release_fenced(tenure: Tenure, before: Run) -> None:
+    """As `release`, a run that was taken over for no more than to fence its owners: that was no attempt."""
+    attempts = {"attempts": before.attempts, "attempt_generation": before.attempt_generation, "owners": before.owners}
+    _release(tenure, attempts)
+
+
+def _release(tenure: Tenure, changes: Mapping[str, object]) -> None:
     run = tenure.read_run()
     lease = run.lease.model_copy(update={"owner": None, "session": None})
-    tenure.write(Event.RELEASE, lease=lease, claims={}, budget=run.budget.unspent() if run.budget else None)
+    budget = run.budget.unspent() if run.budget else None
+    tenure.write(Event.RELEASE, lease=lease, claims={}, budget=budget, **changes)

@@ -31,6 +31,7 @@ def record_end(
         at=at,
         generation=generation,
         attempts=run.attempts,
+        attempt_generation=run.attempt_generation,
         owners=run.owners,
         requested_mode=run.plan.mode.value,
         mode=run.mode.value,

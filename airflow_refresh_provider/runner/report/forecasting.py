@@ -54,7 +54,7 @@ def _usual(record: Record) -> Usual | None:
 
 
 def _ahead(record: Record, run: RunStatus) -> RunAhead | None:
-    """The run in progress; one without an owner only starts again when a refresh is due."""
-    if record.run is None or not (run.live or run.kept_until):
+    """The run in progress; one without an owner only starts again when a refresh is due, a paused one by hand."""
+    if record.run is None or not (run.live or (run.kept_until and not record.paused)):
         return None
     return RunAhead(run.started_at, run.seconds_left, staged=record.run.frozen is not None)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from airflow_refresh_provider.core.plan.foreseen import Estimates
 from airflow_refresh_provider.core.run.notices import notices_of
 from airflow_refresh_provider.core.run.record import Record, Run
@@ -9,11 +11,11 @@ from airflow_refresh_provider.core.run.results import HistoryEntry, Outcome, Run
 from airflow_refresh_provider.core.run.run_detail import (
     ChunkDetail,
     Part,
-    Phase,
     PinnedInput,
     RunDetail,
     aftermath,
     chunks_of,
+    ended_phases,
     inputs_of,
     phases_of,
 )
@@ -45,7 +47,7 @@ def run_detail(ports: Ports, name: str, run_id: str) -> RunDetail:
 
 
 def _in_progress(ports: Ports, record: Record, run: Run, rows: list[ProgressRow]) -> RunDetail:
-    liveness = owner_liveness(ports, record)
+    liveness, kept_until = owner_liveness(ports, record), run.kept_until(ports.clock.now())
     how_far = reports.report(record, run.run_id, rows)
     last = record.last_run
     failed = last is not None and last.failed and last.run_id == run.run_id and run.failed_in == run.generation
@@ -59,7 +61,7 @@ def _in_progress(ports: Ports, record: Record, run: Run, rows: list[ProgressRow]
         origin=run.origin,
         owner=run.lease.owner.label if run.lease.owner else None,
         live=liveness.is_running,
-        kept_until=run.kept_until(ports.clock.now()),
+        kept_until=kept_until,
         cancelled=run.cancelled,
         requests=run.requests,
         attempts=run.attempts,
@@ -73,7 +75,7 @@ def _in_progress(ports: Ports, record: Record, run: Run, rows: list[ProgressRow]
         inputs=inputs_of(run),
         planned=run.frozen.counts() if run.frozen else None,
         unchanged=run.frozen.unchanged if run.frozen else None,
-        phases=phases_of(run),
+        phases=phases_of(run, held=liveness.is_running or kept_until is not None),
         chunks=chunks_of(run, done, live=liveness.is_running),
         notices=notices_of(run),
         offers=offers(record, liveness, ports.clock.now()),
@@ -95,13 +97,14 @@ def _in_progress(ports: Ports, record: Record, run: Run, rows: list[ProgressRow]
 
 def _ended(record: Record, entry: HistoryEntry, run_id: str, rows: list[ProgressRow]) -> RunDetail:
     result = entry.result
-    chunks = _recorded(rows)
+    chunks = _recorded(rows, entry.attempt_generation)
     published = entry.outcome is Outcome.SUCCEEDED
     code = record.last_run.code if record.last_run and record.last_run.run_id == run_id else None
     return RunDetail(
         name=record.name,
         run_id=run_id,
         outcome=entry.outcome,
+        started_at=entry.at - timedelta(seconds=entry.elapsed_seconds),
         ended_at=entry.at,
         attempts=entry.attempts,
         owners=entry.owners,
@@ -117,7 +120,7 @@ def _ended(record: Record, entry: HistoryEntry, run_id: str, rows: list[Progress
         chunks_total=result.chunks.done if result else None,
         rows_done=sum(map(changed_rows, rows)),
         percent=100.0 if published else None,
-        phases=tuple(Phase(name=n, state=Part.DONE, seconds=s) for n, s in result.stages.items()) if result else (),
+        phases=ended_phases(result) if result else (),
         chunks=chunks,
         notices=result.notices if result else (),
         error=None if published else aftermath(record, code, entry.reason or entry.outcome.value, len(chunks)),
@@ -135,16 +138,24 @@ def _inputs(result: RunResult) -> tuple[PinnedInput, ...]:
     )
 
 
-def _recorded(rows: list[ProgressRow]) -> tuple[ChunkDetail, ...]:
-    """The chunks of a run that has ended, by its progress rows."""
+def _recorded(rows: list[ProgressRow], attempt: int) -> tuple[ChunkDetail, ...]:
+    """The chunks of a run that has ended, by its progress rows; its last attempt began with the generation `attempt`.
+
+    A unit that was started again within an attempt has gone on with another generation, too.
+    """
     changed: dict[tuple[int, int], int] = {}
     by: dict[tuple[int, int], int] = {}
     for row in {(row.vnode, row.unit, row.chunk): row for row in rows}.values():
         at = row.unit, row.chunk
         changed[at] = changed.get(at, 0) + changed_rows(row)
         by[at] = row.generation
-    last = max(by.values(), default=0)
+    last = {unit: max(made for (of, _), made in by.items() if of == unit) for unit, _ in by}
     return tuple(
-        ChunkDetail(unit=unit, number=number, state=Part.EARLIER if by[unit, number] < last else Part.DONE, rows=rows)
+        ChunkDetail(
+            unit=unit,
+            number=number,
+            state=Part.EARLIER if by[unit, number] < max(attempt, last[unit]) else Part.DONE,
+            rows=rows,
+        )
         for (unit, number), rows in sorted(changed.items())
     )

@@ -150,7 +150,7 @@ def interrupt(ports: Ports, name: str, request: Request) -> bool:
         return False
     if held := takeover.take_over(ports, snapshot, record, run, request):
         close(held.session)
-        leases.release(held.tenure)
+        leases.release_fenced(held.tenure, run)
     return True
 
 

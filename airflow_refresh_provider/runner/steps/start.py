@@ -217,6 +217,7 @@ def _new_run(
         lease=lease,
         owners=attempted((), lease, request.origin),
         generations=(generation,),
+        attempt_generation=generation,
         origin=request.origin,
         scheduled=request.scheduled,
         budget=budget,

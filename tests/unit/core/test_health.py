@@ -75,6 +75,9 @@ def test_an_unfinished_run_is_running_waiting_interrupted_or_failed() -> None:
     assert left.run is not None
     assert health(left, HealthFacts(live=True)) is Health.RUNNING
     assert health(left, HealthFacts(kept=True)) is Health.WAITING
+    paused = left.model_copy(update={"paused": True})
+    assert health(paused, HealthFacts(live=True)) is Health.RUNNING
+    assert health(paused, HealthFacts(kept=True)) is Health.PAUSED
     assert health(left, HealthFacts()) is Health.INTERRUPTED
     kept = left.model_copy(
         update={"last_run": FAILED, "run": left.run.model_copy(update={"failed_in": left.run.generation})}

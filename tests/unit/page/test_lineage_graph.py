@@ -130,6 +130,6 @@ def test_definitions_that_read_each_other_in_a_circle_are_drawn_too() -> None:
 def test_a_long_name_is_cut_and_whole_in_its_title() -> None:
     drawn = around(downstream=[one("a_name_of_a_definition_that_is_long", 1, NAME)])
     (cut,) = [node for node in drawn.nodes if node.kind == "calm"]
-    assert cut.label == "a_name_of_a_definitio…"
+    assert cut.label == "a_name_of_a_definit…"
     assert cut.title == "a_name_of_a_definition_that_is_long: fresh, 1 step downstream"
     assert cut.where == "a_name_of_a_definition_that_is_long, 1 step downstream"

@@ -1,0 +1,52 @@
+"""The note of a DAG run: what its tasks said of their refreshes, where the list of DAG runs shows it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from airflow.listeners import hookimpl
+
+if TYPE_CHECKING:
+    from airflow.models.dagrun import DagRun
+
+MOST_CHARACTERS = 1000
+"""That a note may have."""
+_MORE = "..."
+
+
+@hookimpl
+def on_dag_run_success(dag_run: DagRun) -> None:
+    """Every task has succeeded or was skipped."""
+    _leave(dag_run)
+
+
+@hookimpl
+def on_dag_run_failed(dag_run: DagRun) -> None:
+    """A task has failed, or a person has marked the DAG run as failed."""
+    _leave(dag_run)
+
+
+def noted(lines: dict[str, str]) -> str:
+    """The lines of tasks as one note: equal ones once, behind their tasks where there are others."""
+    tasks: dict[str, list[str]] = {}
+    for task, line in lines.items():
+        tasks.setdefault(line, []).append(task)
+    shown = [line if len(tasks) == 1 else f"{', '.join(names)}: {line}" for line, names in tasks.items()]
+    text = "\n".join(shown)
+    return text if len(text) <= MOST_CHARACTERS else f"{text[: MOST_CHARACTERS - len(_MORE)]}{_MORE}"
+
+
+def _leave(dag_run: DagRun) -> None:
+    """Add the note in the caller's transaction: it has locked the DAG run, so that another one would wait for ever.
+
+    The note of a person stays. One of an earlier attempt, which no user has written, is replaced.
+    """
+    from sqlalchemy.orm import object_session
+
+    from airflow_refresh_provider.airflow_plugin.dags import notes
+
+    session = object_session(dag_run)
+    if session is None or (dag_run.dag_run_note and dag_run.dag_run_note.user_id):
+        return
+    if lines := notes(dag_run.dag_id, dag_run.run_id, session):
+        dag_run.note = noted(lines)
