@@ -85,7 +85,7 @@ class Run(Stored):
 
     `definition` is the one it was started with; a newer one may have been registered since. `origin` names what the
     run was started for, such as a DAG run whose tasks continue it. `scheduled`: it was not started by hand.
-    `attempt_generation`: the generation with which the last of its attempts began; 0 where an earlier version has started it.
+    `attempt_generation`: that with which the last of its attempts began; 0 where an earlier version has started it.
     `failed_in`: the generation in which it last counted as failed; all units of a generation count once.
     `unresumable_reason`: why what the run reads cannot bring it to its end, once that has been found out.
     `left_over`: sessions of owners that a drop or a cancellation has taken the run from, until they are released.
