@@ -2,9 +2,8 @@
 
 Measured on 6 M rows: replaceOn costs less than half of a MERGE. Naming up to a thousand keys as literals costs a little
 less than replaceOn, and more with every further key. When more than a fifth of the rows change, overwriting
-the whole table is cheapest. So it is with a small table, of which a few rows change: Delta needs more jobs to find
-them in its files, and to mark them as deleted there, than to write one file. A way that conflicts with every other
-commit (replaceOn, whole table) is only chosen where chunks are applied one after the other anyway.
+the whole table is cheapest. A way that conflicts with every other commit (replaceOn, whole table) is only chosen where
+chunks are applied one after the other anyway.
 """
 
 from __future__ import annotations
@@ -20,9 +19,6 @@ LITERAL_BYTES = 200_000
 UPSERT_ROWS = 1_000_000
 REWRITE_TABLE_SHARE = 0.2
 REWRITE_VNODES_SHARE = 0.5
-SMALL_ROWS = 20_000
-SMALL_BYTES = 256 << 10
-"""A small table is rewritten for each change, and the files before are kept until VACUUM: it has to be very small."""
 
 INTEGERS = frozenset({"tinyint", "smallint", "int", "bigint"})
 _LITERAL_SAFE = INTEGERS | {"string", "date", "boolean"}
@@ -37,7 +33,6 @@ class ChunkFacts(Stored):
     empty: bool  # the whole target was empty when compared
     rows: int
     alone: bool  # layout plain: the only chunk of its round
-    small: bool  # the target is small enough to be rewritten for each change
     keeps_others: bool  # deletes are ignored: rows that other writers add stay
     vnode_layout: bool
     whole_vnodes: bool  # not a hash range of one
@@ -76,17 +71,7 @@ def _overwrite(facts: ChunkFacts) -> Way | None:
     if facts.vnode_layout:
         return Way.REPLACE_VNODES if facts.whole_vnodes and total >= REWRITE_VNODES_SHARE * facts.rows else None
     large = total >= REWRITE_TABLE_SHARE * facts.rows and total > LITERAL_KEYS
-    return Way.REPLACE_TABLE if facts.alone and (large or facts.small) else None
-
-
-def is_small(rows: int | None, size: int | None, *, partitioned: bool, change_feed: bool) -> bool:
-    """Whether a table of so many rows and bytes (None = unknown) may be rewritten for each change.
-
-    With partitions that takes a file for each. Its change data feed would have every row.
-    """
-    if rows is None or size is None or partitioned or change_feed:
-        return False
-    return rows <= SMALL_ROWS and size <= SMALL_BYTES
+    return Way.REPLACE_TABLE if facts.alone and large else None
 
 
 def fits_literals(key_types: tuple[str, ...], keys: int) -> bool:

@@ -21,7 +21,6 @@ VNODES = "airflow_refresh.vnodes"
 KEYS = "airflow_refresh.keys"
 HASH = "airflow_refresh.hash"
 HASH_FUNCTION = "xxhash64"
-CHANGE_FEED = "delta.enableChangeDataFeed"
 
 _CHECKPOINT_INTERVAL = "20"
 _READABLE_FOR = "interval 30 days"
@@ -48,7 +47,7 @@ def wanted_properties(definition: Definition, control_id: str, vnodes: int, *, c
     if created and definition.view:
         wanted["delta.deletedFileRetentionDuration"] = _READABLE_FOR
     if definition.change_feed:
-        wanted[CHANGE_FEED] = "true"
+        wanted["delta.enableChangeDataFeed"] = "true"
     if created or "deletion_vectors" in definition.model_fields_set:
         wanted["delta.enableDeletionVectors"] = "true" if definition.deletion_vectors else "false"
     return wanted

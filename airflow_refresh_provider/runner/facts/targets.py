@@ -25,12 +25,10 @@ from airflow_refresh_provider.core.definition.own_columns import check_own_colum
 from airflow_refresh_provider.core.definition.schema_change import schema_change
 from airflow_refresh_provider.core.log.commits import foreign, last_equal
 from airflow_refresh_provider.core.log.marker import Marker, app_ids
-from airflow_refresh_provider.core.plan.choice import is_small
 from airflow_refresh_provider.core.plan.chunking import auto_vnodes
 from airflow_refresh_provider.core.plan.plan import Target
 from airflow_refresh_provider.core.plan.policy import version_range
 from airflow_refresh_provider.core.run.ownership import (
-    CHANGE_FEED,
     CONTROL,
     DEFINITION,
     VNODES,
@@ -49,12 +47,11 @@ from airflow_refresh_provider.ports.table_log import LogGap, TableFacts, TableId
 
 @dataclass(frozen=True)
 class Ready:
-    """A target ready for a run, its newest version and rows (None = unknown). `small`: to be rewritten for a change."""
+    """A target ready for a run, and its newest version and rows (None = unknown)."""
 
     target: Target
     version: int
     rows: int | None
-    small: bool = False
 
 
 def check(ports: Ports, definition: Definition, facts: TableFacts | None) -> None:
@@ -170,12 +167,7 @@ def _ready(facts: TableFacts, vnodes: int, result: Columns) -> Ready:
         deletion_vectors=facts.properties.get("delta.enableDeletionVectors", "false").lower() == "true",
         partition_by=facts.partitioned_by,
     )
-    return Ready(target, facts.version, facts.rows, _small(facts))
-
-
-def _small(facts: TableFacts) -> bool:
-    feed = facts.properties.get(CHANGE_FEED, "false").lower() == "true"
-    return is_small(facts.rows, facts.bytes, partitioned=bool(facts.partitioned_by), change_feed=feed)
+    return Ready(target, facts.version, facts.rows)
 
 
 def readable_version(ports: Ports, published: Published, location: str) -> int:

@@ -107,7 +107,7 @@ def _compared(
     compared = comparing.compare(tenure, session, ready.version, stored_hashes=believed, target_rows=ready.rows)
     total = compared.total
     check_deletes(total.deleted, compared.target_rows, definition.max_delete_ratio, force=run.plan.force)
-    first = rounds.round_of(prepared(run), ready.version, compared, small=ready.small)
+    first = rounds.round_of(prepared(run), ready.version, compared)
     unchanged = compared.source_rows - total.inserted - total.updated
     return Frozen(
         rounds=(first,),

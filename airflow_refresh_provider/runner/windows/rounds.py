@@ -12,18 +12,8 @@ from airflow_refresh_provider.core.run.record import Run
 from airflow_refresh_provider.ports.engine import Comparison
 
 
-def round_of(
-    prepared: PreparedRun,
-    base: int,
-    compared: Comparison,
-    vnodes: tuple[int, ...] | None = None,
-    *,
-    small: bool = False,
-) -> Round:
-    """The chunks that a comparison, of all vnodes or of some, asks for; numbered after those of earlier rounds.
-
-    `small`: the target may be rewritten for each change.
-    """
+def round_of(prepared: PreparedRun, base: int, compared: Comparison, vnodes: tuple[int, ...] | None = None) -> Round:
+    """The chunks that a comparison, of all vnodes or of some, asks for; numbered after those of earlier rounds."""
     target, run = prepared.target, prepared.run
     definition = run.definition
     allowed = loading.limits(definition.chunking, definition.visibility, definition.layout)
@@ -39,7 +29,6 @@ def round_of(
                 empty=vnodes is None and compared.target_rows == 0,
                 rows=round(rows_of_vnode * len(piece.vnodes)) if by_vnode else compared.target_rows,
                 alone=len(pieces) == 1,
-                small=small,
                 keeps_others=definition.deletes is Deletes.IGNORE,
                 vnode_layout=by_vnode,
                 whole_vnodes=piece.keys is None,

@@ -125,7 +125,7 @@ def frozen_of(run: Run, ready: Ready, read: Comparison) -> Frozen:
     total = read.total
     check_deletes(total.deleted, read.target_rows, run.definition.max_delete_ratio, force=run.plan.force)
     return Frozen(
-        rounds=(rounds.round_of(prepared(run), ready.version, read, small=ready.small),),
+        rounds=(rounds.round_of(prepared(run), ready.version, read),),
         source_rows=read.source_rows,
         unchanged=read.target_rows - total.updated - total.deleted,
     )

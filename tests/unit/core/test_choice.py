@@ -8,13 +8,10 @@ from airflow_refresh_provider.core.definition.columns import Column
 from airflow_refresh_provider.core.plan.choice import (
     FEW_KEYS,
     LITERAL_KEYS,
-    SMALL_BYTES,
-    SMALL_ROWS,
     UPSERT_ROWS,
     ChunkFacts,
     choose,
     fits_literals,
-    is_small,
     key_types,
 )
 from airflow_refresh_provider.core.plan.plan import ChangeCounts
@@ -29,7 +26,6 @@ def facts(**changes: Any) -> ChunkFacts:
         "empty": False,
         "rows": 10**7,
         "alone": True,
-        "small": False,
         "keeps_others": False,
         "vnode_layout": False,
         "whole_vnodes": True,
@@ -58,11 +54,6 @@ def facts(**changes: Any) -> ChunkFacts:
         ({"counts": ChangeCounts(updated=2 * 10**6), "deletion_vectors": False}, Way.REPLACE_TABLE),
         ({"counts": ChangeCounts(updated=2 * 10**6), "alone": False}, Way.MERGE),
         ({"counts": ChangeCounts(updated=2 * 10**6), "keeps_others": True}, Way.MERGE),
-        ({"small": True}, Way.REPLACE_TABLE),
-        ({"small": True, "alone": False}, Way.KEYED_REPLACE),
-        ({"small": True, "keeps_others": True}, Way.KEYED_REPLACE),
-        ({"small": True, "keeps_columns": True}, Way.MERGE),
-        ({"small": True, "vnode_layout": True}, Way.KEYED_REPLACE),
         ({"vnode_layout": True, "rows": 30, "keeps_others": True}, Way.KEYED_REPLACE),
         ({"rows": 10}, Way.KEYED_REPLACE),
         ({"vnode_layout": True}, Way.KEYED_REPLACE),
@@ -73,25 +64,6 @@ def facts(**changes: Any) -> ChunkFacts:
 )
 def test_each_situation_has_its_way(changes: dict[str, Any], way: Way) -> None:
     assert choose(facts(**changes)) is way
-
-
-@pytest.mark.parametrize(
-    ("changes", "small"),
-    [
-        ({}, True),
-        ({"rows": SMALL_ROWS + 1}, False),
-        ({"size": SMALL_BYTES + 1}, False),
-        ({"rows": None}, False),
-        ({"size": None}, False),
-        ({"partitioned": True}, False),
-        ({"change_feed": True}, False),
-    ],
-)
-def test_a_table_is_rewritten_for_a_change_only_if_that_writes_one_small_file(
-    changes: dict[str, Any], small: bool
-) -> None:
-    given: dict[str, Any] = {"rows": SMALL_ROWS, "size": SMALL_BYTES, "partitioned": False, "change_feed": False}
-    assert is_small(**(given | changes)) is small
 
 
 def test_literals_must_be_few_short_and_print_exactly() -> None:
