@@ -33,6 +33,7 @@ class ChunkFacts(Stored):
     empty: bool  # the whole target was empty when compared
     rows: int
     alone: bool  # layout plain: the only chunk of its round
+    exact: bool  # compared with the target; the changes of an input alone do not show a key that occurs twice
     keeps_others: bool  # deletes are ignored: rows that other writers add stay
     vnode_layout: bool
     whole_vnodes: bool  # not a hash range of one
@@ -63,10 +64,11 @@ def choose(facts: ChunkFacts) -> Way:
 def _overwrite(facts: ChunkFacts) -> Way | None:
     """Overwriting whole vnodes, or the whole table, where so many rows change that this costs less.
 
-    It would remove rows that other writers have added since the comparison, so it is not used where these are kept.
+    It would remove rows that other writers have added since the comparison, so it is not used where these are kept. The
+    log does not say how many rows it has removed: where that has to show that a key occurs once, it is not used either.
     """
     total = facts.counts.total
-    if facts.keeps_others:
+    if facts.keeps_others or not facts.exact:
         return None
     if facts.vnode_layout:
         return Way.REPLACE_VNODES if facts.whole_vnodes and total >= REWRITE_VNODES_SHARE * facts.rows else None

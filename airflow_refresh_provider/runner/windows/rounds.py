@@ -29,6 +29,7 @@ def round_of(prepared: PreparedRun, base: int, compared: Comparison, vnodes: tup
                 empty=vnodes is None and compared.target_rows == 0,
                 rows=round(rows_of_vnode * len(piece.vnodes)) if by_vnode else compared.target_rows,
                 alone=len(pieces) == 1,
+                exact=compared.exact,
                 keeps_others=definition.deletes is Deletes.IGNORE,
                 vnode_layout=by_vnode,
                 whole_vnodes=piece.keys is None,
