@@ -49,9 +49,13 @@ def gone(ports: Ports, run: Run) -> str | None:
     current = run.frozen.current if run.frozen else None
     if current is None or current.changes is None or current.reads_inputs or not any(u.chunks for u in current.units):
         return None
-    if ports.staging.has(current.changes):
-        return None
-    return f"the changes that were staged at {current.changes.location} are gone"
+    staged, planned = current.changes, sum(c.counts.total for u in current.units for c in u.chunks)
+    if not ports.staging.has(staged):
+        return f"the changes that were staged at {staged.location} are gone"
+    # A table names its files; of a folder some could be missing unnoticed.
+    if staged.version is None and (rows := sum(ports.staging.changes(staged).values())) != planned:
+        return f"of the {planned:,} changes that were staged at {staged.location}, {rows:,} are left"
+    return None
 
 
 def stamp(run: Run, generation: int, app_id: str) -> Stamp:

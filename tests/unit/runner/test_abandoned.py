@@ -33,8 +33,9 @@ def test_a_run_is_abandoned_when_its_definition_changed() -> None:
         (lambda w: setattr(w.lake.table(INPUT), "oldest", 9), "cannot be finished"),
         (lambda w: setattr(w.lake.table(TARGET), "oldest", len(w.commits)), "no longer reaches back"),
         (lambda w: w.lake.remove(w.interrupted.plan.staging), "are gone"),
+        (lambda w: lose_a_change(w), "are left"),
     ],
-    ids=["target dropped", "input gone", "log cleaned", "staging gone"],
+    ids=["target dropped", "input gone", "log cleaned", "staging gone", "part of staging gone"],
 )
 def test_a_run_that_cannot_be_resumed_is_abandoned_with_its_reason(happens: Any, reason: str) -> None:
     world = changed(**LIVE)
@@ -48,6 +49,15 @@ def test_a_run_that_cannot_be_resumed_is_abandoned_with_its_reason(happens: Any,
     world.another()
     assert world.fresh()
     assert reason in (world.refreshes.history(NAME)[1].reason or "")
+
+
+def lose_a_change(world: World) -> None:
+    """A staged file is no longer there."""
+    frozen = world.interrupted.frozen
+    assert frozen and frozen.current.changes
+    files = world.lake.table(frozen.current.changes.location).versions[-1].files
+    name, rows = next((name, rows) for name, rows in files.items() if rows)
+    files[name] = rows[1:]
 
 
 @pytest.mark.parametrize("code", ["input_missing", "input_unreadable", "bad_value", "target_changed"])
