@@ -27,8 +27,8 @@ def changes_in(folder: str) -> dict[tuple[int, str], int]:
     """How many rows there are of each (vnode, op)."""
     found: Counter[tuple[int, str]] = Counter()
     for file in files_in(folder):
-        columns = _columns(file, [VNODE, OP])
-        found.update(zip(columns[VNODE].to_pylist(), columns[OP].to_pylist(), strict=True))
+        counted = _columns(file, [VNODE, OP]).group_by([VNODE, OP]).aggregate([([], "count_all")])
+        found.update({(row[VNODE], row[OP]): row["count_all"] for row in counted.to_pylist()})
     return dict(found)
 
 

@@ -45,14 +45,14 @@ def _in_one_query(spark: SparkSession, task: CompareTask, counted: differences.C
     changes = stamped_writes.stage(
         differences.whole(spark, task, counted), task, by_vnode=_chunked(task, task.expected_rows)
     )
-    compared = _checked(spark, task, counted, content.staged(spark, changes, task.target))
-    return compared.model_copy(update={"changes": changes})
+    return _checked(spark, task, counted, content.staged(spark, changes, task.target), changes)
 
 
 def _by_keys(spark: SparkSession, task: CompareTask, counted: differences.Counted) -> Comparison:
     keys = differences.of_keys(spark, task, counted)
     differing = content.kept(spark, keys, f"{task.location}-keys")
-    compared = _checked(spark, task, counted, differing)
+    nothing = StagedTable(location=task.location, version=None)
+    compared = _checked(spark, task, counted, differing, nothing)
     total = compared.total.total
     if not total or compared.keys.null_keys or compared.keys.duplicate_keys:
         return compared
@@ -68,8 +68,10 @@ def _chunked(task: CompareTask, at_most: int) -> bool:
     return task.one_chunk is not None and at_most > task.one_chunk
 
 
-def _checked(spark: SparkSession, task: CompareTask, counted: differences.Counted, found: DataFrame) -> Comparison:
-    """Counts of the differences, and whether the keys of both sides are valid; what was staged is not looked for."""
+def _checked(
+    spark: SparkSession, task: CompareTask, counted: differences.Counted, found: DataFrame, staged: StagedTable
+) -> Comparison:
+    """Counts of the differences, and whether the keys of both sides are valid."""
     counts, keys = _summary(task, found)
     joined = observed(counted.joined)
     pairs, new, gone = joined.get("pairs", 0), joined.get("new", 0), joined.get("gone", 0)
@@ -83,7 +85,7 @@ def _checked(spark: SparkSession, task: CompareTask, counted: differences.Counte
     if not (keys.duplicate_keys or keys.null_keys) and (doubtful or pairs != source_rows - new):
         _check_target(spark, task)
     return Comparison(
-        changes=StagedTable(location=task.location, version=None),
+        changes=staged,
         counts=counts,
         source_rows=source_rows,
         target_rows=target_rows,

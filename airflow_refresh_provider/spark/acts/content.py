@@ -24,7 +24,6 @@ _RANK = OP  # any reserved name will do: no column of a query can have it
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 """The name of a folder whose rows have NULL in the column that it stands for."""
 _TEXT = re.compile(r"(string|varchar|char)\b", re.IGNORECASE)
-_BOUNDED = re.compile(r"`(?:[^`]|``)*`|\b(?:var)?char\(\d+\)", re.IGNORECASE)
 _PATTERN = re.compile(r"[\[\]{}*?\\]")
 _MERGES = "spark.sql.parquet.mergeSchema"
 
@@ -106,14 +105,9 @@ def staged(spark: SparkSession, table: StagedTable, target: Target) -> DataFrame
 
 def staged_files(spark: SparkSession, files: tuple[str, ...], target: Target) -> DataFrame:
     """The rows of a staged change set, read from its files, or its folder, alone."""
-    columns = ", ".join(f"{sql.name(c.name)} {_unbounded(c.type)}" for c in visible(target.columns))
+    columns = ", ".join(f"{sql.name(c.name)} {c.type}" for c in visible(target.columns))
     schema = f"{columns}, {ROW_HASH} BIGINT, {OP} STRING, {VNODE} INT"
     return spark.read.schema(schema).parquet(*map(literally, files))
-
-
-def _unbounded(type_name: str) -> str:
-    """A type as files have it: there is no CHAR and no VARCHAR. What is in backquotes is a name."""
-    return _BOUNDED.sub(lambda found: found[0] if found[0].startswith("`") else "string", type_name)
 
 
 def kept(spark: SparkSession, rows: DataFrame, folder: str) -> DataFrame:

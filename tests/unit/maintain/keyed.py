@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from functools import lru_cache
@@ -52,7 +53,20 @@ def _duckdb_type(kind: str) -> str:
 
 _connection = duckdb.connect(config={"threads": 1})
 COLUMNS: dict[str, Mapping[str, str]] = {**INPUTS, **TABLES}
-"""Table -> the names of its columns and their types; a script may add others."""
+"""Table -> the names of its columns and their types."""
+
+
+@contextmanager
+def other_tables(columns: Mapping[str, Mapping[str, str]]) -> Iterator[None]:
+    """Inside the block there are these tables and no others, in a database of their own."""
+    global _connection, COLUMNS
+    before = _connection, COLUMNS
+    _connection, COLUMNS = duckdb.connect(config={"threads": 1}), dict(columns)
+    try:
+        yield
+    finally:
+        _connection.close()
+        _connection, COLUMNS = before
 
 
 def interrupt() -> None:

@@ -94,7 +94,7 @@ def _outcome(case: Case) -> str:
         return "clock" if facts.clock_spans else "too large" if plan.anchors else "analysed, nothing followed"
     watch.start()
     try:
-        return refreshed(text, plan, tables)
+        return refreshed(text, plan, sums_of(text, tables), tables)
     finally:
         watch.cancel()
 
@@ -139,10 +139,13 @@ def _advise(query: str, tables: Mapping[str, Mapping[str, str]], found: Maintena
         advice(definition, tables, found)
 
 
-def refreshed(query: str, plan: Maintenance, tables: Mapping[str, Table]) -> str:
+def refreshed(query: str, plan: Maintenance, sums: Sums | None, tables: Mapping[str, Table]) -> str:
     """How refreshes of a query after random changes end: in the words of the counts, a difference with its seed."""
-    keyed.COLUMNS.update({name: table.columns for name, table in tables.items()})
-    sums = _sums(query, tables)
+    with keyed.other_tables({name: table.columns for name, table in tables.items()}):
+        return _refreshed(query, plan, sums, tables)
+
+
+def _refreshed(query: str, plan: Maintenance, sums: Sums | None, tables: Mapping[str, Table]) -> str:
     for seed in range(ROUNDS):
         chance = random.Random(seed)
         old, new = keyed.changed(chance, tables, partial(_rows, chance, tables))
@@ -167,7 +170,7 @@ def refreshed(query: str, plan: Maintenance, tables: Mapping[str, Table]) -> str
     return "refreshed rightly" if sums is None else "refreshed rightly, and added up"
 
 
-def _sums(query: str, tables: Mapping[str, Table]) -> Sums | None:
+def sums_of(query: str, tables: Mapping[str, Table]) -> Sums | None:
     """How the query is added up by its columns without an aggregate, of exact numbers."""
     types = {name: table.columns for name, table in tables.items()}
     if any(kind in ("double", "float") for columns in types.values() for kind in columns.values()):

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import duckdb
-import pytest
-
 from airflow_refresh_provider.core.maintain.analysis import maintenance
-from airflow_refresh_provider.testing import memory_sums
-from tests.unit.maintain import keyed
 from tests.unit.maintain.public_cases import Case, Table, cases_of
-from tests.unit.maintain.public_queries import refreshed, report_of
+from tests.unit.maintain.public_queries import refreshed, report_of, sums_of
 from tests.unit.maintain.public_scripts import scripts_in
 
 FILE = """
@@ -61,13 +56,6 @@ YAML = """
 - before: [tables]
   sql: SELECT k FROM t
 """
-
-
-@pytest.fixture(autouse=True)
-def tables_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The script adds tables, some with names that other tests have."""
-    monkeypatch.setattr(keyed, "COLUMNS", dict(keyed.COLUMNS))
-    monkeypatch.setattr(keyed, "_connection", duckdb.connect(config={"threads": 1}))
 
 
 def cases_in(folder: Path, dialect: str = "") -> list[Case]:
@@ -121,13 +109,15 @@ def test_views_are_found_in_calls_strings_lists_and_files_that_belong_together(t
 def test_a_wrong_analysis_is_found() -> None:
     query, tables = "SELECT g, count(*) AS n FROM a GROUP BY g", {"a": Table({"g": "int"}, ((7,), (8,)))}
     plan = maintenance(query, {"a": {"g": "int"}}, ())
-    assert refreshed(query, plan, tables) == "refreshed rightly, and added up"
+    sums = sums_of(query, tables)
+    assert refreshed(query, plan, sums, tables) == "refreshed rightly, and added up"
     wrong = plan.model_copy(update={"routes": tuple(r.model_copy(update={"values": ("0",)}) for r in plan.routes)})
-    assert refreshed(query, wrong, tables).startswith("difference: seed")
+    assert refreshed(query, wrong, sums, tables).startswith("difference: seed")
 
 
-def test_a_result_that_is_added_up_wrongly_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_result_that_is_added_up_wrongly_is_found() -> None:
     query, tables = "SELECT g, count(*) AS n, max(v) AS m FROM a GROUP BY g", {"a": Table({"g": "int", "v": "int"})}
-    monkeypatch.setattr(memory_sums, "_lost", lambda *_: False)
-    plan = maintenance(query, {"a": tables["a"].columns}, ())
-    assert refreshed(query, plan, tables).startswith("difference: seed")
+    plan, sums = maintenance(query, {"a": tables["a"].columns}, ()), sums_of(query, tables)
+    assert sums is not None
+    wrong = sums.model_copy(update={"least": sums.greatest, "greatest": ()})
+    assert refreshed(query, plan, wrong, tables).startswith("difference: seed")

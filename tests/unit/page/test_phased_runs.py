@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from airflow_refresh_provider.core.run.run_detail import Part
+from airflow_refresh_provider.core.run.run_detail import Part, RunDetail
 from airflow_refresh_provider.runner.steps import one_task
 from tests.unit.page.site import views_of
 from tests.unit.runner import phased
@@ -10,25 +10,25 @@ from tests.unit.runner.phased import BY_VNODE, MINE, OTHER
 from tests.unit.runner.world import NAME
 
 
-def test_no_chunk_of_a_run_without_another_attempt_is_from_an_earlier_one() -> None:
+def published() -> RunDetail:
+    """A run that was never interrupted."""
     world = phased.changed(**BY_VNODE)
     run_id = phased.started(world).run_id
     for unit in phased.loaded(world):
         phased.merged(world, unit)
     phased.finished(world)
-    found = views_of(world.refreshes).run(NAME, run_id)
+    return views_of(world.refreshes).run(NAME, run_id)
+
+
+def test_no_chunk_of_a_run_without_another_attempt_is_from_an_earlier_one() -> None:
+    found = published()
     assert found.attempts == 1 and found.chunks
     assert {chunk.state for chunk in found.chunks} == {Part.DONE}
     assert found.started_at is not None and found.ended_at is not None and found.started_at <= found.ended_at
 
 
 def test_its_phases_are_those_of_all_its_tasks() -> None:
-    world = phased.changed(**BY_VNODE)
-    run_id = phased.started(world).run_id
-    for unit in phased.loaded(world):
-        phased.merged(world, unit)
-    phased.finished(world)
-    assert [one.name for one in views_of(world.refreshes).run(NAME, run_id).phases][:2] == ["load", "merge"]
+    assert [one.name for one in published().phases][:2] == ["load", "merge"]
 
 
 def test_a_run_without_an_owner_has_no_phase_that_runs_and_no_chunk_of_an_earlier_attempt() -> None:
