@@ -37,6 +37,7 @@ def refreshes(
     `engine` is used instead of the Spark that the places name.
     """
     from airflow_refresh_provider.delta.control.store import DeltaControlStore
+    from airflow_refresh_provider.delta.tables.small_tables import SmallDeltaTables
     from airflow_refresh_provider.delta.tables.staging_folders import StagingFolders
     from airflow_refresh_provider.delta.tables.table_folders import StoredTableFolders
     from airflow_refresh_provider.delta.tables.target_log import DeltaTableLog
@@ -51,6 +52,7 @@ def refreshes(
             folders=StoredTableFolders(),
             inputs=input_kinds(),
             staging=StagingFolders(),
+            small_tables=SmallDeltaTables(),
             engine=engine or LazyEngine(places, watch),
             clock=clock,
             processes=LocalProcesses(label or process_label(environment), origin_status or _unknown),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from airflow_refresh_provider.ports.control import ControlStore
 from airflow_refresh_provider.ports.engine import Engine
 from airflow_refresh_provider.ports.input_kind import InputKinds
+from airflow_refresh_provider.ports.small_tables import SmallTables
 from airflow_refresh_provider.ports.staging import Staging
 from airflow_refresh_provider.ports.table_folders import TableFolders
 from airflow_refresh_provider.ports.table_log import TableLog
@@ -26,6 +27,7 @@ class Ports:
     folders: TableFolders
     inputs: InputKinds
     staging: Staging
+    small_tables: SmallTables
     engine: Engine
     clock: Clock
     processes: Processes

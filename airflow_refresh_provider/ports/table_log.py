@@ -8,7 +8,11 @@ from typing import Protocol
 from airflow_refresh_provider.core.definition.columns import Columns
 from airflow_refresh_provider.core.definition.own_columns import OwnColumn
 from airflow_refresh_provider.core.log.commits import Commit
+from airflow_refresh_provider.core.plan.small_tables import is_small
 from airflow_refresh_provider.core.text.stored import Stored
+
+_CHECKPOINT_EVERY = 10
+"""Delta's default of `delta.checkpointInterval`."""
 
 
 class TableIdentity(Stored):
@@ -25,7 +29,7 @@ class TableFacts(TableIdentity):
     `types` are all columns with their types, as Spark reads them. `padded` are the columns whose values Spark fills up
     when it reads them, `floating` those of DOUBLE or FLOAT, `own` those that the table fills itself or that must have a
     value.
-    `reader_features` are what a reader has to know.
+    `reader_features` are what a reader has to know. `plain`: a writer has to write rows, and no more.
     """
 
     version: int
@@ -35,10 +39,23 @@ class TableFacts(TableIdentity):
     types: Columns = ()
     padded: tuple[str, ...] = ()
     reader_features: frozenset[str] = frozenset()
+    plain: bool = False
     floating: tuple[str, ...] = ()
     own: tuple[OwnColumn, ...] = ()
     rows: int | None = None
     bytes: int | None = None
+
+    @property
+    def small(self) -> bool:
+        """Whether its next commit may be one that rewrites it without Spark, to change a few rows."""
+        simple = self.plain and not (self.partitioned_by or self.clustered or self.own)
+        return simple and is_small(self.rows, self.bytes, self.types) and not self._checkpoint_is_due
+
+    @property
+    def _checkpoint_is_due(self) -> bool:
+        """Whether a checkpoint goes with the next commit, which is Spark's then: only one library writes them."""
+        every = self.properties.get("delta.checkpointInterval", "")
+        return (self.version + 1) % (int(every) if every.isdecimal() and int(every) else _CHECKPOINT_EVERY) == 0
 
 
 class LogGap(Exception):

@@ -31,10 +31,12 @@ BEGINNING = datetime(2024, 1, 1, tzinfo=UTC)
 class MemoryLake:
     """All tables of a pretended storage. Safe between threads; a test may set `step` to switch between actors.
 
-    `times` are those of commits, by location and version, where they matter.
+    `times` are those of commits, by location and version, where they matter. `plain`: whether its tables are small
+    ones by their features.
     """
 
     def __init__(self) -> None:
+        self.plain = False
         self.times: dict[tuple[str, int], datetime] = {}
         self.tables: dict[str, MemoryTable] = {}
         self.step: Callable[[str], None] = lambda _what: None

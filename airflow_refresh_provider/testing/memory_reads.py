@@ -46,6 +46,7 @@ class MemoryLog:
                 padded=tuple(c.name for c in newest.columns if padded(c.type)),
                 reader_features=frozenset({DELETION_VECTORS} if _has_vectors(newest.properties) else ()),
                 own=table.own,
+                plain=self._lake.plain,
                 rows=len(newest.rows),
                 bytes=ROW_BYTES * len(newest.rows),
             )

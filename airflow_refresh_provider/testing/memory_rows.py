@@ -170,9 +170,9 @@ def applied(base: Version, compared: Rows, changes: Rows, chunk: Chunk, target: 
             kept = tuple(r for r in compared if r[VNODE] in chunk.by_vnode and key_of(r, keys) not in touched)
             gone = tuple(n for n, rows in base.files.items() if rows[0][VNODE] in chunk.by_vnode)
             return Change("WRITE", (*kept, *upserts), gone, reads=chunk.vnodes)
-        case Way.MERGE | Way.KEYED_REPLACE | Way.REPLACE_ON:
+        case Way.MERGE | Way.SMALL_TABLE | Way.KEYED_REPLACE | Way.REPLACE_ON:
             reads = chunk.vnodes if hidden and chunk.way.names_vnodes else None
-            return _keyed(base, changes, upserts, reads, keys, in_place=chunk.way is Way.MERGE)
+            return _keyed(base, changes, upserts, reads, keys, in_place=chunk.way in {Way.MERGE, Way.SMALL_TABLE})
 
 
 def _keyed(

@@ -53,7 +53,7 @@ class Change:
     """What a transaction wants to commit. `removed` are files that go away, `added` the rows of new ones.
 
     `reads` are the vnodes whose rows it depends on: None = every row, () = none, as a blind append. `maintains`: rows
-    only move to other files.
+    only move to other files. `next_version`: any other commit that comes first is a conflict.
     """
 
     operation: str
@@ -63,6 +63,7 @@ class Change:
     columns: Columns | None = None
     properties: Mapping[str, str] | None = None
     maintains: bool = False
+    next_version: bool = False
 
 
 @dataclass
@@ -173,6 +174,8 @@ def _reshapes(before: Version, change: Change) -> bool:
 
 
 def _conflict(winner: Commit, change: Change, stamp: Stamp | None) -> str | None:
+    if change.next_version:
+        return "another version was committed"
     if (
         winner.reshaped
         or winner.operation == SETS_PROPERTIES

@@ -176,6 +176,15 @@ def test_sums_without_the_metadata_do_not_say_which_table_it_is(table: Path, sum
     assert (found := LOG.identity(str(table))) and found.table_id == str(DeltaTable(table).metadata().id)
 
 
+def test_a_marker_is_found_before_many_commits_without_checksums(table: Path) -> None:
+    write(table, rows(1))
+    slot = slot_app_id(str(DeltaTable(table).metadata().id), 0)
+    write(table, rows(2), markers={slot: 7})
+    for n in range(15):
+        write(table, rows(n), markers={"other": n + 1})
+    assert LOG.markers(str(table)) == {slot: 7, "other": 15}
+
+
 def test_a_log_is_read_from_its_last_checkpoint_on(table: Path) -> None:
     for n in range(3):
         write(table, rows(n), markers={f"app {n}": n + 1})

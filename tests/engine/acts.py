@@ -86,6 +86,7 @@ class Lake:
             vnodes=vnodes,
             deletion_vectors=facts.properties.get("delta.enableDeletionVectors") == "true",
             partition_by=facts.partitioned_by,
+            small=facts.small,
         )
 
     def keys(self, source: Source) -> KeyReport:

@@ -29,16 +29,18 @@ Cast = Callable[[ModelWorld], list[Actor]]
 
 @dataclass(frozen=True)
 class Scenario:
-    """`prepare` makes the initial world, `cast` the actors in their order."""
+    """`prepare` makes the initial world, `cast` the actors in their order. `small`: its tables are small ones."""
 
     name: str
     prepare: Prepare
     cast: Cast
     options: dict[str, Any] = field(default_factory=dict)
+    small: bool = False
 
     def play(self, schedule: Schedule, *, every_read: bool = False) -> Played:
         """One execution of the scenario, then a new owner that refreshes and recovers, then the invariants."""
         world = ModelWorld(**self.options)
+        world.lake.plain = self.small
         self.prepare(world)
         actors = self.cast(world)
         world.stage = Stage(actors, schedule, every_read=every_read)
@@ -335,5 +337,15 @@ SCENARIOS = [
     Scenario("aggregate", changes, _with(INPUT_MOVES), CHUNKED | {"query": GROUPED}),
     Scenario("aggregate by vnode", changes, _two, VNODES | {"query": GROUPED}),
     Scenario("join by touched values", trusted, _with(OTHER_CHANGES, INSERTS), CHUNKED | JOIN | INCREMENTAL),
+    Scenario("small table", changes, _two, small=True),
+    Scenario("small table, input changes, incremental", changes, _with(INPUT_MOVES), INCREMENTAL, small=True),
+    Scenario("small table, foreign insert, incremental", changes, _with(INSERTS), INCREMENTAL, small=True),
+    Scenario("small table, foreign update, incremental", changes, _with(UPDATES), INCREMENTAL, small=True),
+    Scenario("small table, restore", changes, _with(RESTORES), small=True),
+    Scenario("small table, restarted, incremental", changes, _restarting, INCREMENTAL, small=True),
+    Scenario("small table, redefined by the next owner", changes, _redefining, small=True),
+    Scenario("small table, cancelled for good", changes, partial(_cancelling, abandon=True), INCREMENTAL, small=True),
+    Scenario("small table, replaced by an old table", changes, _with(REPLACES_BY_OLD), {"adopt": True}, small=True),
+    Scenario("small table, tasks", changes, _tried_again, INCREMENTAL, small=True),
     Scenario("tasks, interrupted", first_load_in_units, _tasks_interrupted, CHUNKED),
 ]

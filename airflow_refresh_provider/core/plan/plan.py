@@ -30,7 +30,7 @@ class Target(Stored):
 
     `columns` are those of the result and the hidden ones, in table order; `kept` are all others, which a refresh never
     writes. `vnodes` is the granularity of this run (of the table's life in layout vnode). `partition_by` are its
-    partition columns.
+    partition columns. `small`: it had so few rows, and they are stored so plainly, that it is rewritten without Spark.
     """
 
     location: str
@@ -40,6 +40,7 @@ class Target(Stored):
     deletion_vectors: bool
     partition_by: tuple[str, ...] = ()
     kept: Columns = ()
+    small: bool = False
 
 
 class Split(Stored):

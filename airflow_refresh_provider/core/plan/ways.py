@@ -12,6 +12,7 @@ class Way(StrEnum):
     KEYED_REPLACE = "keyed_replace"  # overwrite exactly the changed keys, named as literals
     REPLACE_ON = "replace_on"  # overwrite the rows whose keys match; no deletes
     MERGE = "merge"
+    SMALL_TABLE = "small_table"  # overwrite a small table with its rows and the changes, without Spark
     REPLACE_VNODES = "replace_vnodes"  # overwrite whole vnodes
     REPLACE_TABLE = "replace_table"  # overwrite the whole table with its unchanged and its changed rows
     REWRITE = "rewrite"  # overwrite the whole table with the query's result

@@ -31,7 +31,7 @@ from airflow_refresh_provider.core.run.spent import Spent
 from airflow_refresh_provider.core.run.trust import Trust
 from airflow_refresh_provider.core.text.stored import Stored
 
-RECORD_FORMAT = 8
+RECORD_FORMAT = 9
 """Version of the stored record, with all that is in it; a change of its fields raises it."""
 
 

@@ -41,11 +41,15 @@ _OF_WRITERS = frozenset({
     "vacuumProtocolCheck",
 })  # fmt: skip
 """Features that leave rows as the files have them; column mapping and deletion vectors are checked where used."""
+_OF_PLAIN_WRITERS = frozenset({"appendOnly", "deletionVectors", "invariants"})
+_PLAIN_WRITER = 2
+"""The last writer version that knows none but the first and the last of these."""
 COLUMN_MAPPING_READER = 2
 """The reader version that means column mapping, from before features had names."""
 _GENERATED = "delta.generationExpression"
 _EXPLICIT = "delta.identity.allowExplicitInsert"
 _DEFAULT = "CURRENT_DEFAULT"
+_INVARIANTS = "delta.invariants"
 _BOUNDED = "__CHAR_VARCHAR_TYPE_STRING"
 """Metadata of a string column: the CHAR or VARCHAR type that it has or contains."""
 
@@ -73,6 +77,18 @@ def features(table: DeltaTable) -> frozenset[str]:
     """Every table feature that a reader or a writer must know."""
     protocol = table.protocol()
     return frozenset([*(protocol.reader_features or ()), *(protocol.writer_features or ())])
+
+
+def writes_plainly(table: DeltaTable) -> bool:
+    """Whether a writer has to write rows and no more: no change data, no row ids, no names of its own."""
+    protocol, properties = table.protocol(), table.metadata().configuration
+    if protocol.min_writer_version <= _PLAIN_WRITER:
+        known = True
+    else:
+        known = bool(protocol.writer_features) and features(table) <= _OF_PLAIN_WRITERS
+    appends_only = str(properties.get("delta.appendOnly", "false")).lower() == "true"
+    schema = str(table.schema().to_json())
+    return known and not appends_only and _BOUNDED not in schema and _INVARIANTS not in schema
 
 
 def floating_columns(table: DeltaTable) -> tuple[str, ...]:

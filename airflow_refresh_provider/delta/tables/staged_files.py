@@ -27,9 +27,16 @@ def changes_in(folder: str) -> dict[tuple[int, str], int]:
     """How many rows there are of each (vnode, op)."""
     found: Counter[tuple[int, str]] = Counter()
     for file in files_in(folder):
-        counted = _columns(file, [VNODE, OP]).group_by([VNODE, OP]).aggregate([([], "count_all")])
+        counted = _read(file, [VNODE, OP]).group_by([VNODE, OP]).aggregate([([], "count_all")])
         found.update({(row[VNODE], row[OP]): row["count_all"] for row in counted.to_pylist()})
     return dict(found)
+
+
+def rows_in(folder: str) -> Any:
+    """All staged changes, as a table of Arrow."""
+    import pyarrow as pa  # type: ignore[import-untyped]
+
+    return pa.concat_tables([_read(file) for file in files_in(folder)])
 
 
 def span_in(folder: str, column: str) -> tuple[int, int] | None:
@@ -54,16 +61,17 @@ def _statistics(file: FileStamp, column: str) -> Iterator[Any]:
         yield next((chunk.statistics for chunk in chunks if chunk.path_in_schema == column), None)
 
 
-def _columns(file: FileStamp, names: list[str]) -> Any:
-    """Some columns of a file."""
-    import pyarrow as pa  # type: ignore[import-untyped]  # slow to import: only where changes were staged
+def _read(file: FileStamp, columns: list[str] | None = None) -> Any:
+    """Some columns of a file, or all."""
+    import pyarrow as pa  # slow to import: only where changes were staged
     import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
     try:
         if is_local(file.path):
-            return pq.ParquetFile(file.path).read(columns=names)
+            return pq.ParquetFile(file.path, coerce_int96_timestamp_unit="us").read(columns=columns)
         folder, name = split(file.path)
-        return pq.ParquetFile(name, filesystem=_file_system(folder)).read(columns=names)
+        opened = pq.ParquetFile(name, filesystem=_file_system(folder), coerce_int96_timestamp_unit="us")
+        return opened.read(columns=columns)
     except (pa.ArrowException, OSError) as error:
         raise translated(error, "reading staged changes", file.path) from error
 

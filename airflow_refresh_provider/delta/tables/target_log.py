@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import obstore
+from deltalake import DeltaTable
 
 from airflow_refresh_provider.core.log.commits import Commit
 from airflow_refresh_provider.core.log.marker import app_ids
@@ -20,11 +21,15 @@ from airflow_refresh_provider.delta.tables.delta_table import (
     padded_columns,
     reader_features,
     size_of,
+    writes_plainly,
 )
 from airflow_refresh_provider.delta.tables.input_history import KEPT, REMOVED_FILES, committed_at, duration
 from airflow_refresh_provider.delta.tables.table_shape import shape_at
 from airflow_refresh_provider.errors import Failed
 from airflow_refresh_provider.ports.table_log import LogGap, TableFacts, TableIdentity
+
+_NEAR = 10
+"""So many commits are read one after the other before the table is opened."""
 
 
 class DeltaTableLog:
@@ -36,24 +41,7 @@ class DeltaTableLog:
         if table is None:
             _check_vacant(location)
             return None
-        about = table.metadata()
-        rows, size = size_of(table, location)
-        return TableFacts(
-            location=location,
-            table_id=str(about.id),
-            version=table.version(),
-            properties=dict(about.configuration),
-            partitioned_by=tuple(about.partition_columns),
-            clustered="clustering" in features(table),
-            columns=tuple(field.name for field in table.schema().fields),
-            types=column_types(table),
-            padded=padded_columns(table),
-            reader_features=reader_features(table),
-            floating=floating_columns(table),
-            own=own_columns(table),
-            rows=rows,
-            bytes=size,
-        )
+        return facts_of(table, location)
 
     def identity(self, location: str) -> TableIdentity | None:
         """Which table it is, None when there is none. Raises Failed when something else is there.
@@ -93,11 +81,9 @@ class DeltaTableLog:
         """appId -> newest txnVersion.
 
         Read back from the newest commit to the first checksum that lists them all, or to the table's beginning. When
-        the log has been cleaned before either is reached, only the appIds that targets use are looked up.
+        neither is near, only the appIds that targets use are looked up: delta-rs writes no checksums.
         """
         found, complete = _markers(_there(recent_log(location), location))
-        if not complete:
-            found, complete = _markers(_log(location))
         return found if complete else {**_known_markers(location), **found}
 
     def commits(self, location: str, after: int, upto: int | None = None) -> tuple[Commit, ...]:
@@ -112,6 +98,29 @@ class DeltaTableLog:
             commits.append(commit_of(version, by_kind, shape))
             shape = shape.after(by_kind) if shape else None
         return tuple(commits)
+
+
+def facts_of(table: DeltaTable, location: str) -> TableFacts:
+    """A table at the version that was opened."""
+    about = table.metadata()
+    rows, size = size_of(table, location)
+    return TableFacts(
+        location=location,
+        table_id=str(about.id),
+        version=table.version(),
+        properties=dict(about.configuration),
+        partitioned_by=tuple(about.partition_columns),
+        clustered="clustering" in features(table),
+        columns=tuple(field.name for field in table.schema().fields),
+        types=column_types(table),
+        padded=padded_columns(table),
+        reader_features=reader_features(table),
+        plain=writes_plainly(table),
+        floating=floating_columns(table),
+        own=own_columns(table),
+        rows=rows,
+        bytes=size,
+    )
 
 
 def _log(location: str, since: int = 0) -> LogFiles:
@@ -131,9 +140,9 @@ def _there(found: LogFiles | None, location: str) -> LogFiles:
 
 
 def _markers(log: LogFiles) -> tuple[dict[str, int], bool]:
-    """The markers as far back as the log was listed, and whether these are all."""
+    """The markers of the newest commits, and whether these are all."""
     found: dict[str, int] = {}
-    for version in range(log.newest, -1, -1):
+    for version in range(log.newest, max(-1, log.newest - _NEAR), -1):
         stored = (log.checksum(version) or {}).get("setTransactions")
         if stored is not None:
             return {**txns_of(stored), **found}, True
@@ -141,7 +150,7 @@ def _markers(log: LogFiles) -> tuple[dict[str, int], bool]:
             found = {**log.transactions(version), **found}
         except LogGap:
             return found, False
-    return found, True
+    return found, log.newest < _NEAR
 
 
 def _known_markers(location: str) -> dict[str, int]:

@@ -7,6 +7,7 @@ its properties before the first chunk, so that it can be fenced.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 from airflow_refresh_provider.core.definition.choices import Layout
@@ -23,8 +24,9 @@ from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.definition.evolution import Evolution, evolution
 from airflow_refresh_provider.core.definition.own_columns import check_own_columns
 from airflow_refresh_provider.core.definition.schema_change import schema_change
-from airflow_refresh_provider.core.log.commits import foreign, last_equal
+from airflow_refresh_provider.core.log.commits import Commit, foreign, last_equal
 from airflow_refresh_provider.core.log.marker import Marker, app_ids
+from airflow_refresh_provider.core.log.note import read_note
 from airflow_refresh_provider.core.plan.chunking import auto_vnodes
 from airflow_refresh_provider.core.plan.plan import Target
 from airflow_refresh_provider.core.plan.policy import version_range
@@ -166,6 +168,7 @@ def _ready(facts: TableFacts, vnodes: int, result: Columns) -> Ready:
         vnodes=int(facts.properties.get(VNODES, vnodes)),
         deletion_vectors=facts.properties.get("delta.enableDeletionVectors", "false").lower() == "true",
         partition_by=facts.partitioned_by,
+        small=facts.small,
     )
     return Ready(target, facts.version, facts.rows)
 
@@ -250,12 +253,29 @@ def _replaced(location: str, *, gone: bool = False) -> str:
 def foreign_versions(
     ports: Ports, published: Published, location: str, generations: tuple[int, ...] = (), upto: int | None = None
 ) -> tuple[int, ...]:
-    """The versions after the published one by which others have changed rows of a target. Raises LogGap.
+    """The versions by which others have changed rows of a target since it was published. Raises LogGap.
 
     `generations` are those of a run in progress, which is no other writer.
     """
-    since = ports.log.commits(location, after=published.version, upto=upto)
-    return foreign(since, published.target_id, generations).versions
+    since = _since(ports, published, location, upto)
+    later = (c for c in since if c.version > published.version)
+    found = foreign(later, published.target_id, generations).versions
+    overwritten = (c.version for c in since if c.version == published.seal_version and not _has_seal(c, published))
+    return tuple(sorted({*found, *overwritten}))
+
+
+def _since(ports: Ports, published: Published, location: str, upto: int | None) -> tuple[Commit, ...]:
+    """The commits after the published version, and the seal, if its file is still there. Raises LogGap."""
+    if published.seal_version == published.version:
+        with suppress(LogGap):
+            return ports.log.commits(location, after=published.version - 1, upto=upto)
+    return ports.log.commits(location, after=published.version, upto=upto)
+
+
+def _has_seal(commit: Commit, published: Published) -> bool:
+    """Whether it is the commit that sealed the run: where storage has no put-if-absent, Spark can overwrite one."""
+    note = read_note(commit.note)
+    return note is not None and note.run == published.run_id
 
 
 def _spec(definition: Definition, result: Columns, properties: dict[str, str]) -> TargetSpec:

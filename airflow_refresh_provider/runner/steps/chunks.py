@@ -11,6 +11,7 @@ from airflow_refresh_provider.core.log.note import Note, NoteKind
 from airflow_refresh_provider.core.maintain.rounding import rounded_out
 from airflow_refresh_provider.core.plan.choice import INTEGERS
 from airflow_refresh_provider.core.plan.plan import Chunk
+from airflow_refresh_provider.core.plan.ways import Way
 from airflow_refresh_provider.core.run.cursor import cursor_of
 from airflow_refresh_provider.core.run.prepared import FrozenRun
 from airflow_refresh_provider.errors import Conflict, Failed, Retry
@@ -48,13 +49,30 @@ def apply_chunk(held: UnitTenure, session: EngineSession, run: FrozenRun, chunk:
     wanted = MarkedCommit(
         target=target,
         stamp=lambda: stamp,
-        send=lambda _stamp: session.apply(task),
+        send=lambda _stamp: _send(ports, session, task),
         tries=APPLY_TRIES,
         exhausted=lambda: _not_committed(held, chunk),
         before=lambda: targets.check_in_place(ports, target),
         again=check_again,
     )
     return commit_of(ports, target, commit_until_marked(held.whole, wanted), run.current.base)
+
+
+def _send(ports: Ports, session: EngineSession, task: ApplyTask) -> None:
+    """Commit a chunk once. A small table to which others have committed since may have to be merged by Spark."""
+    if task.chunk.way is not Way.SMALL_TABLE:
+        session.apply(task)
+    elif not ports.small_tables.rewrite(task):
+        ports.watch.note(f"chunk {task.chunk.number} is merged by Spark: the target has changed since it was planned")
+        session.apply(_merging(task))
+
+
+def _merging(task: ApplyTask) -> ApplyTask:
+    """The same chunk as a MERGE, which its note says, too."""
+    note = task.stamp.note.model_copy(update={"way": Way.MERGE.value})
+    stamp = task.stamp.model_copy(update={"note": note})
+    chunk = task.chunk.model_copy(update={"way": Way.MERGE})
+    return task.model_copy(update={"chunk": chunk, "stamp": stamp})
 
 
 def chunk_done(ports: Ports, run: FrozenRun, slot: int) -> int:

@@ -35,6 +35,7 @@ def round_of(prepared: PreparedRun, base: int, compared: Comparison, vnodes: tup
                 whole_vnodes=piece.keys is None,
                 deletion_vectors=target.deletion_vectors,
                 keeps_columns=bool(target.kept),
+                small=target.small and compared.changes.version is None,
                 key_types=key_types(target.columns, definition.keys),
             )
         )

@@ -28,6 +28,7 @@ from airflow_refresh_provider.runner.windows.window_changes import (
     read_of,
 )
 
+_MISFIT = "the changes of the inputs do not fit the rows of the target: a key is there twice, or others have changed it"
 _COUNTED = {"I": "inserted", "U": "updated", "D": "deleted"}
 
 
@@ -66,6 +67,8 @@ def _read(tenure: Tenure, session: EngineSession, task: WindowTask, ready: Ready
     rows = tenure.ports.staging.changes(staged_table)
     if any(op == DOUBTFUL for _, op in rows):
         return _doubt(run.definition, added_up=task.sums is not None)
+    if rows and not _fits(tenure.ports, task, staged_table):
+        return because(ReasonCode.DOUBTFUL_KEYS, _MISFIT)
     return as_comparison(staged_table, rows, ready.rows or 0)
 
 
@@ -79,6 +82,13 @@ def _staged(ports: Ports, session: EngineSession, definition: Definition, task: 
             raise
         text = f"the changes of the inputs cannot be read: {error.kept(redact=definition.redact_keys)}"
         return because(ReasonCode.CHANGES_UNREADABLE, text)
+
+
+def _fits(ports: Ports, task: WindowTask, changes: StagedTable) -> bool:
+    """Whether the changes fit the rows of a small target. Of a large one its growth shows that, once they are in."""
+    if not task.target.small or changes.version is not None:
+        return True
+    return ports.small_tables.fits(task.target, task.source.keys, changes, task.base)
 
 
 def _doubt(definition: Definition, *, added_up: bool) -> Reason:

@@ -35,7 +35,7 @@ def apply(spark: SparkSession, task: ApplyTask) -> None:
         match task.chunk.way:
             case Way.APPEND:
                 _append(spark, task)
-            case Way.MERGE:
+            case Way.MERGE | Way.SMALL_TABLE:  # of a table that is no longer small
                 _merge(spark, task)
             case Way.KEYED_REPLACE:
                 _keyed_replace(spark, task)

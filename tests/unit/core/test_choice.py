@@ -32,6 +32,7 @@ def facts(**changes: Any) -> ChunkFacts:
         "whole_vnodes": True,
         "deletion_vectors": True,
         "keeps_columns": False,
+        "small": False,
         "key_types": ("bigint",),
     }
     return ChunkFacts(**(given | changes))
@@ -41,6 +42,12 @@ def facts(**changes: Any) -> ChunkFacts:
     ("changes", "way"),
     [
         ({"empty": True}, Way.APPEND),
+        ({"small": True}, Way.SMALL_TABLE),
+        ({"small": True, "exact": False, "keeps_others": True, "deletion_vectors": False}, Way.SMALL_TABLE),
+        ({"small": True, "empty": True}, Way.APPEND),
+        ({"small": True, "keeps_columns": True}, Way.MERGE),
+        ({"small": True, "alone": False}, Way.KEYED_REPLACE),
+        ({"small": True, "key_types": ("double",)}, Way.MERGE),
         ({}, Way.KEYED_REPLACE),
         ({"counts": ChangeCounts(updated=FEW_KEYS)}, Way.KEYED_REPLACE),
         ({"counts": ChangeCounts(updated=FEW_KEYS + 1)}, Way.REPLACE_ON),

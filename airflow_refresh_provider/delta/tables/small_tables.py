@@ -1,0 +1,123 @@
+"""Small tables rewritten by delta-rs: the table's rows and a staged change set, in one commit.
+
+Nothing is computed: Spark has computed and staged the changes. The table is read at its newest version, and the commit
+is the next version or none: no row of another writer is lost, and a zombie commits nothing after its slot was fenced.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from deltalake import (
+    ColumnProperties,
+    CommitProperties,
+    DeltaTable,
+    PostCommitHookProperties,
+    QueryBuilder,
+    Transaction,
+    WriterProperties,
+    write_deltalake,
+)
+from deltalake.exceptions import CommitFailedError
+
+from airflow_refresh_provider.core.definition.columns import OP
+from airflow_refresh_provider.core.plan.plan import StagedTable, Target
+from airflow_refresh_provider.delta.storage.object_stores import UntypedErrors, check_room, storage
+from airflow_refresh_provider.delta.tables import staged_files
+from airflow_refresh_provider.delta.tables.delta_table import open_table
+from airflow_refresh_provider.delta.tables.target_log import facts_of
+from airflow_refresh_provider.errors import Conflict
+from airflow_refresh_provider.ports.engine import ApplyTask, Stamp
+
+Keys = tuple[str, ...]
+
+_NO_CHECKPOINT = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
+"""Spark writes checkpoints and cleans up the log. Hadoop's checksum beside a file of Spark's that is overwritten would
+make Spark refuse that file."""
+
+_WITHOUT_STATISTICS = WriterProperties(default_column_properties=ColumnProperties(statistics_enabled="NONE"))
+"""delta-rs rounds DECIMAL in statistics and leaves NaN out of them; a table of one file has little use for any."""
+
+
+class SmallDeltaTables:
+    """Delta tables by their location."""
+
+    def fits(self, target: Target, keys: Keys, changes: StagedTable, base: int) -> bool:
+        """Whether the target at `base` has one row for each update and delete, and none for inserts."""
+        view = open_table(target.location, base)
+        return view is not None and _changed(_rows(view, target.location), _staged(changes), keys) is not None
+
+    def rewrite(self, task: ApplyTask) -> bool:
+        """Overwrite the target with its newest rows and the changes. Raises Conflict."""
+        location, stamp = task.target.location, task.stamp
+        view = open_table(location)
+        if view is None or task.changes is None or not facts_of(view, location).small:
+            return False
+        if (view.transaction_version(stamp.app_id) or 0) >= stamp.marker.version:
+            return True
+        rows = _changed(_rows(view, location), _staged(task.changes), task.source.keys)
+        if rows is not None:
+            overwrite(view, location, rows, stamp)
+        return rows is not None
+
+
+def _rows(view: DeltaTable, location: str) -> Any:
+    """All rows of a table, without those that deletion vectors hide."""
+    import pyarrow as pa  # type: ignore[import-untyped]  # slow to import
+
+    doing = "reading the target"
+    with storage(doing, location), UntypedErrors(doing, location):
+        found = pa.table(QueryBuilder().register("t", view).execute("SELECT * FROM t").read_all())
+    return found.cast(pa.schema(view.schema().to_arrow()))  # texts are views, which pyarrow cannot filter
+
+
+def _staged(changes: StagedTable) -> Any:
+    return staged_files.rows_in(changes.location)
+
+
+def _changed(rows: Any, changes: Any, keys: Keys) -> Any | None:
+    """The rows after the changes, None where these do not fit."""
+    import pyarrow as pa
+    import pyarrow.compute as pc  # type: ignore[import-untyped]
+
+    ops = dict(zip(_values(changes, keys), changes[OP].to_pylist(), strict=True))
+    there = _values(rows, keys)
+    found = Counter(key for key in there if key in ops)
+    if len(ops) < changes.num_rows or any(found[key] != (op != "I") for key, op in ops.items()):
+        return None
+    kept = rows.filter(pa.array([key not in ops for key in there], pa.bool_()))
+    new = changes.filter(pc.not_equal(changes[OP], "D")).select(rows.column_names)
+    return pa.concat_tables([kept, new.cast(rows.schema)])
+
+
+def _values(rows: Any, keys: Keys) -> list[tuple[object, ...]]:
+    """The key of each row; the case of names does not count."""
+    names = {name.lower(): name for name in rows.column_names}
+    return list(zip(*(rows[names[key.lower()]].to_pylist() for key in keys), strict=True))
+
+
+def overwrite(view: DeltaTable, location: str, rows: Any, stamp: Stamp) -> None:
+    """Commit a table of Arrow as the version after the one that was opened. Raises Conflict where there is one."""
+    check_room("writing the target", location)
+    with storage("writing the target", location):
+        try:
+            write_deltalake(
+                view,
+                rows,
+                mode="overwrite",
+                writer_properties=_WITHOUT_STATISTICS,
+                commit_properties=CommitProperties(
+                    app_transactions=[Transaction(stamp.app_id, stamp.marker.version)],
+                    custom_metadata={"userMetadata": stamp.note.text()},
+                    max_commit_retries=0,
+                ),
+                post_commithook_properties=_NO_CHECKPOINT,
+            )
+        except CommitFailedError as error:
+            raise Conflict(
+                "concurrent_commit",
+                "another writer's commit came first",
+                left="The target does not hold this chunk.",
+                next="Run again; the refresh resumes from its last commit.",
+            ) from error

@@ -1,0 +1,28 @@
+"""Rewriting small tables without Spark: the changes are rows that Spark has computed and staged."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from airflow_refresh_provider.core.plan.plan import StagedTable, Target
+from airflow_refresh_provider.ports.engine import ApplyTask
+
+
+class SmallTables(Protocol):
+    """Tables of which `TableFacts.small` is true. Errors of storage are errors.Retry or errors.Failed."""
+
+    def fits(self, target: Target, keys: tuple[str, ...], changes: StagedTable, base: int) -> bool:
+        """Whether the target at version `base` has the one row that each update and delete means, and none of inserts.
+
+        The changes of an input alone do not show that.
+        """
+        ...
+
+    def rewrite(self, task: ApplyTask) -> bool:
+        """Overwrite the target with its newest rows and the changes, in one commit that carries the stamp.
+
+        It fails if another commit came first: raises errors.Conflict. A marker that is there already, or a younger
+        one, is not committed again. False: nothing was committed, as the table is no longer small, or its rows do not
+        fit the changes.
+        """
+        ...
