@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 
 from airflow_refresh_provider.core.changes.history import InputHistory
 from airflow_refresh_provider.core.changes.pins import DeltaPin
@@ -18,6 +19,7 @@ from airflow_refresh_provider.delta.storage.log_files import has_log, recent_log
 from airflow_refresh_provider.delta.storage.object_stores import storage
 from airflow_refresh_provider.delta.tables.column_types import column_types
 from airflow_refresh_provider.delta.tables.delta_table import open_table, plain_files, size_of
+from airflow_refresh_provider.delta.tables.feed_files import feed_files
 from airflow_refresh_provider.delta.tables.file_tables import lay_out
 from airflow_refresh_provider.delta.tables.input_history import changed_files, history
 from airflow_refresh_provider.delta.tables.parquet_footers import not_parquet
@@ -94,10 +96,10 @@ class DeltaTables:
     def changes(
         self, applied: DeltaPin, newest: DeltaPin, source: ChangeSource, folder: str, options: Mapping[str, str]
     ) -> ChangedRows:
-        """The change data feed; or the changed files, as tables of their own in a folder."""
+        """The change data feed, by its files where these are enough; or the changed files as tables in a folder."""
         match source:
             case ChangeSource.FEED:
-                return newest.feed_since(applied, options)
+                return _feed(applied, newest, options)
             case ChangeSource.FILES:
                 return _file_tables(applied, newest, folder, options)
 
@@ -152,6 +154,14 @@ def _replaced(pin: DeltaPin) -> str | None:
             return f"version {pin.version} of {pin.location} has been cleaned up from its log"
         table_id = table.metadata().id
     return None if str(table_id) == pin.table_id else f"{pin.location} is another table now"
+
+
+def _feed(applied: DeltaPin, newest: DeltaPin, options: Mapping[str, str]) -> ChangedRows:
+    """Reader options are those of Delta's reader."""
+    with suppress(LogGap):
+        if not options and (files := feed_files(applied, newest)):
+            return files
+    return newest.feed_since(applied, options)
 
 
 def _file_tables(applied: DeltaPin, newest: DeltaPin, folder: str, options: Mapping[str, str]) -> SeparateRows:

@@ -17,8 +17,9 @@ class Read(Stored):
     """One call of Spark's reader: format, options and what is loaded.
 
     `paths` are files by their exact names; without any, `location` is loaded. `columns_of`: the columns are those of
-    another read. Some of its data files are read by themselves as `file_format` with `file_options`. `hidden`: columns
-    that are not its user's. `quoted_partitions`: whether the name of a partition column has to be quoted in SQL.
+    another read; `schema_text`: they are these, in Spark's DDL. Some of its data files are read by themselves as
+    `file_format` with `file_options`. `hidden`: columns that are not its user's. `quoted_partitions`: whether the name
+    of a partition column has to be quoted in SQL.
     """
 
     location: str
@@ -26,6 +27,7 @@ class Read(Stored):
     options: dict[str, str] = {}
     paths: tuple[str, ...] = ()
     columns_of: Read | None = None
+    schema_text: str | None = None
     file_format: str
     file_options: dict[str, str] = {}
     hidden: tuple[str, ...] = ()

@@ -41,6 +41,15 @@ class FeedRows(Stored):
     feed: Read
 
 
+class FeedFileRows(Stored):
+    """The same without the table: files of the feed, and whole data files that were removed or added without any."""
+
+    kind: Literal["feed_files"] = "feed_files"
+    feed: Read | None = None
+    removed: Read | None = None
+    added: Read | None = None
+
+
 class SeparateRows(Stored):
     """Removed rows and added rows, each by a read of their own; None where there are none.
 
@@ -53,5 +62,5 @@ class SeparateRows(Stored):
     before: Read | None = None
 
 
-ChangedRows = Annotated[FeedRows | SeparateRows, Field(discriminator="kind")]
+ChangedRows = Annotated[FeedRows | FeedFileRows | SeparateRows, Field(discriminator="kind")]
 """What an engine reads to have the removed and the added rows of an input."""

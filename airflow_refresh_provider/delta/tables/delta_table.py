@@ -131,15 +131,25 @@ def _fill(metadata: Mapping[str, Any]) -> Fill:
 def plain_files(location: str, version: int) -> tuple[tuple[str, int], ...] | None:
     """(path, size) of the plain files that make up exactly a version's rows, None when no such list exists."""
     table = open_table(location, version)
-    if table is None or table.metadata().partition_columns or _needs_table(table):
+    if table is None or not stored_plainly(table):
         return None
     if hidden_rows(table, location) != 0:
         return None
     listed = table.get_add_actions(flatten=True)
     paths, sizes = listed["path"].to_pylist(), listed["size_bytes"].to_pylist()
-    if any(path.startswith("/") or not _PLAIN_PATH.fullmatch(path) or hidden(path) for path in paths):
+    if any(not is_plain_path(path) or hidden(path) for path in paths):
         return None
     return tuple(sorted((f"{location}/{path}", size) for path, size in zip(paths, sizes, strict=True)))
+
+
+def is_plain_path(path: str) -> bool:
+    """Whether a path in a log is that of a file in the table's folder, as Spark's reader has it."""
+    return not path.startswith("/") and _PLAIN_PATH.fullmatch(path) is not None
+
+
+def stored_plainly(table: DeltaTable) -> bool:
+    """Whether Spark reads the same in the table's files as in the table, but for deletion vectors."""
+    return not table.metadata().partition_columns and not _needs_table(table)
 
 
 def _needs_table(table: DeltaTable) -> bool:

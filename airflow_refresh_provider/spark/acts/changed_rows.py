@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from airflow_refresh_provider.core.changes.reads import Read
-from airflow_refresh_provider.core.changes.sources import ChangedRows, FeedRows, SeparateRows
+from airflow_refresh_provider.core.changes.sources import ChangedRows, FeedFileRows, FeedRows, SeparateRows
 from airflow_refresh_provider.core.definition.columns import OP
 from airflow_refresh_provider.errors import Failed
 from airflow_refresh_provider.spark.acts import content
@@ -24,8 +24,9 @@ def sides(spark: SparkSession, whole: Read, changes: ChangedRows) -> Sides:
     """Both, with the columns of the input at its pin. Raises Failed when it had other columns before."""
     match changes:
         case FeedRows(feed=feed):
-            rows = content.load(spark, feed)
-            return _of_type(rows, _REMOVED), _of_type(rows, _ADDED)
+            return _of_feed(content.load(spark, feed))
+        case FeedFileRows():
+            return _of_files(spark, changes)
         case SeparateRows():
             empty = content.load(spark, content.for_columns(spark, whole)).where(F.lit(False))
             if changes.before is not None:
@@ -42,6 +43,25 @@ def signed(spark: SparkSession, whole: Read, changes: ChangedRows) -> DataFrame:
         return rows.withColumn(OP, sign).drop(*_OF_FEED)
     removed, added = sides(spark, whole, changes)
     return removed.withColumn(OP, F.lit(-1)).unionByName(added.withColumn(OP, F.lit(1)))
+
+
+def _of_files(spark: SparkSession, changes: FeedFileRows) -> Sides:
+    """Those in the files of a feed, and in the files that came or went whole."""
+    removed, added = (content.load(spark, side) if side else None for side in (changes.removed, changes.added))
+    if changes.feed is None:
+        some = removed if removed is not None else added
+        assert some is not None, "a window without changes is not read"
+        none = some.where(F.lit(False))
+        return none if removed is None else removed, none if added is None else added
+    before, after = _of_feed(content.load(spark, changes.feed))
+    return (
+        before if removed is None else before.unionByName(removed),
+        after if added is None else after.unionByName(added),
+    )
+
+
+def _of_feed(rows: DataFrame) -> Sides:
+    return _of_type(rows, _REMOVED), _of_type(rows, _ADDED)
 
 
 def _side(spark: SparkSession, side: Read | None, whole: Read, empty: DataFrame) -> DataFrame:

@@ -133,7 +133,9 @@ def load(spark: SparkSession, read: Read, columns: StructType | None = None) -> 
     if read.format == "delta" and read.options.keys() == {kernel.VERSION} and not read.quoted_partitions:
         return kernel.at_version(spark, read.location, read.options[kernel.VERSION])
     reader = spark.read.format(read.format).options(**read.options)
-    if read.columns_of is not None:
+    if read.schema_text is not None:
+        reader = reader.schema(read.schema_text)
+    elif read.columns_of is not None:
         reader = reader.schema(columns or load(spark, for_columns(spark, read.columns_of)).schema)
     return reader.load(list(map(literally, read.paths)) if read.paths else read.location)
 
