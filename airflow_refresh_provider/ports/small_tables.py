@@ -7,6 +7,10 @@ from typing import Protocol
 from airflow_refresh_provider.core.plan.plan import StagedTable, Target
 from airflow_refresh_provider.ports.engine import ApplyTask
 
+NOT_SMALL = "a checkpoint is due, or it is no longer small"
+MISFIT = "its rows do not fit the changes"
+DENIED = "this process may not write it"
+
 
 class SmallTables(Protocol):
     """Tables of which `TableFacts.small` is true. Errors of storage are errors.Retry or errors.Failed."""
@@ -18,11 +22,10 @@ class SmallTables(Protocol):
         """
         ...
 
-    def rewrite(self, task: ApplyTask) -> bool:
+    def rewrite(self, task: ApplyTask) -> str | None:
         """Overwrite the target with its newest rows and the changes, in one commit that carries the stamp.
 
         It fails if another commit came first: raises errors.Conflict. A marker that is there already, or a younger
-        one, is not committed again. False: nothing was committed, as the table is no longer small, or its rows do not
-        fit the changes.
+        one, is not committed again. A text says why nothing was committed and Spark has to do it.
         """
         ...

@@ -23,7 +23,7 @@ from airflow_refresh_provider.delta.tables.small_tables import SmallDeltaTables
 from airflow_refresh_provider.delta.tables.target_log import DeltaTableLog
 from airflow_refresh_provider.errors import Conflict
 from airflow_refresh_provider.ports.engine import ApplyTask, Source, Stamp
-from airflow_refresh_provider.ports.small_tables import SmallTables
+from airflow_refresh_provider.ports.small_tables import MISFIT, NOT_SMALL, SmallTables
 from airflow_refresh_provider.ports.table_log import TableFacts, TableLog
 from airflow_refresh_provider.testing.memory_lake import MemoryLake
 from airflow_refresh_provider.testing.memory_reads import MemoryLog
@@ -140,7 +140,7 @@ def _stamp(marker: Marker) -> Stamp:
 
 def test_the_changes_are_one_commit_with_marker_and_note(bench: Bench) -> None:
     task = _task(bench, bench.stage(CHANGES))
-    assert bench.tables.rewrite(task)
+    assert bench.tables.rewrite(task) is None
     assert bench.rows() == AFTER
     assert bench.log.markers(bench.location) == {APP: task.stamp.marker.version}
     (commit,) = bench.log.commits(bench.location, after=task.base)
@@ -151,7 +151,7 @@ def test_the_changes_are_one_commit_with_marker_and_note(bench: Bench) -> None:
 def test_rows_that_others_have_added_since_the_comparison_stay(bench: Bench) -> None:
     task = _task(bench, bench.stage(CHANGES))
     bench.append([(9, "foreign")])
-    assert bench.tables.rewrite(task)
+    assert bench.tables.rewrite(task) is None
     assert bench.rows() == [*AFTER, (9, "foreign")]
 
 
@@ -160,7 +160,7 @@ def test_nothing_is_committed_where_the_marker_is_there(bench: Bench, marker: Ma
     task = _task(bench, bench.stage(CHANGES))
     bench.append([(9, "x")], marker)
     before = bench.log.newest(bench.location), bench.rows()
-    assert bench.tables.rewrite(task)
+    assert bench.tables.rewrite(task) is None
     assert (bench.log.newest(bench.location), bench.rows()) == before
 
 
@@ -175,7 +175,7 @@ def test_changes_that_do_not_fit_are_not_committed(bench: Bench, changes: list[t
     task = _task(bench, staged)
     before = bench.log.newest(bench.location)
     assert not bench.tables.fits(task.target, ("k",), staged, before)
-    assert not bench.tables.rewrite(task)
+    assert bench.tables.rewrite(task) == MISFIT
     assert bench.log.newest(bench.location) == before
 
 
@@ -190,7 +190,7 @@ def test_whether_changes_fit_is_asked_of_a_version(bench: Bench) -> None:
 def test_a_table_with_many_rows_is_left_to_spark(bench: Bench) -> None:
     task = _task(bench, bench.stage(CHANGES))
     bench.append((n, "x") for n in range(100, 20_200))
-    assert not bench.tables.rewrite(task)
+    assert bench.tables.rewrite(task) == NOT_SMALL
 
 
 def test_a_commit_that_a_checkpoint_goes_with_is_left_to_spark(bench: Bench) -> None:
@@ -199,7 +199,7 @@ def test_a_commit_that_a_checkpoint_goes_with_is_left_to_spark(bench: Bench) -> 
         assert _facts(bench).small
         bench.append([(10 + bench.log.newest(bench.location), "x")])
     assert not _facts(bench).small
-    assert not bench.tables.rewrite(_task(bench, staged))
+    assert bench.tables.rewrite(_task(bench, staged)) == NOT_SMALL
 
 
 def test_a_commit_between_reading_and_committing_is_a_conflict(tmp_path: Path) -> None:

@@ -24,6 +24,9 @@ from airflow_refresh_provider.errors import Failed, RefreshError, Retry
 STORAGE_ERRORS = (DeltaError, BaseError, OSError)
 """What the libraries below raise for storage that fails."""
 
+NO_PERMISSION = "storage_denied"
+"""The code of an error that other credentials may help against."""
+
 _ROOM_FOR_A_COMMIT = 1 << 20
 _DENIED = (
     "permission denied",
@@ -147,7 +150,7 @@ def check_room(doing: str, location: str, free: Callable[[Path], int] = _free) -
 
 def _denied(doing: str, location: str, said: str | None = None) -> Failed:
     return Failed(
-        "storage_denied",
+        NO_PERMISSION,
         f"{doing} failed: no permission for {location}{f' ({said})' if said else ''}",
         left="Nothing was written by this step; everything stored before it is intact.",
         next=f"Give this user{', or its credentials,' if said else ''} access to {location}, then run again.",

@@ -23,12 +23,13 @@ from deltalake.exceptions import CommitFailedError
 
 from airflow_refresh_provider.core.definition.columns import OP
 from airflow_refresh_provider.core.plan.plan import StagedTable, Target
-from airflow_refresh_provider.delta.storage.object_stores import UntypedErrors, check_room, storage
+from airflow_refresh_provider.delta.storage.object_stores import NO_PERMISSION, UntypedErrors, check_room, storage
 from airflow_refresh_provider.delta.tables import staged_files
 from airflow_refresh_provider.delta.tables.delta_table import open_table
 from airflow_refresh_provider.delta.tables.target_log import facts_of
-from airflow_refresh_provider.errors import Conflict
+from airflow_refresh_provider.errors import Conflict, Failed
 from airflow_refresh_provider.ports.engine import ApplyTask, Stamp
+from airflow_refresh_provider.ports.small_tables import DENIED, MISFIT, NOT_SMALL
 
 Keys = tuple[str, ...]
 
@@ -48,18 +49,24 @@ class SmallDeltaTables:
         view = open_table(target.location, base)
         return view is not None and _changed(_rows(view, target.location), _staged(changes), keys) is not None
 
-    def rewrite(self, task: ApplyTask) -> bool:
+    def rewrite(self, task: ApplyTask) -> str | None:
         """Overwrite the target with its newest rows and the changes. Raises Conflict."""
         location, stamp = task.target.location, task.stamp
         view = open_table(location)
         if view is None or task.changes is None or not facts_of(view, location).small:
-            return False
+            return NOT_SMALL
         if (view.transaction_version(stamp.app_id) or 0) >= stamp.marker.version:
-            return True
+            return None
         rows = _changed(_rows(view, location), _staged(task.changes), task.source.keys)
-        if rows is not None:
+        if rows is None:
+            return MISFIT
+        try:
             overwrite(view, location, rows, stamp)
-        return rows is not None
+        except Failed as error:
+            if error.code != NO_PERMISSION:
+                raise
+            return DENIED
+        return None
 
 
 def _rows(view: DeltaTable, location: str) -> Any:

@@ -62,8 +62,8 @@ def _send(ports: Ports, session: EngineSession, task: ApplyTask) -> None:
     """Commit a chunk once. A small table to which others have committed since may have to be merged by Spark."""
     if task.chunk.way is not Way.SMALL_TABLE:
         session.apply(task)
-    elif not ports.small_tables.rewrite(task):
-        ports.watch.note(f"chunk {task.chunk.number} is merged by Spark: the target has changed since it was planned")
+    elif why := ports.small_tables.rewrite(task):
+        ports.watch.note(f"chunk {task.chunk.number} is merged by Spark, as the target cannot be rewritten: {why}")
         session.apply(_merging(task))
 
 

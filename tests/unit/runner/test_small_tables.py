@@ -12,8 +12,10 @@ from airflow_refresh_provider.core.log.note import read_note
 from airflow_refresh_provider.core.run.results import Rows
 from airflow_refresh_provider.errors import Failed, Lost
 from airflow_refresh_provider.ports.engine import ApplyTask
+from airflow_refresh_provider.ports.small_tables import DENIED
 from airflow_refresh_provider.runner.refreshes import Refreshes
 from airflow_refresh_provider.testing.memory_engine import MemoryEngine, MemorySession
+from airflow_refresh_provider.testing.memory_small_tables import MemorySmallTables
 from airflow_refresh_provider.views.lines import Lines
 from tests.unit.runner.disturbed import once
 from tests.unit.runner.faults import POINTS, Killed, at
@@ -156,6 +158,23 @@ def test_spark_merges_what_no_longer_fits_and_a_comparison_follows() -> None:
     assert any("is merged by Spark" in line for line in said)
     world.run()
     assert world.fresh()
+
+
+class Denied(MemorySmallTables):
+    """Small tables that this process may not write."""
+
+    def rewrite(self, task: ApplyTask) -> str | None:
+        return DENIED
+
+
+def test_spark_merges_where_the_process_may_not_write() -> None:
+    world = small()
+    said: list[str] = []
+    ports = replace(world.ports, small_tables=Denied(world.lake), watch=Lines(said.append))
+    assert Refreshes(ports).run(NAME, ONE).mode == "incremental"
+    assert world.fresh()
+    assert ways(world)[-1] == "merge"
+    assert any("is merged by Spark" in line and DENIED in line for line in said)
 
 
 def test_a_commit_that_another_writer_has_overwritten_is_found_by_the_next_refresh() -> None:
