@@ -7,7 +7,7 @@ from typing import Protocol
 from airflow_refresh_provider.core.plan.plan import StagedTable, Target
 from airflow_refresh_provider.ports.engine import ApplyTask
 
-NOT_SMALL = "a checkpoint is due, or it is no longer small"
+NOT_SMALL = "a checkpoint is due, or it is not as it was planned with: small, and of these columns"
 MISFIT = "its rows do not fit the changes"
 DENIED = "this process may not write it"
 

@@ -28,7 +28,7 @@ class MemorySmallTables:
         """Overwrite the target, unless any other commit comes first."""
         location, keys = task.target.location, task.source.keys
         facts = MemoryLog(self._lake).facts(location)
-        if task.changes is None or facts is None or not facts.small:
+        if task.changes is None or facts is None or not facts.small or facts.types != task.target.columns:
             return NOT_SMALL
         changes = self._lake.rows(task.changes.location)
         touched = {key_of(r, keys) for r in changes}

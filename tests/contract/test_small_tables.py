@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -191,6 +192,23 @@ def test_a_table_with_many_rows_is_left_to_spark(bench: Bench) -> None:
     task = _task(bench, bench.stage(CHANGES))
     bench.append((n, "x") for n in range(100, 20_200))
     assert bench.tables.rewrite(task) == NOT_SMALL
+
+
+def test_a_table_with_other_columns_is_left_to_spark(bench: Bench) -> None:
+    task = _task(bench, bench.stage(CHANGES))
+    target = task.target.model_copy(update={"columns": COLUMNS[:1]})
+    assert bench.tables.rewrite(task.model_copy(update={"target": target})) == NOT_SMALL
+
+
+def test_another_table_in_its_place_is_not_written(tmp_path: Path) -> None:
+    bench = Real(tmp_path)
+    bench.create([(1, "a")])
+    task = _task(bench, bench.stage(CHANGES))
+    shutil.rmtree(bench.location)
+    bench.create([(2, "b"), (3, "c")])
+    with pytest.raises(Conflict, match="another table"):
+        bench.tables.rewrite(task)
+    assert bench.rows() == [(2, "b"), (3, "c")]
 
 
 def test_a_commit_that_a_checkpoint_goes_with_is_left_to_spark(bench: Bench) -> None:

@@ -39,6 +39,7 @@ class Input:
     def __init__(self, lake: Lake, *, vectors: bool, ids: str = "0, 30", by: ChangeSource = ChangeSource.FEED) -> None:
         self.lake = lake
         self.by = by
+        self.said_bytes = 0 if vectors else 2 << 20  # little is read by one task, more is shuffled by key
         self.location = lake.place("input")
         looks, how = f"'delta.enableDeletionVectors' = '{str(vectors).lower()}', ", ""
         match by:
@@ -104,6 +105,7 @@ def staged(given: Input, target: Target, *, deletes: bool = True) -> StagedTable
         stamp=given.lake.stamp(target),
         deletes=deletes,
         partitioned=False,
+        bytes=given.said_bytes,
     )
     return given.lake.session.read_windows(task)
 

@@ -53,7 +53,10 @@ class SmallDeltaTables:
         """Overwrite the target with its newest rows and the changes. Raises Conflict."""
         location, stamp = task.target.location, task.stamp
         view = open_table(location)
-        if view is None or task.changes is None or not facts_of(view, location).small:
+        found = facts_of(view, location) if view else None
+        if view is None or found is None or found.table_id != task.target.table_id:
+            raise _conflict("another table came into its place")
+        if task.changes is None or not found.small or found.types != task.target.columns:
             return NOT_SMALL
         if (view.transaction_version(stamp.app_id) or 0) >= stamp.marker.version:
             return None
@@ -122,9 +125,13 @@ def overwrite(view: DeltaTable, location: str, rows: Any, stamp: Stamp) -> None:
                 post_commithook_properties=_NO_CHECKPOINT,
             )
         except CommitFailedError as error:
-            raise Conflict(
-                "concurrent_commit",
-                "another writer's commit came first",
-                left="The target does not hold this chunk.",
-                next="Run again; the refresh resumes from its last commit.",
-            ) from error
+            raise _conflict("another writer's commit came first") from error
+
+
+def _conflict(why: str) -> Conflict:
+    return Conflict(
+        "concurrent_commit",
+        f"the target could not be written: {why}",
+        left="The target does not hold this chunk.",
+        next="Run again; the refresh resumes from its last commit.",
+    )

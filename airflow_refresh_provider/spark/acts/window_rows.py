@@ -29,6 +29,7 @@ from airflow_refresh_provider.spark.connect import faults
 
 _PARTITIONS = 4
 _BYTES_OF_PARTITION = 32 << 20  # of compressed files; rows take several times as much
+_BYTES_OF_TASK = 1 << 20
 
 
 def read(spark: SparkSession, task: WindowTask) -> StagedTable:
@@ -73,14 +74,20 @@ def _result(spark: SparkSession, task: WindowTask, reads: Mapping[str, DataFrame
     return content.with_hidden(rows, task.source, task.target).selectExpr("*", f"{sign} AS {OP}")
 
 
+def _is_little(task: WindowTask) -> bool:
+    """Whether one task reads everything: little has changed, and nothing is read whole."""
+    return task.bytes <= _BYTES_OF_TASK and task.source.reads.keys() <= task.changes.keys()
+
+
 def _ends(signed: DataFrame, task: WindowTask) -> DataFrame:
     """A row for each key that has changed: visible columns, hash, op, vnode."""
     columns = [sql.name(c.name) for c in visible(task.target.columns)]
     keys = [F.col(sql.name(k)) for k in task.source.keys]
     row = f"struct({', '.join(columns)}, {ROW_HASH})"
     net = F.expr(f"struct(sum({OP}) AS net, any_value({row}) AS row)").alias(OP)
-    # By key, so that what is counted by row and then by key is shuffled once.
-    once = signed.repartition(*keys).groupBy(*keys, VNODE, ROW_HASH).agg(net).where(f"{OP}.net <> 0")
+    # By key, so that what is counted by row and then by key is shuffled once; a few rows are not shuffled at all.
+    by_key = signed.coalesce(1) if _is_little(task) else signed.repartition(*keys)
+    once = by_key.groupBy(*keys, VNODE, ROW_HASH).agg(net).where(f"{OP}.net <> 0")
     end = F.expr(
         f"struct(sum(greatest({OP}.net, 0)) AS added, sum(greatest(-{OP}.net, 0)) AS removed, "
         f"max_by({OP}.row, {OP}.net) AS row)"
