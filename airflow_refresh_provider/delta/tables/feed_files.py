@@ -19,8 +19,8 @@ from airflow_refresh_provider.delta.tables.column_types import column_types
 from airflow_refresh_provider.delta.tables.delta_table import is_plain_path, open_table, stored_plainly
 from airflow_refresh_provider.ports.table_log import LogGap
 
-MOST_FILES = 16
-"""Spark lists more than 32 paths by a job; a read of both sides names them twice."""
+MOST_FILES = 32
+"""Spark lists more paths than that by a job."""
 
 _TYPE_OF_CHANGE = "_change_type STRING"
 

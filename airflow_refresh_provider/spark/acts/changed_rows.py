@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
@@ -37,12 +39,22 @@ def sides(spark: SparkSession, whole: Read, changes: ChangedRows) -> Sides:
 
 def signed(spark: SparkSession, whole: Read, changes: ChangedRows) -> DataFrame:
     """Both in one, with -1 for removed and 1 for added rows in the column OP: a feed is read once."""
-    if isinstance(changes, FeedRows):
-        rows = content.load(spark, changes.feed)
-        sign = F.when(F.col(_OF_FEED[0]).isin(*_REMOVED), -1).otherwise(1)
-        return rows.withColumn(OP, sign).drop(*_OF_FEED)
-    removed, added = sides(spark, whole, changes)
-    return removed.withColumn(OP, F.lit(-1)).unionByName(added.withColumn(OP, F.lit(1)))
+    match changes:
+        case FeedRows(feed=feed):
+            return _signed_feed(content.load(spark, feed))
+        case FeedFileRows(feed=files, removed=removed, added=added):
+            parts = [_signed_feed(content.load(spark, files))] if files else []
+            sides_of = ((removed, -1), (added, 1))
+            parts += [content.load(spark, side).withColumn(OP, F.lit(sign)) for side, sign in sides_of if side]
+            return reduce(lambda one, other: one.unionByName(other), parts)
+        case SeparateRows():
+            before, after = sides(spark, whole, changes)
+            return before.withColumn(OP, F.lit(-1)).unionByName(after.withColumn(OP, F.lit(1)))
+
+
+def _signed_feed(rows: DataFrame) -> DataFrame:
+    sign = F.when(F.col(_OF_FEED[0]).isin(*_REMOVED), -1).otherwise(1)
+    return rows.withColumn(OP, sign).drop(*_OF_FEED)
 
 
 def _of_files(spark: SparkSession, changes: FeedFileRows) -> Sides:
