@@ -142,11 +142,19 @@ class ControlTable:
 
     def select(self, view: DeltaTable, sql: str) -> list[Row]:
         """Rows of a query over the table, which goes by its name."""
-        doing = f"reading the control table {self.name}"
-        with storage(doing, self.location), UntypedErrors(doing, self.location):
-            found = QueryBuilder().register(self.name, view).execute(sql).read_all()
-        values = [found[name].to_pylist() for name in found.column_names]
-        return [dict(zip(found.column_names, row, strict=True)) for row in zip(*values, strict=True)]
+        return self.queries(view)(sql)
+
+    def queries(self, view: DeltaTable) -> Callable[[str], list[Row]]:
+        """As `select`, for several queries over one view, which is made known to the query engine once."""
+        doing, builder = f"reading the control table {self.name}", QueryBuilder().register(self.name, view)
+
+        def select(sql: str) -> list[Row]:
+            with storage(doing, self.location), UntypedErrors(doing, self.location):
+                found = builder.execute(sql).read_all()
+            values = [found[name].to_pylist() for name in found.column_names]
+            return [dict(zip(found.column_names, row, strict=True)) for row in zip(*values, strict=True)]
+
+        return select
 
     def forget(self, view: DeltaTable, kept: timedelta, also: str = "true") -> None:
         """Remove rows that are so much older than the newest and fulfil a condition. Yields to other writers.
