@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime, timedelta
 
 from airflow_refresh_provider.core.definition.names import is_definition_name
@@ -12,7 +12,15 @@ from airflow_refresh_provider.core.run.record import Record
 from airflow_refresh_provider.core.text.stored import Stored
 from airflow_refresh_provider.delta.control.added_up import added_up
 from airflow_refresh_provider.delta.control.beats import Beats
-from airflow_refresh_provider.delta.control.control_table import ControlTable, Row, compact_regularly, quoted
+from airflow_refresh_provider.delta.control.control_table import (
+    COMPACT_EVERY,
+    MERGE_EVERY,
+    ORDER_EVERY,
+    ControlTable,
+    Row,
+    compact_regularly,
+    quoted,
+)
 from airflow_refresh_provider.delta.control.root import Mark, check_place, make_mark, read_mark
 from airflow_refresh_provider.delta.control.state import StateTable, StateView
 from airflow_refresh_provider.delta.storage.object_stores import check_room, storage
@@ -80,7 +88,7 @@ class DeltaControlStore:
 
     def add_progress(self, rows: Iterable[ProgressRow]) -> None:
         """Append rows, all in one commit."""
-        self._append(self._progress, rows, self._compact_progress)
+        self._append(self._progress, rows, {COMPACT_EVERY: self._compact_progress})
 
     def progress(self, name: str, run_id: str) -> list[ProgressRow]:
         """All rows of a run, oldest first."""
@@ -97,7 +105,12 @@ class DeltaControlStore:
 
     def add_event(self, row: EventRow) -> None:
         """Append one event."""
-        self._append(self._events, [row], self._events.compact, self._compact_events)
+        upkeep = {
+            MERGE_EVERY: self._events.merge,
+            COMPACT_EVERY: self._events.compact,
+            ORDER_EVERY: self._compact_events,
+        }
+        self._append(self._events, [row], upkeep)
 
     def events(self, name: str) -> list[EventRow]:
         """Oldest first."""
@@ -129,11 +142,7 @@ class DeltaControlStore:
             self._events.compact(ordered_by="name")
 
     def _append(
-        self,
-        table: ControlTable,
-        rows: Iterable[Stored],
-        compact: Callable[[], None],
-        order: Callable[[], None] | None = None,
+        self, table: ControlTable, rows: Iterable[Stored], upkeep: Mapping[int, Callable[[], None]]
     ) -> None:
         stored: list[Row] = [row.model_dump() for row in rows]
         if not stored:
@@ -144,7 +153,7 @@ class DeltaControlStore:
         with storage(doing, table.location):
             view = table.open_or_create()
             table.append(view, stored)
-        compact_regularly(view, compact, order)
+        compact_regularly(view, upkeep)
 
     def _select(self, table: ControlTable, condition: str) -> list[Row]:
         view = table.open() if self.exists else None
