@@ -114,8 +114,18 @@ class DeltaControlStore:
 
     def events(self, name: str) -> list[EventRow]:
         """Oldest first."""
-        rows = self._select(self._events, f"name = {quoted(name)}")
-        return sorted(map(EventRow.model_validate, rows), key=lambda row: row.at)
+        return _events(self._select(self._events, f"name = {quoted(name)}"))
+
+    def newest_events(self, name: str, count: int) -> list[EventRow]:
+        """As `events`, of each kind at most so many, the newest, without their figures."""
+        columns = "name, run_id, event, generation, at, detail"
+        ranked = "SELECT *, row_number() OVER (PARTITION BY event ORDER BY at DESC) AS place FROM events"
+        of_name = f"{ranked} WHERE name = {quoted(name)}"
+        return _events(self._query(self._events, f"SELECT {columns} FROM ({of_name}) WHERE place <= {count}"))
+
+    def events_of_run(self, name: str, run_id: str) -> list[EventRow]:
+        """As `events`, those of one run."""
+        return _events(self._select(self._events, f"name = {quoted(name)} AND run_id = {quoted(run_id)}"))
 
     def costs_since(self, event: str, names: Collection[str], since: datetime) -> AddedUp:
         """What runs of these definitions have cost that ended since a moment; some come back as rows."""
@@ -141,9 +151,7 @@ class DeltaControlStore:
             self._events.forget(view, EVENTS_KEPT)
             self._events.compact(ordered_by="name")
 
-    def _append(
-        self, table: ControlTable, rows: Iterable[Stored], upkeep: Mapping[int, Callable[[], None]]
-    ) -> None:
+    def _append(self, table: ControlTable, rows: Iterable[Stored], upkeep: Mapping[int, Callable[[], None]]) -> None:
         stored: list[Row] = [row.model_dump() for row in rows]
         if not stored:
             return
@@ -156,14 +164,19 @@ class DeltaControlStore:
         compact_regularly(view, upkeep)
 
     def _select(self, table: ControlTable, condition: str) -> list[Row]:
+        return self._query(table, f"SELECT * FROM {table.name} WHERE {condition}")
+
+    def _query(self, table: ControlTable, sql: str) -> list[Row]:
         view = table.open() if self.exists else None
-        if view is None:
-            return []
-        return table.select(view, f"SELECT * FROM {table.name} WHERE {condition}")
+        return [] if view is None else table.select(view, sql)
 
     def _made(self) -> Mark:
         self._mark = self._mark or read_mark(self._root) or make_mark(self._root)
         return self._mark
+
+
+def _events(rows: Iterable[Row]) -> list[EventRow]:
+    return sorted(map(EventRow.model_validate, rows), key=lambda row: row.at)
 
 
 def _oldest_first(rows: Iterable[Row]) -> list[ProgressRow]:
