@@ -196,14 +196,14 @@ class ControlTable:
             view.vacuum(self.replaced_kept_hours, dry_run=False, enforce_retention_duration=False)
 
 
-def compact_regularly(view: DeltaTable, upkeep: Mapping[int, Callable[[], None]]) -> None:
+def compact_regularly(view: DeltaTable, compactions: Mapping[int, Callable[[], None]]) -> None:
     """After every so many commits do what is to be done then; of several that are due only the rarest.
 
     The commit itself is in, so a failure here is ignored.
     """
-    if due := [every for every in upkeep if view.version() % every == 0]:
+    if due := [every for every in compactions if view.version() % every == 0]:
         with suppress(RefreshError):
-            upkeep[max(due)]()
+            compactions[max(due)]()
 
 
 def quoted(text: str) -> str:

@@ -105,12 +105,12 @@ class DeltaControlStore:
 
     def add_event(self, row: EventRow) -> None:
         """Append one event."""
-        upkeep = {
+        compactions = {
             MERGE_EVERY: self._events.merge,
             COMPACT_EVERY: self._events.compact,
             ORDER_EVERY: self._compact_events,
         }
-        self._append(self._events, [row], upkeep)
+        self._append(self._events, [row], compactions)
 
     def events(self, name: str) -> list[EventRow]:
         """Oldest first."""
@@ -151,7 +151,9 @@ class DeltaControlStore:
             self._events.forget(view, EVENTS_KEPT)
             self._events.compact(ordered_by="name")
 
-    def _append(self, table: ControlTable, rows: Iterable[Stored], upkeep: Mapping[int, Callable[[], None]]) -> None:
+    def _append(
+        self, table: ControlTable, rows: Iterable[Stored], compactions: Mapping[int, Callable[[], None]]
+    ) -> None:
         stored: list[Row] = [row.model_dump() for row in rows]
         if not stored:
             return
@@ -161,7 +163,7 @@ class DeltaControlStore:
         with storage(doing, table.location):
             view = table.open_or_create()
             table.append(view, stored)
-        compact_regularly(view, upkeep)
+        compact_regularly(view, compactions)
 
     def _select(self, table: ControlTable, condition: str) -> list[Row]:
         return self._query(table, f"SELECT * FROM {table.name} WHERE {condition}")
