@@ -22,7 +22,7 @@ from airflow_refresh_provider.delta.tables.delta_table import open_table, plain_
 from airflow_refresh_provider.delta.tables.feed_files import feed_files
 from airflow_refresh_provider.delta.tables.file_tables import lay_out
 from airflow_refresh_provider.delta.tables.input_history import changed_files, history
-from airflow_refresh_provider.delta.tables.opened_tables import ANEW, OpenedTables
+from airflow_refresh_provider.delta.tables.opened_tables import EACH_TIME, OpenedTables
 from airflow_refresh_provider.delta.tables.parquet_footers import not_parquet
 from airflow_refresh_provider.delta.tables.target_log import DeltaTableLog
 from airflow_refresh_provider.errors import Failed, Invalid, RefreshError
@@ -34,7 +34,7 @@ from airflow_refresh_provider.ports.table_log import LogGap, Opened
 class DeltaTables:
     """Delta tables, read through their logs. Nothing is kept between calls, but in `keeping`."""
 
-    def __init__(self, tables: OpenedTables = ANEW) -> None:
+    def __init__(self, tables: OpenedTables = EACH_TIME) -> None:
         self._tables = tables
 
     def keeping(self, opened: Opened) -> DeltaTables:

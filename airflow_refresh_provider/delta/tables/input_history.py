@@ -16,7 +16,7 @@ from airflow_refresh_provider.core.changes.sources import ChangeSource, ChangeSo
 from airflow_refresh_provider.delta.storage.log_files import LogFiles, list_log
 from airflow_refresh_provider.delta.tables.actions import ByKind, changing, grouped, info_of
 from airflow_refresh_provider.delta.tables.changed_files import ChangedFiles, FileSum
-from airflow_refresh_provider.delta.tables.opened_tables import ANEW, OpenedTables
+from airflow_refresh_provider.delta.tables.opened_tables import EACH_TIME, OpenedTables
 from airflow_refresh_provider.ports.table_log import LogGap
 
 _FEED = "delta.enableChangeDataFeed"
@@ -36,7 +36,7 @@ _UNITS = {
 _PART = re.compile(r"(\d+)\s+([a-z]+?)s?\b")
 
 
-def history(applied: DeltaPin, newest: DeltaPin, tables: OpenedTables = ANEW) -> InputHistory | None:
+def history(applied: DeltaPin, newest: DeltaPin, tables: OpenedTables = EACH_TIME) -> InputHistory | None:
     """What happened after one version up to another; None when the log is incomplete."""
     log = list_log(newest.location, since=applied.version)
     now = _shape(log, newest, tables) if log else None

@@ -1,4 +1,4 @@
-"""Tables that are opened once for all questions of one view, or anew for each."""
+"""Tables that are opened once for all questions of one view, or for each question."""
 
 from __future__ import annotations
 
@@ -39,5 +39,5 @@ class OpenedTables:
         return self.kept is not None and self.kept.get((location, None)) is not None
 
 
-ANEW = OpenedTables()
+EACH_TIME = OpenedTables()
 """Tables that are opened for each question."""

@@ -24,7 +24,7 @@ from airflow_refresh_provider.delta.tables.delta_table import (
     writes_plainly,
 )
 from airflow_refresh_provider.delta.tables.input_history import KEPT, REMOVED_FILES, committed_at, duration
-from airflow_refresh_provider.delta.tables.opened_tables import ANEW, OpenedTables
+from airflow_refresh_provider.delta.tables.opened_tables import EACH_TIME, OpenedTables
 from airflow_refresh_provider.delta.tables.table_shape import shape_at
 from airflow_refresh_provider.errors import Failed
 from airflow_refresh_provider.ports.table_log import LogGap, Opened, TableFacts, TableIdentity
@@ -36,7 +36,7 @@ _NEAR = 10
 class DeltaTableLog:
     """Logs of tables wherever they are; nothing is kept between calls, but in `keeping`."""
 
-    def __init__(self, tables: OpenedTables = ANEW) -> None:
+    def __init__(self, tables: OpenedTables = EACH_TIME) -> None:
         self._tables = tables
 
     def keeping(self, opened: Opened) -> DeltaTableLog:
