@@ -15,6 +15,7 @@ from starlette.testclient import TestClient
 from airflow_refresh_provider import compose
 from airflow_refresh_provider.core.changes.pins import DeltaPin
 from airflow_refresh_provider.core.definition.definition import Definition
+from airflow_refresh_provider.core.run.overview import Filter
 from airflow_refresh_provider.core.run.record import Published, Record
 from airflow_refresh_provider.core.run.results import HistoryEntry, Outcome, RunResult
 from airflow_refresh_provider.delta.control.control_table import ControlTable, Row
@@ -30,7 +31,7 @@ from airflow_refresh_provider.runner.refreshes import Refreshes
 from airflow_refresh_provider.runner.report.reports import NEWEST_RUNS
 from tests.contract.samples import REGISTER, moment
 from tests.contract.tables import rows, write
-from tests.unit.page.site import browser
+from tests.unit.page.site import browser, views_of
 
 RUNS = NEWEST_RUNS + 20
 NAME = "gold"
@@ -57,7 +58,8 @@ class Lake:
         self.store = StoreAsWritten(DeltaControlStore(str(self.root / "control"), self._table), {})
         tables = OpenedTables(self._open)
         inputs = {**ports.inputs, "delta": DeltaTables(tables)}
-        return browser(Refreshes(replace(ports, store=self.store, log=DeltaTableLog(tables), inputs=inputs)))
+        self.refreshes = Refreshes(replace(ports, store=self.store, log=DeltaTableLog(tables), inputs=inputs))
+        return browser(self.refreshes)
 
     def _open(self, location: str, version: int | None = None) -> DeltaTable | None:
         self.read[Path(location).name] += 1
@@ -139,6 +141,13 @@ def test_a_page_of_a_definition_opens_each_table_once_and_reads_the_runs_that_it
         "events queries": 1,
         "events rows": NEWEST_RUNS,
     }
+
+
+def test_a_look_in_the_background_opens_each_table_once(lake: Lake) -> None:
+    lake.read.clear()
+    (seen,) = views_of(lake.refreshes).overview(Filter(), 0, 1).definitions
+    assert seen.looked_at is not None
+    assert lake.read == {"target": 1, "orders": 1, "customers": 1}
 
 
 def test_a_page_of_a_run_reads_this_run(lake: Lake) -> None:
