@@ -147,25 +147,30 @@ def _many(raw: Figures) -> str:
 
 
 _PAGES = {
-    "overview_ms": "all definitions",
-    "overview_of_the_api_ms": "all definitions, as JSON",
-    "definition_ms": "one definition",
-    "run_ms": "one run",
-    "costs_ms": "costs of all runs",
-    "list_ms": "the records of all definitions",
-    "look_ms": "a look at one target and its inputs, in the background",
+    "overview": "all definitions",
+    "overview_of_the_api": "all definitions, as JSON",
+    "definition": "one definition",
+    "run": "one run",
+    "costs": "costs of all runs",
+    "list": "the records of all definitions",
+    "look": "a look at one target and its inputs, in the background",
 }
 
 
 def _page(raw: Figures) -> str:
     lines = [
         "## The page\n",
-        f"{raw['definitions']:,} definitions with {raw['runs_of_each']} runs each, without the network.\n",
-        "| what | milliseconds |",
-        "|---|---|",
-        *(f"| {text} | {raw[name]:.0f} |" for name, text in _PAGES.items()),
+        f"{raw['definitions']:,} definitions with {raw['runs_of_each']} runs each, without the network; milliseconds "
+        f"of {raw['tries']} requests. The machine had a load of {raw['load']:g} meanwhile.\n",
+        "| what | median | least | least time of processors |",
+        "|---|---|---|---|",
+        *(f"| {text} | {_of_page(raw, name)} |" for name, text in _PAGES.items()),
     ]
     return "\n".join([*lines, ""])
+
+
+def _of_page(raw: Figures, name: str) -> str:
+    return " | ".join(f"{raw[f'{name}{kind}']:.0f}" for kind in ("_ms", "_least_ms", "_cpu_ms"))
 
 
 def _others(raw: Figures) -> str:

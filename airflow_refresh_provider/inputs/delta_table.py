@@ -22,16 +22,24 @@ from airflow_refresh_provider.delta.tables.delta_table import open_table, plain_
 from airflow_refresh_provider.delta.tables.feed_files import feed_files
 from airflow_refresh_provider.delta.tables.file_tables import lay_out
 from airflow_refresh_provider.delta.tables.input_history import changed_files, history
+from airflow_refresh_provider.delta.tables.opened_tables import EACH_TIME, OpenedTables
 from airflow_refresh_provider.delta.tables.parquet_footers import not_parquet
 from airflow_refresh_provider.delta.tables.target_log import DeltaTableLog
 from airflow_refresh_provider.errors import Failed, Invalid, RefreshError
 from airflow_refresh_provider.inputs.listed_files import missing
 from airflow_refresh_provider.ports.input_kind import InputKind
-from airflow_refresh_provider.ports.table_log import LogGap
+from airflow_refresh_provider.ports.table_log import LogGap, Opened
 
 
 class DeltaTables:
-    """Delta tables, read through their logs. Nothing is kept between calls."""
+    """Delta tables, read through their logs. Nothing is kept between calls, but in `keeping`."""
+
+    def __init__(self, tables: OpenedTables = EACH_TIME) -> None:
+        self._tables = tables
+
+    def keeping(self, opened: Opened) -> DeltaTables:
+        """The tables at one moment."""
+        return DeltaTables(self._tables.keeping(opened))
 
     def pin(self, name: str, input: Input) -> DeltaPin:
         """The newest version. Raises Invalid when there is no Delta table."""
@@ -45,7 +53,7 @@ class DeltaTables:
                 "resolved to another path by delta-rs",
                 next="Move the table, or link to it, at a path without them.",
             )
-        table = open_table(path)
+        table = self._tables.at(path)
         if table is None:
             raise _no_table(name, path)
         rows, size = size_of(table, path)
@@ -86,12 +94,12 @@ class DeltaTables:
 
     def columns(self, pin: DeltaPin) -> dict[str, str]:
         """The columns of the pinned version, hidden ones left out."""
-        table = open_table(pin.location, pin.version)
+        table = self._tables.at(pin.location, pin.version)
         return {c.name: c.type for c in column_types(table) if c.name not in pin.hidden} if table else {}
 
     def history(self, applied: DeltaPin, newest: DeltaPin) -> InputHistory | None:
         """The commits after one version up to another; None when the log no longer has all of them."""
-        return history(applied, newest)
+        return history(applied, newest, self._tables)
 
     def changes(
         self, applied: DeltaPin, newest: DeltaPin, source: ChangeSource, folder: str, options: Mapping[str, str]

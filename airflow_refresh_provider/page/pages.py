@@ -57,8 +57,8 @@ def overview(
 
 
 @router.get("/costs")
-def costs(request: Request, views: ViewsDep, visitor: VisitorDep, days: Days = 30) -> Response:
-    """What runs have cost."""
+def costs(request: Request, views: ViewsDep, visitor: VisitorDep, days: Days = 30, skip: Skip = 0) -> Response:
+    """What runs have cost; of the definitions, as many as a page shows after those that are skipped."""
     found = views.costs(days)
     worked = {cost.of: cost.worked_seconds for cost in found.by_day}
     to_read = {cost.of: float(cost.bytes_to_read or 0) for cost in found.by_day}
@@ -68,6 +68,8 @@ def costs(request: Request, views: ViewsDep, visitor: VisitorDep, days: Days = 3
         "to_read": day_bars(to_read, found.at, days, lambda count: f"{formats.size(int(count))} to read"),
         "most_worked": max(worked.values(), default=0.0),
         "most_to_read": int(max(to_read.values(), default=0.0)),
+        "skip": skip,
+        "shown": SHOWN,
     }
     return render(request, "costs.html", values, visitor=visitor)
 

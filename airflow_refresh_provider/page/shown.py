@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from enum import StrEnum
-from typing import Protocol
 
 from airflow_refresh_provider.core.run.costs import Cost
-from airflow_refresh_provider.core.run.forecast import Forecast
 from airflow_refresh_provider.core.run.health import Health
-from airflow_refresh_provider.core.run.reports import DefinitionStatus, InputLag
+from airflow_refresh_provider.core.run.reports import DefinitionStatus
 from airflow_refresh_provider.core.run.results import HistoryEntry, Outcome
-from airflow_refresh_provider.core.run.run_detail import PinnedInput
 from airflow_refresh_provider.core.run.steering import Act
+from airflow_refresh_provider.page.inputs_shown import kept, reads, zipped
 from airflow_refresh_provider.page.query_diff import diff
 from airflow_refresh_provider.views import formats
 from airflow_refresh_provider.views.definition_tables import health_text, why
@@ -29,18 +27,11 @@ _BUSY = frozenset({Health.RUNNING, Health.WAITING})
 
 _BUTTONS = {
     Act.RECOVER: "Recover the run",
-    Act.TAKE_OVER: "Take the run over",
+    Act.TAKE_OVER: "Take over the run",
     Act.CANCEL: "Cancel the run",
     Act.ABANDON: "Abandon the run",
 }
 _WAYS = {Act.TAKE_OVER: "take-over", Act.ABANDON: "cancel?abandon=true"}
-
-
-class Named(Protocol):
-    """What has a name."""
-
-    @property
-    def name(self) -> str: ...
 
 
 def tone(health: Health | None) -> str:
@@ -135,26 +126,6 @@ def short(seconds: float | None) -> str:
         if whole >= 2 * size:
             return f"{whole // size} {unit}"
     return f"{whole} s"
-
-
-def kept(one: InputLag, ahead: Forecast | None) -> str:
-    """How long the changes of an input can be read."""
-    if one.expired:
-        return "deleted: the next refresh compares everything"
-    lost = ahead is not None and one.name in (lost.name for lost in ahead.lost_before_next)
-    until = formats.time(one.kept_until)
-    return f"{until}, before the next refresh has read them" if until and lost else until or "all are applied"
-
-
-def reads(one: PinnedInput) -> str:
-    """What a run reads of an input."""
-    version = formats.version(one.version)
-    return f"changes of ({formats.version(one.after)}, {version}]" if one.after is not None else f"all of {version}"
-
-
-def zipped(values: Iterable[str], things: Iterable[Named]) -> list[tuple[str, str]]:
-    """Each value beside the name of its thing."""
-    return [(thing.name, value) for value, thing in zip(values, things, strict=True)]
 
 
 def to_read(cost: Cost) -> str:

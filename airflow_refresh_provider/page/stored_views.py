@@ -21,7 +21,7 @@ from airflow_refresh_provider.runner.admin import queueing
 from airflow_refresh_provider.runner.admin.cancelling import request_cancel
 from airflow_refresh_provider.runner.refreshes import Refreshes
 from airflow_refresh_provider.runner.report.definition_details import definition_detail
-from airflow_refresh_provider.runner.report.observation import observe
+from airflow_refresh_provider.runner.report.observation import look
 from airflow_refresh_provider.runner.report.overview import overview
 from airflow_refresh_provider.runner.report.run_details import run_detail
 from airflow_refresh_provider.runner.steps.busy import in_the_way, request_for
@@ -39,7 +39,7 @@ class StoredViews:
         self._refreshes = refreshes
         self._ports = refreshes.ports
         self._notices = notices
-        self._lookout = Lookout(partial(observe, self._ports), self._ports.clock, start)
+        self._lookout = Lookout(partial(look, self._ports), self._ports.clock, start)
 
     def overview(self, wanted: Filter, skip: int, limit: int) -> Overview:
         """All definitions: each control table is read once."""

@@ -11,6 +11,7 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from airflow_refresh_provider import __version__
+from airflow_refresh_provider.page.messages import with_code
 from airflow_refresh_provider.page.ports import Visitor
 from airflow_refresh_provider.page.shown import FILTERS
 
@@ -36,5 +37,5 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= FILTERS
+    made.filters |= {**FILTERS, "with_code": with_code}
     return made

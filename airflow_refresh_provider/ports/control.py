@@ -133,6 +133,14 @@ class ControlStore(Protocol):
         """Oldest first."""
         ...
 
+    def newest_events(self, name: str, count: int) -> list[EventRow]:
+        """As `events`, of each kind at most so many, the newest, without their figures."""
+        ...
+
+    def events_of_run(self, name: str, run_id: str) -> list[EventRow]:
+        """As `events`, those of one run."""
+        ...
+
     def costs_since(self, event: str, names: Collection[str], since: datetime) -> AddedUp:
         """What runs of these definitions have cost that ended, by an event of this kind, since a moment."""
         ...

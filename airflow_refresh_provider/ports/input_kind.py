@@ -8,12 +8,17 @@ from typing import Any, Protocol, TypeVar
 from airflow_refresh_provider.core.changes.history import InputHistory
 from airflow_refresh_provider.core.changes.sources import ChangedRows, ChangeSource
 from airflow_refresh_provider.core.definition.inputs import Input
+from airflow_refresh_provider.ports.table_log import Opened
 
 P = TypeVar("P")
 
 
 class InputKind(Protocol[P]):
     """One format of inputs, whose pins are a `P`. How the pinned rows are read is said by the pin."""
+
+    def keeping(self, opened: Opened) -> InputKind[P]:
+        """Inputs as they are at one moment, as `TableLog.keeping`; the same object where nothing is opened."""
+        ...
 
     def pin(self, name: str, input: Input) -> P:
         """What the input is now. Raises errors.Invalid when it is missing or has another format."""

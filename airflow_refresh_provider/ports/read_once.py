@@ -18,14 +18,16 @@ from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.control import ControlStore, ProgressRow
 from airflow_refresh_provider.ports.input_kind import InputKind
 from airflow_refresh_provider.ports.store_over import StoreOver
-from airflow_refresh_provider.ports.table_log import TableLog
+from airflow_refresh_provider.ports.table_log import Opened, TableLog
 
 T = TypeVar("T")
 
 
 def reading_once(ports: Ports) -> Ports:
-    """The ports of one view."""
-    return replace(inputs_read_once(ports), store=_Store(ports.store), log=_Log(ports.log))
+    """The ports of one view: a table that is an input, or a target and an input, is opened once."""
+    opened: Opened = {}
+    inputs = {name: _Kind(kind.keeping(opened)) for name, kind in ports.inputs.items()}
+    return replace(ports, inputs=inputs, store=_Store(ports.store), log=_Log(ports.log.keeping(opened)))
 
 
 def inputs_read_once(ports: Ports) -> Ports:
@@ -35,6 +37,7 @@ def inputs_read_once(ports: Ports) -> Ports:
 
 class _Log:
     def __init__(self, log: TableLog) -> None:
+        self._log = log
         self.facts = cache(log.facts)
         self.identity = cache(log.identity)
         self.newest = cache(log.newest)
@@ -43,11 +46,17 @@ class _Log:
         self.markers = cache(log.markers)
         self.commits = cache(log.commits)
 
+    def keeping(self, opened: Opened) -> TableLog:
+        return _Log(self._log.keeping(opened))
+
 
 class _Kind:
     def __init__(self, kind: InputKind[Any]) -> None:
         self._kind = kind
         self._read: dict[Hashable, Any] = {}
+
+    def keeping(self, opened: Opened) -> InputKind[Any]:
+        return _Kind(self._kind.keeping(opened))
 
     def pin(self, name: str, input: Input) -> Any:
         return self._once(("pin", name, input.model_dump_json()), lambda: self._kind.pin(name, input))
@@ -88,7 +97,7 @@ class _Store(StoreOver):
         self.read = cache(store.read)  # type: ignore[method-assign]
         self.records = cache(store.records)  # type: ignore[method-assign]
         self.beats = cache(store.beats)  # type: ignore[method-assign]
-        self.events = cache(store.events)  # type: ignore[method-assign]
+        self.newest_events = cache(store.newest_events)  # type: ignore[method-assign]
         self._progress: dict[str, list[ProgressRow]] = {}
 
     def progress(self, name: str, run_id: str) -> list[ProgressRow]:

@@ -27,6 +27,7 @@ class StoreAsWritten(StoreOver):
     def __init__(self, store: ControlStore, environment: Mapping[str, str]) -> None:
         super().__init__(store)
         self._environment = environment
+        self._known: dict[str, tuple[Record, Record]] = {}
 
     def read(self, name: str) -> Snapshot:
         """The record with its places filled in."""
@@ -39,7 +40,14 @@ class StoreAsWritten(StoreOver):
 
     def records(self) -> list[Record]:
         """All records with their places filled in."""
-        return [as_located(record, self._environment) for record in super().records()]
+        return [self._as_located(record) for record in super().records()]
+
+    def _as_located(self, record: Record) -> Record:
+        """The same object for the same object: pages ask for a thousand records that are as they were."""
+        known = self._known.get(record.name)
+        if known is None or known[0] is not record:
+            known = self._known[record.name] = record, as_located(record, self._environment)
+        return known[1]
 
     def _located(self, snapshot: Snapshot) -> _Located:
         record = snapshot.record

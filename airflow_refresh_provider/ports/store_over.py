@@ -76,6 +76,14 @@ class StoreOver:
         """As stored."""
         return self._store.events(name)
 
+    def newest_events(self, name: str, count: int) -> list[EventRow]:
+        """As stored."""
+        return self._store.newest_events(name, count)
+
+    def events_of_run(self, name: str, run_id: str) -> list[EventRow]:
+        """As stored."""
+        return self._store.events_of_run(name, run_id)
+
     def costs_since(self, event: str, names: Collection[str], since: datetime) -> AddedUp:
         """As stored."""
         return self._store.costs_since(event, names, since)

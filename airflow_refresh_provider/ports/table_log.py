@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Protocol
+from typing import Any, Protocol
 
 from airflow_refresh_provider.core.definition.columns import Columns
 from airflow_refresh_provider.core.definition.own_columns import OwnColumn
@@ -58,12 +58,20 @@ class TableFacts(TableIdentity):
         return (self.version + 1) % (int(every) if every.isdecimal() and int(every) else _CHECKPOINT_EVERY) == 0
 
 
+Opened = dict[tuple[str, int | None], Any]
+"""(place, version) -> what is open of a table there, None for the newest version."""
+
+
 class LogGap(Exception):
     """Commits that were requested have been cleaned up from the log."""
 
 
 class TableLog(Protocol):
     """The Delta log of a table at a location. Errors of storage are errors.Retry or errors.Failed."""
+
+    def keeping(self, opened: Opened) -> TableLog:
+        """The log as it is at one moment: what it opens is left in `opened`, and what is open is not opened again."""
+        ...
 
     def facts(self, location: str) -> TableFacts | None:
         """None when there is no Delta table there. Raises Failed when something else is there."""

@@ -136,7 +136,8 @@ class Refreshes:
         """How far the target of a definition is behind; `why` adds each input. Needs no Spark."""
         seen = observe(self.ports, self._record(name))
         seen.must_be_readable()
-        return [freshness.with_expected_seconds(self.ports, freshness.freshness(self.ports, seen, why=why))]
+        found = freshness.freshness(self.ports, seen, why=why)
+        return [freshness.with_expected_seconds(found, reports.newest(self.ports, name))]
 
     def pause(self, name: str) -> DefinitionStatus:
         """Pause a definition before its next chunk."""

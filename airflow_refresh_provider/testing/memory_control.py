@@ -112,6 +112,18 @@ class MemoryControlStore:
         with self._lock:
             return sorted((row for row in self._events if row.name == name), key=lambda row: row.at)
 
+    def newest_events(self, name: str, count: int) -> list[EventRow]:
+        """As `events`, of each kind at most so many, the newest, without their figures."""
+        kinds: dict[str, list[EventRow]] = {}
+        for row in self.events(name):
+            kept = row.model_dump(include={"name", "run_id", "event", "generation", "at", "detail"})
+            kinds.setdefault(row.event, []).append(EventRow.model_validate(kept))
+        return sorted((row for rows in kinds.values() for row in rows[-count:]), key=lambda row: row.at)
+
+    def events_of_run(self, name: str, run_id: str) -> list[EventRow]:
+        """As `events`, those of one run."""
+        return [row for row in self.events(name) if row.run_id == run_id]
+
     def costs_since(self, event: str, names: Collection[str], since: datetime) -> AddedUp:
         """Nothing is added up here: the ends of all runs."""
         with self._lock:

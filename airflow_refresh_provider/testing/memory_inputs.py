@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 from itertools import pairwise
+from typing import Self
 
 from airflow_refresh_provider.core.changes.history import InputCommit, InputHistory
 from airflow_refresh_provider.core.changes.listed import FilesOfPin
@@ -16,6 +17,7 @@ from airflow_refresh_provider.core.log.commits import Commit
 from airflow_refresh_provider.core.run.ownership import hidden_columns
 from airflow_refresh_provider.errors import Invalid
 from airflow_refresh_provider.ports.input_kind import InputKinds
+from airflow_refresh_provider.ports.table_log import Opened
 from airflow_refresh_provider.testing.memory_lake import BEGINNING, MemoryLake
 from airflow_refresh_provider.testing.memory_table import ROW_BYTES, MemoryTable, Version, changed_files
 
@@ -28,6 +30,10 @@ class MemoryTables:
 
     def __init__(self, lake: MemoryLake) -> None:
         self._lake = lake
+
+    def keeping(self, opened: Opened) -> Self:
+        """The same: to open a table costs nothing here."""
+        return self
 
     def pin(self, name: str, input: Input) -> DeltaPin:
         """The table at its newest version. Raises Invalid when it is missing."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import Self
 
 from airflow_refresh_provider.core.definition.columns import OP, VNODE, floating_columns, padded
 from airflow_refresh_provider.core.log.commits import Commit
 from airflow_refresh_provider.core.plan.plan import StagedTable
 from airflow_refresh_provider.core.run.reading import DELETION_VECTORS
-from airflow_refresh_provider.ports.table_log import LogGap, TableFacts, TableIdentity
+from airflow_refresh_provider.ports.table_log import LogGap, Opened, TableFacts, TableIdentity
 from airflow_refresh_provider.testing.memory_lake import MemoryLake
 from airflow_refresh_provider.testing.memory_table import ROW_BYTES
 
@@ -20,6 +21,10 @@ class MemoryLog:
 
     def __init__(self, lake: MemoryLake) -> None:
         self._lake = lake
+
+    def keeping(self, opened: Opened) -> Self:
+        """The same: to open a table costs nothing here."""
+        return self
 
     def identity(self, location: str) -> TableIdentity | None:
         """Which table it is."""

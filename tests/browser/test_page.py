@@ -272,6 +272,22 @@ def test_costs_are_reached_and_read_by_keyboard(serve: Callable[[Refreshes], Sit
     expect(page.get_by_role("heading", level=1)).to_have_text(NAME)
 
 
+def test_on_a_phone_captions_are_lines_and_the_newest_day_is_seen(serve: Callable[[Refreshes], Site]) -> None:
+    page = serve(shop().refreshes).open("/costs", viewport=PHONE)
+    line = page.get_by_text("By day in UTC").bounding_box()
+    assert line is not None and line["height"] < 40
+    expect(page.locator("#to-read rect")).to_be_in_viewport()
+    left = page.locator("#to-read").evaluate("(box) => box.scrollWidth - box.clientWidth - box.scrollLeft")
+    assert left <= 1
+
+
+def test_boxes_to_tick_stand_beside_their_labels(serve: Callable[[Refreshes], Site]) -> None:
+    page = serve(shop().refreshes).open(f"/definitions/{NAME}/refresh")
+    box, label = page.locator("#force").bounding_box(), page.locator("label[for=force]").bounding_box()
+    assert box is not None and label is not None
+    assert abs(box["y"] + box["height"] / 2 - label["y"] - label["height"] / 2) < 4
+
+
 def test_texts_of_users_do_nothing(serve: Callable[[Refreshes], Site]) -> None:
     page = serve(shop().refreshes).open("/definitions/report")
     assert page.evaluate("document.scripts.length") == 3

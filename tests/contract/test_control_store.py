@@ -148,6 +148,29 @@ def test_events_come_back_oldest_first(doors: Doors) -> None:
     assert doors().events("orders") == [earlier, later]
 
 
+def test_of_each_kind_of_event_the_newest_come_back_oldest_first_and_without_figures(doors: Doors) -> None:
+    for second in (4, 2, 1, 3):
+        doors().add_event(event_row("it's", "run_ended", second, run_id=f"r{second}", mode="full", worked_ms=7))
+    doors().add_event(event_row("it's", "query_changed", 0, detail="before"))
+    doors().add_event(event_row("other", "run_ended", 9))
+    found = doors().newest_events("it's", 2)
+    assert [(row.event, row.run_id) for row in found] == [
+        ("query_changed", None),
+        ("run_ended", "r3"),
+        ("run_ended", "r4"),
+    ]
+    assert found[0] == event_row("it's", "query_changed", 0, detail="before")
+    assert found[1] == event_row("it's", "run_ended", 3, run_id="r3")
+    assert doors().newest_events("nothing", 2) == []
+
+
+def test_the_events_of_a_run_are_no_others(doors: Doors) -> None:
+    for name, run_id, second in (("orders", "r'1", 2), ("orders", "r'1", 1), ("orders", "r2", 0), ("other", "r'1", 0)):
+        doors().add_event(event_row(name, "run_ended", second, run_id=run_id, mode="full"))
+    found = doors().events_of_run("orders", "r'1")
+    assert found == [event_row("orders", "run_ended", second, run_id="r'1", mode="full") for second in (1, 2)]
+
+
 def test_a_beat_overwrites_the_last_of_the_same_unit(doors: Doors) -> None:
     doors().commit(doors().read("orders"), record("orders"), REGISTER, moment(0))
     for second in (1, 2):

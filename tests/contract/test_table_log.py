@@ -8,10 +8,14 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
+from airflow_refresh_provider.core.definition.inputs import Input
 from airflow_refresh_provider.core.log.marker import Marker, seal_app_id, slot_app_id
+from airflow_refresh_provider.delta.tables.delta_table import open_table
+from airflow_refresh_provider.delta.tables.opened_tables import OpenedTables
 from airflow_refresh_provider.delta.tables.target_log import DeltaTableLog
 from airflow_refresh_provider.errors import Failed
-from airflow_refresh_provider.ports.table_log import LogGap, TableIdentity
+from airflow_refresh_provider.inputs.delta_table import DeltaTables
+from airflow_refresh_provider.ports.table_log import LogGap, Opened, TableIdentity
 from tests.contract.tables import rows, write
 
 LOG = DeltaTableLog()
@@ -50,6 +54,28 @@ def test_facts_have_identity_shape_and_size(table: Path) -> None:
     assert facts.properties["airflow_refresh.control"] == "me"
     assert (facts.columns, facts.partitioned_by, facts.clustered) == (("id", "_vnode"), (), False)
     assert facts.bytes == sum(p.stat().st_size for p in table.glob("*.parquet"))
+
+
+def test_a_log_that_keeps_what_it_opens_says_the_same_later_and_opens_once(table: Path) -> None:
+    write(table, rows(1, 2, 3))
+    places: list[str] = []
+
+    def noted(location: str, version: int | None = None) -> DeltaTable | None:
+        places.append(location)
+        return open_table(location, version)
+
+    opened: Opened = {}
+    log = DeltaTableLog(OpenedTables(noted)).keeping(opened)
+    facts, found = log.facts(str(table)), DeltaTables(OpenedTables(noted)).keeping(opened)
+    write(table, rows(4))
+    pin = found.pin("x", Input(path=str(table)))
+    assert (log.facts(str(table)), pin.version) == (facts, 0)
+    identity = log.identity(str(table))
+    assert facts is not None and identity == TableIdentity(**facts.model_dump(include=set(TableIdentity.model_fields)))
+    assert found.columns(pin).keys() == {"id", "_vnode"} and found.history(pin, pin) is not None
+    assert places == [str(table)]
+    newest = LOG.facts(str(table))
+    assert newest is not None and newest.version == 1
 
 
 def test_newest_and_oldest_follow_the_log(table: Path) -> None:

@@ -101,8 +101,8 @@ def test_a_request_waits_behind_a_run_of_another_program_which_is_then_taken_ove
         expect(person.shown.get_by_role("heading", name="Queue")).to_have_count(0, timeout=SLOW_MS)
         assert not large.refreshes.queue(large.name)
 
-        person.follow("Take the run over")
-        person.press("Take the run over")
+        person.follow("Take over the run")
+        person.press("Take over the run")
         person.sees(f"{large.name} is refreshed by DAG run")
         said, _ = other.communicate(timeout=PATIENCE)
     assert "lost_lease" in said

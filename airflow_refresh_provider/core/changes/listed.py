@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Self
 
 from airflow_refresh_provider.core.changes.history import InputHistory, of_files
 from airflow_refresh_provider.core.changes.pins import FilesPin
@@ -11,6 +12,10 @@ from airflow_refresh_provider.core.changes.sources import ChangedRows, ChangeSou
 
 class FilesOfPin:
     """The part of a kind of inputs that needs its pins only."""
+
+    def keeping(self, opened: object) -> Self:
+        """The same: nothing is opened that could be kept."""
+        return self
 
     def files(self, pin: FilesPin) -> tuple[tuple[str, int], ...]:
         """(path, size) of the pinned files."""

@@ -23,7 +23,6 @@ from pydantic import (
     ValidatorFunctionWrapHandler,
     WrapValidator,
     model_serializer,
-    model_validator,
 )
 
 from airflow_refresh_provider.core.definition.budget import Budget, Whole
@@ -277,12 +276,11 @@ class Definition(Stored):
         canonical = json.dumps(facts, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         return "sha256:" + hashlib.sha256(canonical.encode()).hexdigest()
 
-    @model_validator(mode="after")
-    def _consistent(self) -> Self:
+    def model_post_init(self, context: object, /) -> None:
+        """Refuse fields that do not go together. A validator would look again for each model that has this one."""
         found = [*_query_problems(self), *_layout_problems(self), *_row_problems(self)]
         if found:
             raise ValueError("\n".join(found))
-        return self
 
     @model_serializer(mode="wrap")
     def _as_given(self, handler: SerializerFunctionWrapHandler) -> dict[str, object]:

@@ -53,9 +53,11 @@ class Sums(Stored):
     by_day: tuple[Cost, ...] = ()
 
     def __add__(self, other: Sums) -> Sums:
+        if not (self.by_definition and other.by_definition):
+            return self if self.by_definition else other
         return Sums(
-            by_definition=_merged((*self.by_definition, *other.by_definition)),
-            by_day=_merged((*self.by_day, *other.by_day)),
+            by_definition=_by_name((*self.by_definition, *other.by_definition)),
+            by_day=_by_name((*self.by_day, *other.by_day)),
         )
 
 
@@ -79,17 +81,16 @@ def costs(sums: Sums, by: CostsBy, tags: Mapping[str, Sequence[str]]) -> list[Co
         return sorted(sums.by_day, key=lambda cost: cost.of, reverse=True)
     found = sums.by_definition
     if by is CostsBy.TAG:
-        found = _merged(_renamed(cost, tag) for cost in found for tag in tags.get(cost.of) or (UNTAGGED,))
+        found = _merged((tag, cost) for cost in found for tag in tags.get(cost.of) or (UNTAGGED,))
     return sorted(found, key=lambda cost: (-cost.worked_seconds, cost.of))
 
 
 def report(sums: Sums, tags: Mapping[str, Sequence[str]], now: datetime, days: int) -> CostsReport:
     """All views of the runs that ended in the last days."""
-    in_all = _merged(_renamed(cost, ALL) for cost in sums.by_day)
     return CostsReport(
         at=now,
         days=days,
-        in_all=in_all[0] if in_all else None,
+        in_all=_together(ALL, sums.by_day) if sums.by_day else None,
         by_day=tuple(costs(sums, CostsBy.DAY, tags)),
         by_definition=tuple(costs(sums, CostsBy.DEFINITION, tags)),
         by_tag=tuple(costs(sums, CostsBy.TAG, tags)),
@@ -100,8 +101,8 @@ def sums_of(entries: Iterable[HistoryEntry]) -> Sums:
     """The costs of these runs, each of which is there once."""
     found = [(entry, _cost_of(entry)) for entry in entries]
     return Sums(
-        by_definition=_merged(cost for _, cost in found),
-        by_day=_merged(_renamed(cost, f"{entry.at:%Y-%m-%d}") for entry, cost in found),
+        by_definition=_by_name(cost for _, cost in found),
+        by_day=_merged((f"{entry.at:%Y-%m-%d}", cost) for entry, cost in found),
     )
 
 
@@ -125,16 +126,24 @@ def _cost_of(entry: HistoryEntry) -> Cost:
     )
 
 
-def _renamed(cost: Cost, of: str) -> Cost:
-    return cost.model_copy(update={"of": of})
-
-
-def _merged(found: Iterable[Cost]) -> tuple[Cost, ...]:
+def _by_name(found: Iterable[Cost]) -> tuple[Cost, ...]:
     """The costs added up that are of the same."""
+    return _merged((cost.of, cost) for cost in found)
+
+
+def _merged(found: Iterable[tuple[str, Cost]]) -> tuple[Cost, ...]:
+    """The costs of each name, added up."""
     groups: dict[str, list[Cost]] = {}
-    for cost in found:
-        groups.setdefault(cost.of, []).append(cost)
-    return tuple(group[0] if len(group) == 1 else _added_up(of, group) for of, group in groups.items())
+    for of, cost in found:
+        groups.setdefault(of, []).append(cost)
+    return tuple(_together(of, group) for of, group in groups.items())
+
+
+def _together(of: str, parts: Sequence[Cost]) -> Cost:
+    """The costs of a name: those of one part are its costs as they are."""
+    if len(parts) > 1:
+        return _added_up(of, parts)
+    return parts[0] if parts[0].of == of else parts[0].model_copy(update={"of": of})
 
 
 def _added_up(of: str, parts: Sequence[Cost]) -> Cost:

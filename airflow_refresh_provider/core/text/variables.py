@@ -20,7 +20,7 @@ _SHORTEST = 3
 
 def variables(text: str) -> tuple[str, ...]:
     """The names of the variables in a text, in order."""
-    return tuple(dict.fromkeys(_VARIABLE.findall(text)))
+    return tuple(dict.fromkeys(_VARIABLE.findall(text))) if "${" in text else ()
 
 
 def is_variable(text: str) -> bool:

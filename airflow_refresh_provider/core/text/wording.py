@@ -7,8 +7,9 @@ from difflib import get_close_matches
 
 
 def counted(number: int, noun: str) -> str:
-    """`1 row`, `2,000 rows`: the noun is one of those that take an s."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+    """`1 row`, `2,000 rows`, `2 refreshes`: the noun is one of those that take an s, or es."""
+    ending = "es" if noun.endswith(("s", "x", "ch", "sh")) else "s"
+    return f"{number:,} {noun}{'' if number == 1 else ending}"
 
 
 def sizes(rows: int | None, chunks: int | None) -> list[str]:

@@ -13,7 +13,11 @@ Steps = dict[str, int]
 def reads(definitions: Collection[Definition]) -> dict[str, tuple[str, ...]]:
     """Name -> the definitions that make its inputs."""
     makers = {definition.target: definition.name for definition in definitions}
-    return {d.name: tuple(dict.fromkeys(_made(d, makers))) for d in definitions}
+    found = {}
+    for definition in definitions:
+        made = [makers[read.path] for read in definition.inputs.values() if read.path in makers]
+        found[definition.name] = tuple(dict.fromkeys(made)) if made else ()
+    return found
 
 
 def sources(definitions: Collection[Definition], readers: Collection[str]) -> dict[str, list[tuple[str, str]]]:
@@ -21,9 +25,10 @@ def sources(definitions: Collection[Definition], readers: Collection[str]) -> di
     made = {definition.target for definition in definitions}
     found: dict[str, list[tuple[str, str]]] = {}
     for definition in definitions:
-        for name, read in definition.inputs.items() if definition.name in readers else ():
-            if read.path not in made:
-                found.setdefault(read.path, []).append((definition.name, name))
+        if definition.name in readers:
+            for name, read in definition.inputs.items():
+                if read.path not in made:
+                    found.setdefault(read.path, []).append((definition.name, name))
     return found
 
 
@@ -31,10 +36,10 @@ def lineage(above: Mapping[str, Iterable[str]], name: str) -> tuple[Steps, Steps
     """Those upstream and those downstream of a definition; it is not among them, even in a circle. `above` is what each
     of all definitions reads.
     """
-    below: dict[str, list[str]] = {reader: [] for reader in above}
+    below: dict[str, list[str]] = {}
     for reader, made in above.items():
         for maker in made:
-            below[maker].append(reader)
+            below.setdefault(maker, []).append(reader)
     return _reached(above, name), _reached(below, name)
 
 
@@ -47,7 +52,3 @@ def _reached(next_to: Mapping[str, Iterable[str]], name: str) -> Steps:
         level = [n for n in level if n != name]
         found |= dict.fromkeys(level, steps)
     return found
-
-
-def _made(definition: Definition, makers: Mapping[str, str]) -> Iterable[str]:
-    return (makers[read.path] for read in definition.inputs.values() if read.path in makers)

@@ -2,13 +2,14 @@
 
 Every COMPACT_EVERY commits the writer merges the small files, and deletes those that were replaced an hour ago: a view
 is read within seconds of being opened. Files that a commit in progress has written are not touched, however old they
-are.
+are. In a table that is read whole, those of MERGE_EVERY commits are merged in between: to open a file takes longer than
+to read its few rows.
 That is bookkeeping: when it meets another writer it leaves it for next time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -37,12 +38,15 @@ from airflow_refresh_provider.errors import RefreshError
 
 COMPACT_EVERY = 64
 ORDER_EVERY = 8 * COMPACT_EVERY
+MERGE_EVERY = 16
 
 Row = dict[str, object]
 
 _RETRIES = 100  # of a commit that met one it does not conflict with
 _MERGED_BYTES = 16 * 1024 * 1024
 """Files that are this large are not merged again."""
+_SMALL_BYTES = 256 * 1024
+"""Those that are this large are not merged between two compactions."""
 
 ROWS_TOGETHER = 4096
 """Rows of a row group, decoded together: few enough to find those of one definition among many."""
@@ -142,11 +146,19 @@ class ControlTable:
 
     def select(self, view: DeltaTable, sql: str) -> list[Row]:
         """Rows of a query over the table, which goes by its name."""
-        doing = f"reading the control table {self.name}"
-        with storage(doing, self.location), UntypedErrors(doing, self.location):
-            found = QueryBuilder().register(self.name, view).execute(sql).read_all()
-        values = [found[name].to_pylist() for name in found.column_names]
-        return [dict(zip(found.column_names, row, strict=True)) for row in zip(*values, strict=True)]
+        return self.queries(view)(sql)
+
+    def queries(self, view: DeltaTable) -> Callable[[str], list[Row]]:
+        """As `select`, for several queries over one view, which is made known to the query engine once."""
+        doing, builder = f"reading the control table {self.name}", QueryBuilder().register(self.name, view)
+
+        def select(sql: str) -> list[Row]:
+            with storage(doing, self.location), UntypedErrors(doing, self.location):
+                found = builder.execute(sql).read_all()
+            values = [found[name].to_pylist() for name in found.column_names]
+            return [dict(zip(found.column_names, row, strict=True)) for row in zip(*values, strict=True)]
+
+        return select
 
     def forget(self, view: DeltaTable, kept: timedelta, also: str = "true") -> None:
         """Remove rows that are so much older than the newest and fulfil a condition. Yields to other writers.
@@ -159,6 +171,12 @@ class ControlTable:
         before = quoted((newest - kept).isoformat())
         with storage(f"compacting the control table {self.name}", self.location), suppress(CommitFailedError):
             view.delete(f"at < {before} AND {also}")
+
+    def merge(self) -> None:
+        """Put the files of the last commits together, and leave the others as they are. Yields to other writers."""
+        if view := self.open():
+            with storage(f"merging files of the control table {self.name}", self.location), suppress(CommitFailedError):
+                view.optimize.compact(target_size=_SMALL_BYTES, writer_properties=_WRITTEN)
 
     def compact(self, ordered_by: str | None = None) -> None:
         """Merge small files, delete those that were replaced. Yields to other writers.
@@ -178,17 +196,14 @@ class ControlTable:
             view.vacuum(self.replaced_kept_hours, dry_run=False, enforce_retention_duration=False)
 
 
-def compact_regularly(view: DeltaTable, compact: Callable[[], None], order: Callable[[], None] | None = None) -> None:
-    """Compact after every COMPACT_EVERY-th commit, after every ORDER_EVERY-th by `order`, if there is one.
+def compact_regularly(view: DeltaTable, compactions: Mapping[int, Callable[[], None]]) -> None:
+    """After every so many commits do what is to be done then; of several that are due only the rarest.
 
     The commit itself is in, so a failure here is ignored.
     """
-    if view.version() % COMPACT_EVERY == 0:
+    if due := [every for every in compactions if view.version() % every == 0]:
         with suppress(RefreshError):
-            if order is not None and view.version() % ORDER_EVERY == 0:
-                order()
-            else:
-                compact()
+            compactions[max(due)]()
 
 
 def quoted(text: str) -> str:

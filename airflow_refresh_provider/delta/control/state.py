@@ -20,7 +20,7 @@ from pydantic import ValidationError
 
 from airflow_refresh_provider.core.run.lifecycle import Event
 from airflow_refresh_provider.core.run.record import Record
-from airflow_refresh_provider.delta.control.control_table import ControlTable, compact_regularly, quoted
+from airflow_refresh_provider.delta.control.control_table import COMPACT_EVERY, ControlTable, compact_regularly, quoted
 from airflow_refresh_provider.delta.control.newest_rows import NewestRows, StoredRow
 from airflow_refresh_provider.delta.storage.log_files import list_log
 from airflow_refresh_provider.delta.storage.object_stores import STORAGE_ERRORS, check_room, translated
@@ -80,7 +80,7 @@ class StateTable:
         else:
             self._read_back(view, read.name, seq, nonce)
         self._rows.written(_app_id(read.name), StoredRow(seq, str(row["record"])))
-        compact_regularly(view, self.compact)
+        compact_regularly(view, {COMPACT_EVERY: self.compact})
         return StateView(read.name, record, seq)
 
     def records(self) -> list[Record]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime, timedelta
 
 from airflow_refresh_provider.core.definition.names import is_definition_name
@@ -12,7 +12,15 @@ from airflow_refresh_provider.core.run.record import Record
 from airflow_refresh_provider.core.text.stored import Stored
 from airflow_refresh_provider.delta.control.added_up import added_up
 from airflow_refresh_provider.delta.control.beats import Beats
-from airflow_refresh_provider.delta.control.control_table import ControlTable, Row, compact_regularly, quoted
+from airflow_refresh_provider.delta.control.control_table import (
+    COMPACT_EVERY,
+    MERGE_EVERY,
+    ORDER_EVERY,
+    ControlTable,
+    Row,
+    compact_regularly,
+    quoted,
+)
 from airflow_refresh_provider.delta.control.root import Mark, check_place, make_mark, read_mark
 from airflow_refresh_provider.delta.control.state import StateTable, StateView
 from airflow_refresh_provider.delta.storage.object_stores import check_room, storage
@@ -80,7 +88,7 @@ class DeltaControlStore:
 
     def add_progress(self, rows: Iterable[ProgressRow]) -> None:
         """Append rows, all in one commit."""
-        self._append(self._progress, rows, self._compact_progress)
+        self._append(self._progress, rows, {COMPACT_EVERY: self._compact_progress})
 
     def progress(self, name: str, run_id: str) -> list[ProgressRow]:
         """All rows of a run, oldest first."""
@@ -97,12 +105,27 @@ class DeltaControlStore:
 
     def add_event(self, row: EventRow) -> None:
         """Append one event."""
-        self._append(self._events, [row], self._events.compact, self._compact_events)
+        compactions = {
+            MERGE_EVERY: self._events.merge,
+            COMPACT_EVERY: self._events.compact,
+            ORDER_EVERY: self._compact_events,
+        }
+        self._append(self._events, [row], compactions)
 
     def events(self, name: str) -> list[EventRow]:
         """Oldest first."""
-        rows = self._select(self._events, f"name = {quoted(name)}")
-        return sorted(map(EventRow.model_validate, rows), key=lambda row: row.at)
+        return _events(self._select(self._events, f"name = {quoted(name)}"))
+
+    def newest_events(self, name: str, count: int) -> list[EventRow]:
+        """As `events`, of each kind at most so many, the newest, without their figures."""
+        columns = "name, run_id, event, generation, at, detail"
+        ranked = "SELECT *, row_number() OVER (PARTITION BY event ORDER BY at DESC) AS place FROM events"
+        of_name = f"{ranked} WHERE name = {quoted(name)}"
+        return _events(self._query(self._events, f"SELECT {columns} FROM ({of_name}) WHERE place <= {count}"))
+
+    def events_of_run(self, name: str, run_id: str) -> list[EventRow]:
+        """As `events`, those of one run."""
+        return _events(self._select(self._events, f"name = {quoted(name)} AND run_id = {quoted(run_id)}"))
 
     def costs_since(self, event: str, names: Collection[str], since: datetime) -> AddedUp:
         """What runs of these definitions have cost that ended since a moment; some come back as rows."""
@@ -129,11 +152,7 @@ class DeltaControlStore:
             self._events.compact(ordered_by="name")
 
     def _append(
-        self,
-        table: ControlTable,
-        rows: Iterable[Stored],
-        compact: Callable[[], None],
-        order: Callable[[], None] | None = None,
+        self, table: ControlTable, rows: Iterable[Stored], compactions: Mapping[int, Callable[[], None]]
     ) -> None:
         stored: list[Row] = [row.model_dump() for row in rows]
         if not stored:
@@ -144,17 +163,22 @@ class DeltaControlStore:
         with storage(doing, table.location):
             view = table.open_or_create()
             table.append(view, stored)
-        compact_regularly(view, compact, order)
+        compact_regularly(view, compactions)
 
     def _select(self, table: ControlTable, condition: str) -> list[Row]:
+        return self._query(table, f"SELECT * FROM {table.name} WHERE {condition}")
+
+    def _query(self, table: ControlTable, sql: str) -> list[Row]:
         view = table.open() if self.exists else None
-        if view is None:
-            return []
-        return table.select(view, f"SELECT * FROM {table.name} WHERE {condition}")
+        return [] if view is None else table.select(view, sql)
 
     def _made(self) -> Mark:
         self._mark = self._mark or read_mark(self._root) or make_mark(self._root)
         return self._mark
+
+
+def _events(rows: Iterable[Row]) -> list[EventRow]:
+    return sorted(map(EventRow.model_validate, rows), key=lambda row: row.at)
 
 
 def _oldest_first(rows: Iterable[Row]) -> list[ProgressRow]:

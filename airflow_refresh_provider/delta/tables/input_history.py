@@ -16,7 +16,7 @@ from airflow_refresh_provider.core.changes.sources import ChangeSource, ChangeSo
 from airflow_refresh_provider.delta.storage.log_files import LogFiles, list_log
 from airflow_refresh_provider.delta.tables.actions import ByKind, changing, grouped, info_of
 from airflow_refresh_provider.delta.tables.changed_files import ChangedFiles, FileSum
-from airflow_refresh_provider.delta.tables.delta_table import open_table
+from airflow_refresh_provider.delta.tables.opened_tables import EACH_TIME, OpenedTables
 from airflow_refresh_provider.ports.table_log import LogGap
 
 _FEED = "delta.enableChangeDataFeed"
@@ -36,10 +36,10 @@ _UNITS = {
 _PART = re.compile(r"(\d+)\s+([a-z]+?)s?\b")
 
 
-def history(applied: DeltaPin, newest: DeltaPin) -> InputHistory | None:
+def history(applied: DeltaPin, newest: DeltaPin, tables: OpenedTables = EACH_TIME) -> InputHistory | None:
     """What happened after one version up to another; None when the log is incomplete."""
     log = list_log(newest.location, since=applied.version)
-    now = _shape(log, newest) if log else None
+    now = _shape(log, newest, tables) if log else None
     if log is None or now is None:
         return None
     shapes = [now]
@@ -57,7 +57,7 @@ def history(applied: DeltaPin, newest: DeltaPin) -> InputHistory | None:
     except LogGap:
         return None
     if len(shapes) > 1:
-        before = _shape(log, applied)
+        before = _shape(log, applied, tables)
         if before is None:
             return None
         shapes.append(before)
@@ -102,12 +102,12 @@ class _Shape:
         return _Shape(metadata.get("configuration") or {}, json.loads(metadata["schemaString"]), partitioned_by)
 
 
-def _shape(log: LogFiles, pin: DeltaPin) -> _Shape | None:
+def _shape(log: LogFiles, pin: DeltaPin, tables: OpenedTables) -> _Shape | None:
     """The metadata of a version: as Spark keeps it beside the commit, else of the table as it is opened."""
     kept = log.metadata(pin.version)
     if kept is not None:
         return _Shape.written(kept)
-    table = open_table(pin.location, pin.version)
+    table = tables.at(pin.location, pin.version)
     return _Shape.of(table) if table is not None else None
 
 

@@ -24,20 +24,28 @@ from airflow_refresh_provider.delta.tables.delta_table import (
     writes_plainly,
 )
 from airflow_refresh_provider.delta.tables.input_history import KEPT, REMOVED_FILES, committed_at, duration
+from airflow_refresh_provider.delta.tables.opened_tables import EACH_TIME, OpenedTables
 from airflow_refresh_provider.delta.tables.table_shape import shape_at
 from airflow_refresh_provider.errors import Failed
-from airflow_refresh_provider.ports.table_log import LogGap, TableFacts, TableIdentity
+from airflow_refresh_provider.ports.table_log import LogGap, Opened, TableFacts, TableIdentity
 
 _NEAR = 10
 """So many commits are read one after the other before the table is opened."""
 
 
 class DeltaTableLog:
-    """Logs of tables wherever they are; nothing is kept between calls."""
+    """Logs of tables wherever they are; nothing is kept between calls, but in `keeping`."""
+
+    def __init__(self, tables: OpenedTables = EACH_TIME) -> None:
+        self._tables = tables
+
+    def keeping(self, opened: Opened) -> DeltaTableLog:
+        """The log at one moment."""
+        return DeltaTableLog(self._tables.keeping(opened))
 
     def facts(self, location: str) -> TableFacts | None:
         """A table at its newest version, None when there is none. Raises Failed when something else is there."""
-        table = open_table(location)
+        table = self._tables.at(location)
         if table is None:
             _check_vacant(location)
             return None
@@ -46,14 +54,14 @@ class DeltaTableLog:
     def identity(self, location: str) -> TableIdentity | None:
         """Which table it is, None when there is none. Raises Failed when something else is there.
 
-        By the metadata that Spark keeps beside its newest commit; without that the table is opened.
+        By the table where it is open, or the metadata that Spark keeps beside its newest commit; else it is opened.
         """
-        log = recent_log(location)
+        log = None if self._tables.has(location) else recent_log(location)
         kept = log.metadata(log.newest) if log else None
         if kept is not None:
             properties = kept.get("configuration") or {}
             return TableIdentity(location=location, table_id=str(kept["id"]), properties=properties)
-        table = open_table(location)
+        table = self._tables.at(location)
         if table is None:
             _check_vacant(location)
             return None
@@ -70,8 +78,9 @@ class DeltaTableLog:
 
     def readable_until(self, location: str, version: int) -> datetime | None:
         """When Spark begins to refuse a version; in 1970 where its commit is gone, None for the newest."""
-        log, table = _log(location, since=version), open_table(location)
-        if version == log.newest or table is None:
+        log = _log(location, since=version)
+        table = None if version == log.newest else self._tables.at(location)
+        if table is None:
             return None
         kept = duration(table.metadata().configuration.get(REMOVED_FILES), KEPT[REMOVED_FILES])
         committed = committed_at(log, version)

@@ -97,7 +97,7 @@ def _end_run(tenure: Tenure, old: Run) -> None:
     close(fence_run(tenure, old))
     ports.staging.drop(old.plan.staging)
     ports.store.clear_beats(tenure.name, old.run_id)
-    if old.run_id not in {entry.run_id for entry in reports.history(ports, tenure.name)}:
+    if reports.ended_run(ports, tenure.name, old.run_id) is None:
         outcome = Outcome.SUCCEEDED if old.published else Outcome.ABANDONED
         run_ends.record_end(ports, tenure.name, old, tenure.generation, outcome, "the definition was dropped")
 

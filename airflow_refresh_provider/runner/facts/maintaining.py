@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
+from functools import lru_cache
 
 from airflow_refresh_provider.core.changes.pins import VersionVector
 from airflow_refresh_provider.core.definition.definition import Definition
@@ -24,12 +26,21 @@ def advised_maintenance(
     ports: Ports, definition: Definition, pins: VersionVector
 ) -> tuple[Maintenance, tuple[Advice, ...]]:
     """As `maintenance_of`, and what a change of the query would win."""
+    return advised(definition.model_dump_json(), json.dumps(columns_of(ports, pins)))
+
+
+@lru_cache(maxsize=128)
+def advised(definition: str, columns: str) -> tuple[Maintenance, tuple[Advice, ...]]:
+    """The analysis of a definition, and advice, as they follow from two texts of JSON and from nothing else.
+
+    They are remembered: an open page asks for them every few seconds, and advice is made by many analyses.
+    """
     from airflow_refresh_provider.core.maintain.advice import advice
     from airflow_refresh_provider.core.maintain.analysis import maintenance
 
-    columns = columns_of(ports, pins)
-    found = maintenance(definition.query_text, columns, definition.keys)
-    return found, advice(definition, columns, found)
+    given, inputs = Definition.model_validate_json(definition), json.loads(columns)
+    found = maintenance(given.query_text, inputs, given.keys)
+    return found, advice(given, inputs, found)
 
 
 def unfollowed_reason(found: Maintenance, definition: Definition, changed: Iterable[str]) -> str | None:

@@ -21,14 +21,12 @@ from airflow_refresh_provider.runner.report.overview import overview
 from airflow_refresh_provider.runner.report.query_changes import query_changes
 from airflow_refresh_provider.runner.report.statuses import notices_on_query, seen_status
 
-SHOWN_RUNS = 100
-
 
 def definition_detail(ports: Ports, name: str, looks: Mapping[str, Observation]) -> DefinitionDetail:
     """A definition. `looks`: what was seen of the inputs and targets of others, by name. Raises Invalid."""
     once = reading_once(ports)
-    record = registered(once, name, once.store.read(name).record)
     records = {one.name: one for one in once.store.records()}
+    record = records.get(name) or registered(once, name, once.store.read(name).record)
     seen = observe(once, record)
     status = seen_status(once, seen, partial(report_due, once))
     shown = {"notices": notices_on_query(once, record), "reading": reading.lines(once, record)}
@@ -36,16 +34,18 @@ def definition_detail(ports: Ports, name: str, looks: Mapping[str, Observation])
     reading_of = reads(placed)
     above, below = lineage(reading_of, name)
     around = _around(once, [records[other] for other in (*above, *below)], looks)
+    events = once.store.newest_events(name, reports.NEWEST_RUNS)
+    ended = reports.ended(events)
     return DefinitionDetail(
         status=status.model_copy(update=shown),
-        freshness=freshness.with_expected_seconds(once, freshness.freshness(once, seen, why=True)),
-        explanation=explaining.explain(once, record),
-        history=tuple(reports.history(once, name)[:SHOWN_RUNS]),
+        freshness=freshness.with_expected_seconds(freshness.freshness(once, seen, why=True), ended),
+        explanation=explaining.explain_with(once, record, ended),
+        history=tuple(ended),
         upstream=_neighbours(above, around, reading_of),
         downstream=_neighbours(below, around, reading_of),
         reads=reading_of[name],
         sources=_sources(placed, (name, *above), records),
-        query_changes=query_changes(record, once.store.events(name)),
+        query_changes=query_changes(record, events),
     )
 
 

@@ -5,6 +5,8 @@ Needs no Spark.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from airflow_refresh_provider.core.changes.pins import VersionVector
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.definition.mode import obstacle
@@ -31,8 +33,13 @@ from airflow_refresh_provider.runner.windows import change_windows
 
 def explain(ports: Ports, record: Record) -> Explanation:
     """A registered definition, with its next refresh. An error of its inputs or its target is in the result."""
-    facts, entries = queries.facts_of(record), reports.history(ports, record.name)
-    seen = {"last": _last(record, entries)}
+    return explain_with(ports, record, reports.newest(ports, record.name))
+
+
+def explain_with(ports: Ports, record: Record, ended: Iterable[HistoryEntry]) -> Explanation:
+    """As `explain`; `ended` are its newest runs, as far as they were read."""
+    facts = queries.facts_of(record)
+    seen = {"last": _last(ports, record, ended)}
     try:
         pins = pinned_inputs.pin(ports, record.definition)
         found, maintenance = _explained(ports, record.definition, facts, pins)
@@ -78,11 +85,14 @@ def _next(
     return foreseen(record, scope, pins, keyed=maintenance is not None)
 
 
-def _last(record: Record, entries: list[HistoryEntry]) -> LastRefresh | None:
+def _last(ports: Ports, record: Record, ended: Iterable[HistoryEntry]) -> LastRefresh | None:
     """The published refresh, beside what was foreseen of it."""
     published = record.published
-    entry = next((e for e in entries if published and e.result and e.run_id == published.run_id), None)
-    if published is None or entry is None or entry.result is None:
+    if published is None:
+        return None
+    known = next((run for run in ended if run.run_id == published.run_id), None)
+    entry = known or reports.ended_run(ports, record.name, published.run_id)
+    if entry is None or entry.result is None:
         return None
     result = entry.result
     return LastRefresh(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import suppress
 from statistics import median
 
 from airflow_refresh_provider.core.run.freshness_state import freshness_state
 from airflow_refresh_provider.core.run.record import Record
 from airflow_refresh_provider.core.run.reports import Freshness
-from airflow_refresh_provider.core.run.results import ErrorReport, Outcome
+from airflow_refresh_provider.core.run.results import ErrorReport, HistoryEntry, Outcome
 from airflow_refresh_provider.core.timing.due import is_late, lag
 from airflow_refresh_provider.errors import RefreshError
 from airflow_refresh_provider.ports.bundle import Ports
@@ -56,11 +57,11 @@ def lag_seconds(ports: Ports, record: Record) -> float | None:
 
 def report_freshness(ports: Ports, record: Record, *, why: bool = False) -> Freshness:
     """How far a target is behind; an error is in the result, so that one definition hides no other."""
-    return with_expected_seconds(ports, freshness(ports, observe(ports, record), why=why))
+    found = freshness(ports, observe(ports, record), why=why)
+    return with_expected_seconds(found, reports.newest(ports, record.name))
 
 
-def with_expected_seconds(ports: Ports, found: Freshness) -> Freshness:
-    """With the median duration of the newest refreshes, None before the first."""
-    history = reports.history(ports, found.name)
-    done = [e.result.seconds for e in history if e.outcome is Outcome.SUCCEEDED and e.result][:_NEWEST]
+def with_expected_seconds(found: Freshness, ended: Iterable[HistoryEntry]) -> Freshness:
+    """With the median duration of the newest refreshes, None before the first. `ended`: runs, newest first."""
+    done = [run.result.seconds for run in ended if run.outcome is Outcome.SUCCEEDED and run.result][:_NEWEST]
     return found.model_copy(update={"expected_seconds": round(median(done), 3) if done else None})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 
 from airflow_refresh_provider.core.changes.history import InputHistory
 from airflow_refresh_provider.core.changes.pins import Pin, VersionVector
@@ -28,13 +29,13 @@ class InputsNow:
         """The target has all changes that its inputs had then."""
         return now - lag(now, self.behind)
 
-    @property
+    @cached_property
     def kept(self) -> dict[str, datetime]:
         """Until when the changes of each input that were not applied can be read; those that do not expire left out."""
         ends = {name: history.readable_until for name, history in self.histories.items() if history}
         return {name: end for name, end in ends.items() if end is not None}
 
-    @property
+    @cached_property
     def kept_until(self) -> datetime | None:
         """Until when all changes that were not applied can be read; None where they do not expire."""
         return min(self.kept.values(), default=None)

@@ -13,6 +13,7 @@ from airflow_refresh_provider.core.run.record import Record
 from airflow_refresh_provider.core.timing.due import lag
 from airflow_refresh_provider.errors import RefreshError
 from airflow_refresh_provider.ports.bundle import Ports
+from airflow_refresh_provider.ports.read_once import reading_once
 from airflow_refresh_provider.runner.facts import readable, targets
 from airflow_refresh_provider.runner.facts.records import owner_liveness
 from airflow_refresh_provider.runner.report.input_lags import InputsNow, inputs_now
@@ -60,6 +61,8 @@ class Observation:
 
         One that was made during a run does not say what others have written; after the run that counts.
         """
+        if record is self.record:
+            return True
         before, now = self.record, record
         same = before.definition == now.definition and before.published == now.published
         return same and (before.run is None or now.run is not None)
@@ -98,6 +101,11 @@ def observe(ports: Ports, record: Record) -> Observation:
         )
     except RefreshError as error:
         return Observation(record, now, liveness, error=error)
+
+
+def look(ports: Ports, record: Record) -> Observation:
+    """As `observe`, by a view of its own: each table is opened once."""
+    return observe(reading_once(ports), record)
 
 
 def for_each(look: Callable[[Record], T], records: Sequence[Record]) -> list[T]:

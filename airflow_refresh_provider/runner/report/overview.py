@@ -34,4 +34,4 @@ def _status(
     if seen is None or not seen.still_of(record):
         return unseen_status(ports, record)
     now = seen.at(record, ports.clock.now(), owner_liveness(ports, record))
-    return seen_status(ports, now, due).model_copy(update={"looked_at": seen.now})
+    return seen_status(ports, now, due, looked_at=seen.now)

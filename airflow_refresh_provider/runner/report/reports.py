@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from datetime import datetime
-from functools import lru_cache
 
 from pydantic import ValidationError
 
@@ -23,6 +22,9 @@ from airflow_refresh_provider.runner.facts.records import beats, registered
 from airflow_refresh_provider.runner.hold.run_ends import RUN_ENDED
 from airflow_refresh_provider.runner.report.rates import changed_rows, rate
 
+NEWEST_RUNS = 100
+"""Of a definition with very many runs, reports look at so many of the newest."""
+
 
 def history(ports: Ports, name: str) -> list[HistoryEntry]:
     """Ended runs, newest first; of a run that ended more than once in the index, the last entry counts.
@@ -31,7 +33,22 @@ def history(ports: Ports, name: str) -> list[HistoryEntry]:
     """
     if ports.store.read(name).record is None:
         registered(ports, name, None)
-    return _newest_first(row for row in ports.store.events(name) if row.event == RUN_ENDED)
+    return ended(ports.store.events(name))
+
+
+def newest(ports: Ports, name: str) -> list[HistoryEntry]:
+    """As `history`, of the newest runs alone."""
+    return ended(ports.store.newest_events(name, NEWEST_RUNS))
+
+
+def ended_run(ports: Ports, name: str, run_id: str) -> HistoryEntry | None:
+    """The entry of one run; None where it has not ended, or the history does not go back to it."""
+    return next(iter(ended(ports.store.events_of_run(name, run_id))), None)
+
+
+def ended(events: Iterable[EventRow]) -> list[HistoryEntry]:
+    """The ended runs among events that are given oldest first, newest first."""
+    return _newest_first(row for row in events if row.event == RUN_ENDED)
 
 
 def costs_since(ports: Ports, names: Collection[str], since: datetime) -> Sums:
@@ -49,7 +66,6 @@ def _newest_first(rows: Iterable[EventRow]) -> list[HistoryEntry]:
     return list(reversed(entries.values()))
 
 
-@lru_cache(maxsize=8192)  # a page reads the same entries again and again
 def _entry(detail: str) -> HistoryEntry:
     try:
         return StoredHistory.model_validate_json(detail).entry
@@ -66,7 +82,8 @@ def published_for(ports: Ports, name: str, origin: str) -> RunResult | None:
     published = registered(ports, name, ports.store.read(name).record).published
     if published is None or published.origin != origin:
         return None
-    return next((entry.result for entry in history(ports, name) if entry.run_id == published.run_id), None)
+    entry = ended_run(ports, name, published.run_id)
+    return entry.result if entry else None
 
 
 def run_of(ports: Ports, name: str, origin: str) -> str | None:

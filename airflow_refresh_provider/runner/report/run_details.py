@@ -36,7 +36,7 @@ def run_detail(ports: Ports, name: str, run_id: str) -> RunDetail:
     rows = ports.store.progress(name, run_id)
     if record.run and record.run.run_id == run_id:
         return _in_progress(ports, record, record.run, rows)
-    entry = next((entry for entry in reports.history(ports, name) if entry.run_id == run_id), None)
+    entry = reports.ended_run(ports, name, run_id)
     if entry is None:
         raise Invalid(
             "unknown_run",

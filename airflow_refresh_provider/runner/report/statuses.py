@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import datetime
 from functools import partial
+from typing import Any
 
 from airflow_refresh_provider.core.changes.pins import digests, ignored_files
 from airflow_refresh_provider.core.run.health import Health, HealthFacts, health
@@ -29,7 +30,7 @@ from airflow_refresh_provider.runner.report.observation import Observation, obse
 
 def stored_status(ports: Ports, record: Record) -> DefinitionStatus:
     """A status from the control tables alone: neither inputs nor target are read, so nothing says how fresh it is."""
-    return _status(record, _run_status(ports, record, owner_liveness(ports, record)))
+    return _status(record, _run_status(ports, record, owner_liveness(ports, record)), {})
 
 
 def status(ports: Ports, record: Record) -> DefinitionStatus:
@@ -37,8 +38,10 @@ def status(ports: Ports, record: Record) -> DefinitionStatus:
     return seen_status(ports, observe(ports, record), partial(due_report.report_due, ports))
 
 
-def seen_status(ports: Ports, seen: Observation, due: Callable[[Observation], DueReport]) -> DefinitionStatus:
-    """The status that follows from what was seen."""
+def seen_status(
+    ports: Ports, seen: Observation, due: Callable[[Observation], DueReport], looked_at: datetime | None = None
+) -> DefinitionStatus:
+    """The status that follows from what was seen; `looked_at`: when that was, where it is not of now."""
     record = seen.record
     run = _run_status(ports, record, seen.liveness)
     fresh = freshness.freshness(ports, seen)
@@ -54,7 +57,7 @@ def seen_status(ports: Ports, seen: Observation, due: Callable[[Observation], Du
     next_due = _due(seen, fresh, due)
     ahead = forecast_of(seen, next_due, run)
     known = {"health": health(record, found), "freshness": fresh, "due": next_due, "forecast": ahead}
-    return _status(record, run).model_copy(update={**known, "looked_at": seen.now})
+    return _status(record, run, {**known, "looked_at": looked_at or seen.now})
 
 
 def unseen_status(ports: Ports, record: Record) -> DefinitionStatus:
@@ -63,7 +66,7 @@ def unseen_status(ports: Ports, record: Record) -> DefinitionStatus:
     run = _run_status(ports, record, liveness)
     kept = run is not None and run.kept_until is not None
     found = health(record, HealthFacts(live=liveness.is_running, kept=kept, unreadable=True))
-    return _status(record, run).model_copy(update={"health": None if found is Health.UNKNOWN else found})
+    return _status(record, run, {"health": None if found is Health.UNKNOWN else found})
 
 
 def with_notices(ports: Ports, record: Record) -> DefinitionStatus:
@@ -79,7 +82,8 @@ def notices_on_query(ports: Ports, record: Record) -> tuple[Notice, ...]:
     return query_notices(record.definition, record.facts, table.floating if table else None)
 
 
-def _status(record: Record, run: RunStatus | None) -> DefinitionStatus:
+def _status(record: Record, run: RunStatus | None, known: Mapping[str, Any]) -> DefinitionStatus:
+    """`known` are the fields that follow from a look."""
     published = record.published
     return DefinitionStatus(
         name=record.name,
@@ -100,6 +104,7 @@ def _status(record: Record, run: RunStatus | None) -> DefinitionStatus:
         ignored_files=ignored_files(published.pins) if published else {},
         definition_hash=record.definition.hash,
         definition=record.definition,
+        **known,
     )
 
 

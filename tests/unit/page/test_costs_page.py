@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import pytest
 
 from airflow_refresh_provider.core.run.costs import CostsReport
+from airflow_refresh_provider.core.run.lifecycle import Event
 from airflow_refresh_provider.core.run.request import Request
+from airflow_refresh_provider.core.run.results import HistoryEntry, Outcome
+from airflow_refresh_provider.page.pages import SHOWN
+from airflow_refresh_provider.runner.hold.run_ends import end_of
 from airflow_refresh_provider.testing.memory_engine import MemoryEngine
 from tests.unit.page.site import browser
 from tests.unit.runner.shop import NAME, Shop
@@ -80,3 +86,24 @@ def test_a_dropped_definition_is_not_in_the_costs() -> None:
     shop.begin()
     shop.refreshes.drop(NAME)
     assert browser(shop.refreshes).get("/api/v1/costs").json()["in_all"] is None
+
+
+def test_of_many_definitions_the_most_expensive_are_shown_first_and_the_others_on_further_pages() -> None:
+    shop = Shop()
+    shop.begin()
+    store, at = shop.refreshes.ports.store, shop.refreshes.ports.clock.now()
+    record = store.read(NAME).record
+    assert record is not None
+    for number in range(SHOWN + 5):
+        name = f"table_{number:03}"
+        store.commit(store.read(name), record.model_copy(update={"name": name}), Event.REGISTER, at)
+        store.add_event(end_of(ended(name, at, seconds=1000.0 + number)))
+    first, second = (browser(shop.refreshes).get(f"/costs?days=7&skip={skip}").text for skip in (0, SHOWN))
+    assert "table_204" in first and "table_005" in first and "table_004" not in first
+    assert "table_004" in second and f'href="/definitions/{NAME}"' in second and "table_005" not in second
+    assert "1 to 200 of 206" in first and 'href="/costs?days=7&amp;skip=200"' in first
+    assert "201 to 206 of 206" in second and 'href="/costs?days=7&amp;skip=0"' in second
+
+
+def ended(name: str, at: datetime, seconds: float) -> HistoryEntry:
+    return HistoryEntry(name=name, run_id=name, outcome=Outcome.FAILED, at=at, generation=1, elapsed_seconds=seconds)

@@ -184,3 +184,17 @@ def test_texts_are_written_back() -> None:
         "file:/q/%C3%A9%20%C3%A9/p": "file:/q/${X}/p",
     }.items():
         assert written_back(text, written, environment) == expected
+
+
+def test_a_record_is_given_its_places_again_once_it_is_another_one() -> None:
+    made = Hidden()
+    made.another()
+    store = made.refreshes.ports.store
+    (first,), (second,) = store.records(), store.records()
+    assert first.published is not None and first.published.pins["x"].location == PLACE
+    assert second is first
+    made.lake.append(PLACE, [row(6)])
+    made.another()
+    (third,) = store.records()
+    assert third.published is not None and third.published.pins["x"].location == PLACE
+    assert third.published.pins != first.published.pins
