@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from airflow_refresh_provider.core.definition.inputs import Input
 from airflow_refresh_provider.core.run.owner import OriginStatus
+from airflow_refresh_provider.errors import UNREACHABLE, Retry
 from airflow_refresh_provider.host import LocalProcesses, StoredHeart, SystemClock, process_label
 from airflow_refresh_provider.places import EMBEDDED, Places
 from airflow_refresh_provider.ports.bundle import Ports
@@ -115,7 +116,8 @@ def _engine(places: Places) -> Engine:
     from airflow_refresh_provider.spark.engine import SparkEngine
 
     if places.spark == EMBEDDED:
-        return SparkEngine(embedded_server(places).ensure())
+        server = embedded_server(places)
+        return SparkEngine(server.ensure(), server.explained)
     return SparkEngine(Endpoint(places.spark))
 
 
@@ -130,7 +132,16 @@ class LazyEngine:
         self._making = threading.Lock()
 
     def open(self, session_id: str) -> EngineSession:
-        """Open a session, starting the embedded server if it is used and does not run."""
+        """Open a session, starting the embedded server if it is used and does not run, or has ended meanwhile."""
+        try:
+            return self._opened(session_id)
+        except Retry as error:
+            if self._places.spark != EMBEDDED or error.code != UNREACHABLE:
+                raise
+            self._engine = None
+            return self._opened(session_id)
+
+    def _opened(self, session_id: str) -> EngineSession:
         doing, began = self._doing(), time.monotonic()
         if doing:
             self._watch.note(doing)

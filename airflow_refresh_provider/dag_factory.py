@@ -126,7 +126,10 @@ def cascade_dag(
     stops the definitions downstream; the others continue. Environment variables in paths of inputs are read where the
     DAG is parsed, too. Raises Invalid for a broken one: its place in the order is unknown.
     """
-    given = {definition.name: definition for definition in _all_valid(definitions)}
+    found = [outside(definition) for definition in definitions]
+    if broken := [one.error for one in found if isinstance(one, Broken)]:
+        raise _together(broken)  # here: of an import error Airflow shows two frames, one should be in the DAG file
+    given = {definition.name: definition for definition in found if isinstance(definition, Definition)}
     links = ordered(located(given.values(), os.environ))
     doc = _cascade_doc(given[link.definition.name] for link in links)
     with _dag(dag_id, schedule, default_args, {"tags": ["refresh"], "doc_md": doc} | options) as dag:
@@ -206,14 +209,10 @@ def _broken_dag(
     return dag
 
 
-def _all_valid(definitions: Iterable[Definition | Broken]) -> list[Definition]:
-    """The definitions. Raises Invalid with everything that is wrong in any of them."""
-    found = [outside(definition) for definition in definitions]
-    errors = [one.error for one in found if isinstance(one, Broken)]
-    if errors:
-        lines = "\n".join(error.message for error in errors)
-        raise Invalid(errors[0].code, lines, next=" ".join(dict.fromkeys(error.next for error in errors)))
-    return [one for one in found if not isinstance(one, Broken)]
+def _together(errors: Sequence[Invalid]) -> Invalid:
+    """One error with everything that is wrong in any of several definitions."""
+    lines = "\n".join(error.message for error in errors)
+    return Invalid(errors[0].code, lines, next=" ".join(dict.fromkeys(error.next for error in errors)))
 
 
 def _group_id(name: str) -> str:

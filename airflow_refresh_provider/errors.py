@@ -98,6 +98,10 @@ class Retry(RefreshError):
     """Run again: the environment failed, the run continues from its last commit."""
 
 
+UNREACHABLE = "spark_unreachable"
+"""The code of the error when Spark does not answer."""
+
+
 class Conflict(Retry):
     """A commit conflicted with another writer's: it is not in the log, the session is usable, repeat the call."""
 

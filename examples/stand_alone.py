@@ -51,8 +51,8 @@ def summary(lake: Lake, url: str, password: str) -> str:
 The DAGs {" and ".join(DAGS)} are there, and the connection {CONNECTION}.
 Unpause a DAG: it runs at once, then every hour. Two are running already: {RUNNING[0]} changes an input
 every minute, and each commit starts {RUNNING[1]}.
-{DAGS[0]} loads its table in about two dozen chunks, which takes a minute or two. Clear one of its
-merge tasks meanwhile, or end its process: the next try skips the chunks that are in.
+{DAGS[0]} loads its table in 16 chunks, which takes about a minute. Clear one of its merge tasks
+meanwhile, or end its process: the next try skips the chunks that are in.
 
 In another shell, for `airflow-refresh list` and, in Airflow's own program, `airflow refresh list`:
 

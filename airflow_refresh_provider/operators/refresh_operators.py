@@ -214,7 +214,8 @@ class RefreshReleaseOperator(_RefreshTask):
         from airflow_refresh_provider.runner.steps import one_task
 
         if one_task.interrupt(ports, self.definition_name, binding.request(context)):
-            raise binding.unfinished(context, self.definition_name)
+            kept = binding.own_run(context, ports, self.definition_name) is not None
+            raise binding.unfinished(context, self.definition_name, kept=kept)
         binding.check_succeeded(context, self.upstream_task_ids, self.definition_name)
 
 

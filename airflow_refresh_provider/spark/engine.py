@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from pyspark.sql import SparkSession
@@ -48,16 +48,24 @@ from airflow_refresh_provider.spark.connect import sessions
 from airflow_refresh_provider.spark.connect.faults import translated
 from airflow_refresh_provider.spark.connect.sessions import Endpoint
 
+Explain = Callable[[Retry], Retry]
+"""What makes more of an error that another attempt may not meet: where the server was ended, why."""
+
+
+def _as_it_is(error: Retry) -> Retry:
+    return error
+
 
 class SparkEngine:
     """Sessions at one endpoint."""
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    def __init__(self, endpoint: Endpoint, explain: Explain = _as_it_is) -> None:
         self._endpoint = endpoint
+        self._explain = explain
 
     def open(self, session_id: str) -> SparkEngineSession:
         """Open a session under a recorded id. Raises Retry within seconds when Spark cannot be reached."""
-        return SparkEngineSession(sessions.connect(self._endpoint, session_id))
+        return SparkEngineSession(sessions.connect(self._endpoint, session_id), self._explain)
 
     def release(self, session_id: str) -> None:
         """End the session of any owner."""
@@ -85,8 +93,9 @@ class ClassicEngine:
 class SparkEngineSession:
     """One session; after a statement that is not known to have ended it refuses every further operation."""
 
-    def __init__(self, spark: SparkSession) -> None:
+    def __init__(self, spark: SparkSession, explain: Explain = _as_it_is) -> None:
         self._spark = spark
+        self._explain = explain
         self._lost = False
         self._released = False
         self._seconds = 0.0
@@ -195,6 +204,8 @@ class SparkEngineSession:
         except (Conflict, Invalid):
             known = True
             raise
+        except Retry as error:
+            raise self._explain(error) from None
         except Failed as error:
             known = discarded or error.code == TARGET_CHANGED
             raise

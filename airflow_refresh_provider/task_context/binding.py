@@ -161,10 +161,16 @@ def as_airflow_errors() -> Iterator[None]:
         raise AirflowFailException(_message(error)) from None
 
 
-def unfinished(context: Context, name: str) -> AirflowFailException:
-    """The failure of a teardown that found an unfinished run, naming the tasks that failed."""
+def unfinished(context: Context, name: str, *, kept: bool) -> AirflowFailException:
+    """The failure of a teardown that found an unfinished run, naming the tasks that failed. `kept`: to be resumed."""
+    first = _first_failures(context)
+    if not kept:
+        return AirflowFailException(
+            f"the refresh of {name} failed, and its run was abandoned{first}: fix the cause; the next DAG run starts a "
+            "new one."
+        )
     return AirflowFailException(
-        f"the refresh of {name} is unfinished and can be resumed{_first_failures(context)}: "
+        f"the refresh of {name} is unfinished and can be resumed{first}: "
         "clear the failed tasks, trigger the DAG again, or wait for its next run."
     )
 

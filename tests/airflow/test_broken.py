@@ -95,4 +95,6 @@ def test_where_each_table_is_a_task_the_broken_one_is_a_task_that_fails(airflow:
 
 def test_a_cascade_with_a_broken_definition_is_an_import_error(airflow: Airflow, folder: Path) -> None:
     body = "from airflow_refresh_provider import cascade_dag, load_definitions\n"
-    assert REPORTED in airflow.import_error(body + f"cascade_dag('c', load_definitions({str(folder)!r}))")
+    line = f"cascade_dag('c', load_definitions({str(folder)!r}))"
+    shown = airflow.import_error(body + line)
+    assert REPORTED in shown and line in shown

@@ -14,7 +14,7 @@ from airflow_refresh_provider.airflow_plugin.run_notes import on_dag_run_success
 from tests.airflow.conftest import Airflow, task_log
 from tests.airflow.shared import BY_VNODE, Shared
 from tests.airflow.test_dags_in_memory import PHASED, SINGLE
-from tests.unit.runner.faults import at, disconnected
+from tests.unit.runner.faults import at, disconnected, not_accepted
 from tests.unit.runner.world import INPUT, row
 
 CASCADE = """
@@ -90,6 +90,21 @@ def test_the_task_that_fails_second_names_the_first(
     seen = airflow.run(dag)
     assert (seen.tasks["load"], seen.tasks["release"]) == ("failed", "failed")
     assert "the refresh of orders failed (see the log of load, which failed first)" in _unwrapped(capfd)
+
+
+def test_the_task_that_fails_second_says_that_a_run_which_can_never_be_finished_was_abandoned(
+    airflow: Airflow, share: Callable[..., Shared], capfd: pytest.CaptureFixture[str]
+) -> None:
+    shared = share(**BY_VNODE)
+    shared.world.run()
+    shared.world.become(*[row(i, "b") for i in range(1, 10)])
+    dag = airflow.dag(PHASED.format(definition=shared.definition))
+    with at(shared.world.lake, "begin /gold", not_accepted, nth=3):
+        seen = airflow.run(dag)
+    assert seen.tasks["release"] == "failed"
+    said = _unwrapped(capfd)
+    assert "the refresh of orders failed, and its run was abandoned (see the log of merge_" in said
+    assert "the next DAG run starts a new one" in said and "can be resumed" not in said
 
 
 def test_the_note_of_a_person_stays_when_a_dag_run_ends_again(airflow: Airflow, share: Callable[..., Shared]) -> None:

@@ -64,7 +64,7 @@ def test_a_refresh_of_minutes_is_started_watched_paused_resumed_cancelled_and_co
     person.follow(large.name)
     person.sees("no input has changed a row since the last refresh")
     outcome = person.shown.locator('td[data-label="outcome"]').first
-    expect(outcome).to_have_text("succeeded, 2 attempts", timeout=SLOW_MS)
+    expect(outcome).to_contain_text(f"succeeded, 2 attempts, the last by task {large.dag_id}.", timeout=SLOW_MS)
     keep(person.page, "airflow-history")
     assert large.fresh()
 

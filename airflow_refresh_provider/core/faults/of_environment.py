@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from airflow_refresh_provider.core.faults.case import RESUME, Case
-from airflow_refresh_provider.errors import Conflict, Failed, RefreshError, Retry
+from airflow_refresh_provider.errors import UNREACHABLE, Conflict, Failed, RefreshError, Retry
 
 _CONFS = (
     "spark.sql.extensions=io.delta.sql.DeltaSparkSessionExtension",
@@ -26,7 +26,7 @@ def concurrency(case: Case) -> RefreshError:
 
 def unreachable(case: Case) -> RefreshError:
     """The server is gone, or the network to it."""
-    return Retry("spark_unreachable", "Spark does not answer any more", left=case.left, next=RESUME)
+    return Retry(UNREACHABLE, "Spark does not answer any more", left=case.left, next=RESUME)
 
 
 def session_gone(case: Case) -> RefreshError:

@@ -176,7 +176,7 @@ def chunks_of(run: Run, done: Mapping[tuple[int, int], int], *, live: bool) -> t
     )
 
 
-def aftermath(record: Record, code: str | None, reason: str, done: int) -> ErrorReport:
+def aftermath(record: Record, run_id: str, code: str, reason: str, done: int) -> ErrorReport:
     """What a run leaves that failed and is kept, or that has ended without being published."""
     run, name, version = record.run, record.name, record.published.version if record.published else None
     readers = (
@@ -185,10 +185,12 @@ def aftermath(record: Record, code: str | None, reason: str, done: int) -> Error
     chunks = f"{done} chunk{'s' if done != 1 else ''} of it are in the target, and stay there. " if done else ""
     first = f"`airflow-refresh resume {name}`, then " if record.suspended or record.paused else ""
     after = f"{first}`airflow-refresh run {name}`"
-    if run is not None and not run.unresumable_reason:
+    if run is not None and run.run_id != run_id:
+        after = f"`airflow-refresh progress {name}` shows the run that has followed"
+    elif run is not None and not run.unresumable_reason:
         after += f" continues it after its last chunk; `airflow-refresh abandon {name}` ends it for good"
     else:
         after += " starts a new run"
     left = f"{chunks or 'The target was not changed. '}{readers}"
     fix = "" if code == CANCELLED else "Fix the cause. "
-    return ErrorReport(code=code or "not_published", message=reason, left=left, next=f"{fix}{after}.")
+    return ErrorReport(code=code, message=reason, left=left, next=f"{fix}{after}.")

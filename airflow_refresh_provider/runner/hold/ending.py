@@ -36,13 +36,13 @@ from airflow_refresh_provider.runner.hold.tenure import Tenure
 def abandon(tenure: Tenure, reason: str, outcome: Outcome = Outcome.ABANDONED, code: str | None = None) -> None:
     """Abandon the run: its staging is dropped, history has the reason. All it could still write is fenced before.
 
-    `code` is that of the error, if there was one.
+    `code` is that of the error, if there was one; by default that of the failure for which it is abandoned.
     """
     stored, run = tenure.read()
     spent = spent_by(tenure, run)
     record_end(tenure.ports, tenure.name, run, run.generation, outcome, reason, spent=spent)
     failed = run.scheduled and outcome not in (Outcome.ABANDONED, Outcome.CANCELLED)
-    last = _last_run(tenure.ports, run, outcome, code, reason, spent)
+    last = _last_run(tenure.ports, run, outcome, code or _code_before(stored, run), reason, spent)
     if outcome is Outcome.CANCELLED and stored.last_run:  # its tasks are still refused
         last = last.model_copy(update={"origin": stored.last_run.origin})
 
@@ -53,6 +53,12 @@ def abandon(tenure: Tenure, reason: str, outcome: Outcome = Outcome.ABANDONED, c
     tenure.write_record(Event.ABANDON, abandoned)
     tenure.ports.staging.drop(run.plan.staging)
     tenure.ports.store.clear_beats(tenure.name, run.run_id)
+
+
+def _code_before(stored: Record, run: Run) -> str | None:
+    """Of the failure after which a run can never be resumed; None where it ends for another reason."""
+    last = stored.last_run
+    return last.code if run.unresumable_reason and last and last.run_id == run.run_id else None
 
 
 @contextmanager

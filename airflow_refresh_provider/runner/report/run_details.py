@@ -5,9 +5,10 @@ from __future__ import annotations
 from datetime import timedelta
 
 from airflow_refresh_provider.core.plan.foreseen import Estimates
+from airflow_refresh_provider.core.run.last_run import LastRun
 from airflow_refresh_provider.core.run.notices import notices_of
 from airflow_refresh_provider.core.run.record import Record, Run
-from airflow_refresh_provider.core.run.results import HistoryEntry, Outcome, RunResult
+from airflow_refresh_provider.core.run.results import ErrorReport, HistoryEntry, Outcome, RunResult
 from airflow_refresh_provider.core.run.run_detail import (
     ChunkDetail,
     Part,
@@ -84,7 +85,7 @@ def _in_progress(ports: Ports, record: Record, run: Run, rows: list[ProgressRow]
         spent=run.spent + of_chunks(rows),
         bytes_to_read=run.bytes_to_read,
         waits=reports.waits(ports, record),
-        error=aftermath(record, last.code, last.reason or "", how_far.chunks_done) if last and failed else None,
+        error=_failure(record, last, how_far.chunks_done) if last and failed else None,
         **{
             field: getattr(how_far, field)
             for field in (
@@ -95,11 +96,18 @@ def _in_progress(ports: Ports, record: Record, run: Run, rows: list[ProgressRow]
     )
 
 
+def _failure(record: Record, last: LastRun, done: int) -> ErrorReport:
+    """Why a run in progress has failed, and what is left of it."""
+    return aftermath(record, last.run_id or "", last.code or last.outcome.value, last.reason or "", done)
+
+
 def _ended(record: Record, entry: HistoryEntry, run_id: str, rows: list[ProgressRow]) -> RunDetail:
     result = entry.result
     chunks = _recorded(rows, entry.attempt_generation)
     published = entry.outcome is Outcome.SUCCEEDED
-    code = record.last_run.code if record.last_run and record.last_run.run_id == run_id else None
+    last = record.last_run if record.last_run and record.last_run.run_id == run_id else None
+    code = (last.code if last else None) or entry.outcome.value
+    reason = entry.reason or entry.outcome.value
     return RunDetail(
         name=record.name,
         run_id=run_id,
@@ -123,7 +131,7 @@ def _ended(record: Record, entry: HistoryEntry, run_id: str, rows: list[Progress
         phases=ended_phases(result) if result else (),
         chunks=chunks,
         notices=result.notices if result else (),
-        error=None if published else aftermath(record, code, entry.reason or entry.outcome.value, len(chunks)),
+        error=None if published else aftermath(record, run_id, code, reason, len(chunks)),
         spent=entry.spent,
         bytes_to_read=entry.bytes_to_read,
         result=result,

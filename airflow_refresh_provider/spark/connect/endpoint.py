@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from airflow_refresh_provider.core.text.spark_url import shown
-from airflow_refresh_provider.errors import Retry
+from airflow_refresh_provider.errors import UNREACHABLE, Retry
 
 if TYPE_CHECKING:
     import grpc
@@ -76,7 +76,7 @@ def _silence(endpoint: Endpoint, seconds: float) -> grpc.RpcError | None:
 def unreachable(endpoint: Endpoint) -> Retry:
     """The error for a server that does not answer."""
     return Retry(
-        "spark_unreachable",
+        UNREACHABLE,
         f"no Spark Connect server answers at {endpoint.shown}",
         left=_UNTOUCHED,
         next="Check the address and that the server runs, then run again.",

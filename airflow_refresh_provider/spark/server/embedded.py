@@ -21,6 +21,7 @@ import psutil
 from airflow_refresh_provider.errors import Failed, Refused, Retry
 from airflow_refresh_provider.spark.connect.endpoint import ANSWER_SECONDS, Endpoint, answers
 from airflow_refresh_provider.spark.server import process as processes
+from airflow_refresh_provider.spark.server.ended import cause
 from airflow_refresh_provider.spark.server.installation import Installation, find
 from airflow_refresh_provider.spark.server.jars import delta_jars
 from airflow_refresh_provider.spark.server.launch import Home, ServerOptions, command, write_log4j2
@@ -55,6 +56,7 @@ class EmbeddedServer:
     def __init__(self, home: Path, options: ServerOptions | None = None) -> None:
         self._home = Home(home.absolute())
         self._options = options or ServerOptions()
+        self._used: ServerProcess | None = None
 
     def ensure(self) -> Endpoint:
         """The running server, else a new one. Raises Refused when the lock is held and no server answers."""
@@ -86,6 +88,15 @@ class EmbeddedServer:
             home=self._home.root,
             log=self._home.log,
         )
+
+    def explained(self, error: Retry) -> Retry:
+        """An error of a statement on the server that `ensure` has found: where that has ended, the error says why."""
+        server = self._used
+        if server is None or server.alive():
+            return error
+        follows = processes.load(self._home.state)
+        replaced = follows is not None and follows.pid != server.pid
+        return cause(server, self._home.last_log if replaced else self._home.log, error.left)
 
     def _recorded(self) -> ServerProcess | None:
         server = processes.load(self._home.state)
@@ -138,7 +149,7 @@ class EmbeddedServer:
             )
         threading.Thread(target=child.wait, name="server-reaper", daemon=True).start()
         try:
-            server = ServerProcess.of(child.pid, port)
+            server = ServerProcess.of(child.pid, port, self._options.memory)
         except psutil.NoSuchProcess:
             raise failure(self._home.log) from None
         processes.save(self._home.state, server)
@@ -175,7 +186,7 @@ class EmbeddedServer:
 
     def _made_ready(self, server: ServerProcess) -> Endpoint:
         """The first process that finds the server answering runs its first job, even if another has started it."""
-        endpoint = Endpoint(server.url)
+        self._used, endpoint = server, Endpoint(server.url)
         if not server.ready:
             _warm(endpoint)
             processes.save(self._home.state, server.is_ready)

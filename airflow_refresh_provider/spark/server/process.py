@@ -31,17 +31,18 @@ _LOOK_EVERY = 0.1
 
 @dataclass(frozen=True)
 class ServerProcess:
-    """A started JVM and its port. `ready`: it has answered and has run a first job."""
+    """A started JVM and its port. `ready`: it has answered and has run a first job. `memory`: its heap, if known."""
 
     pid: int
     started: float
     port: int
     ready: bool = False
+    memory: str = ""
 
     @classmethod
-    def of(cls, pid: int, port: int) -> ServerProcess:
+    def of(cls, pid: int, port: int, memory: str) -> ServerProcess:
         """The record of a process that was just started. Raises psutil.NoSuchProcess when it has ended already."""
-        return cls(pid=pid, started=psutil.Process(pid).create_time(), port=port)
+        return cls(pid=pid, started=psutil.Process(pid).create_time(), port=port, memory=memory)
 
     @property
     def url(self) -> str:
@@ -96,6 +97,7 @@ def _does_not_end(server: ServerProcess) -> Refused:
 
 
 _PORT = re.compile(r"spark\.connect\.grpc\.binding\.port=(\d+)")
+_MEMORY = re.compile(r"-Xmx(\w+)")
 
 
 def search(trait: str) -> ServerProcess | None:
@@ -105,7 +107,8 @@ def search(trait: str) -> ServerProcess | None:
             line = " ".join(process.cmdline())
             port = _PORT.search(line)
             if trait in line and port and os.getsid(process.pid) == process.pid:
-                return ServerProcess.of(process.pid, int(port.group(1)))
+                memory = _MEMORY.search(line)
+                return ServerProcess.of(process.pid, int(port.group(1)), memory.group(1) if memory else "")
         except (psutil.Error, ProcessLookupError):
             continue
     return None

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from airflow_refresh_provider.core.run.lifecycle import Event
 from airflow_refresh_provider.core.run.record import Record
-from airflow_refresh_provider.errors import Retry
+from airflow_refresh_provider.errors import Failed, Retry
 from airflow_refresh_provider.ports.control import Snapshot
 from airflow_refresh_provider.testing.memory_control import MemoryControlStore
 from airflow_refresh_provider.testing.memory_lake import MemoryLake
@@ -50,6 +50,10 @@ def killed() -> BaseException:
 
 def disconnected() -> BaseException:
     return Retry("connection_lost", "the connection to Spark broke", left="Not known.", next="Run again.")
+
+
+def not_accepted() -> BaseException:
+    return Failed("constraint_violated", "the target does not accept a row", left="Not known.", next="Correct it.")
 
 
 @contextmanager
