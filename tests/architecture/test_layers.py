@@ -1,5 +1,6 @@
 """The contracts between modules hold, and each of them bites."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -110,3 +111,11 @@ def test_a_module_outside_the_layers_is_noticed(copy: Path) -> None:
 def test_an_import_against_the_flow_is_noticed(copy: Path, path: str, text: str) -> None:
     (copy / PACKAGE.name / path).write_text(f"{text}\n")
     assert "has its place BROKEN" in check_contracts(copy).stdout
+
+
+def test_the_table_of_layers_is_that_of_the_contract() -> None:
+    contract = (ROOT / ".importlinter").read_text().partition("layers =\n")[2].partition("\n\n")[0]
+    layers = [set(re.findall(r"\w+", line)) for line in contract.splitlines()]
+    table = (ROOT / "CONTRIBUTING.md").read_text().partition("| layer |")[2].partition("\n\n")[0]
+    rows = [set(re.findall(r"`(\w+)`", line.split("|")[1])) for line in table.splitlines()[2:]]
+    assert rows == layers
