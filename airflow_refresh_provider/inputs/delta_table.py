@@ -107,9 +107,16 @@ class DeltaTables:
         """The change data feed, by its files where these are enough; or the changed files as tables in a folder."""
         match source:
             case ChangeSource.FEED:
-                return _feed(applied, newest, options)
+                return self._feed(applied, newest, options)
             case ChangeSource.FILES:
                 return _file_tables(applied, newest, folder, options)
+
+    def _feed(self, applied: DeltaPin, newest: DeltaPin, options: Mapping[str, str]) -> ChangedRows:
+        """Reader options are those of Delta's reader."""
+        with suppress(LogGap):
+            if not options and (files := feed_files(applied, newest, self._tables)):
+                return files
+        return newest.feed_since(applied, options)
 
     def watch(self, input: Input) -> Callable[[], str]:
         """The newest version that changed rows. A call reads the commits since the call before."""
@@ -162,14 +169,6 @@ def _replaced(pin: DeltaPin) -> str | None:
             return f"version {pin.version} of {pin.location} has been cleaned up from its log"
         table_id = table.metadata().id
     return None if str(table_id) == pin.table_id else f"{pin.location} is another table now"
-
-
-def _feed(applied: DeltaPin, newest: DeltaPin, options: Mapping[str, str]) -> ChangedRows:
-    """Reader options are those of Delta's reader."""
-    with suppress(LogGap):
-        if not options and (files := feed_files(applied, newest)):
-            return files
-    return newest.feed_since(applied, options)
 
 
 def _file_tables(applied: DeltaPin, newest: DeltaPin, folder: str, options: Mapping[str, str]) -> SeparateRows:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from airflow_refresh_provider.core.changes.reads import Read
-from airflow_refresh_provider.core.changes.sources import ChangedRows, FeedFileRows, FeedRows, SeparateRows
+from airflow_refresh_provider.core.changes.sources import ChangedRows, FeedRows, SeparateRows
 from airflow_refresh_provider.core.definition.columns import Columns
 from airflow_refresh_provider.core.maintain.binding import changed_name, touching, wide_name
 from airflow_refresh_provider.core.plan.plan import Split
@@ -94,8 +94,6 @@ class MemoryQueries:
                     first, last = (int(feed.options[name]) for name in ("startingVersion", "endingVersion"))
                     versions = self._lake.table(feed.location).versions
                     return versions[first - 1].rows, versions[last].rows
-            case FeedFileRows():
-                raise NotImplementedError("tables in memory have no files of a feed")
             case SeparateRows(removed=removed, added=added):
                 return self._read(removed) if removed else (), self._read(added) if added else ()
 

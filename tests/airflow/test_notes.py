@@ -11,7 +11,7 @@ import pytest
 
 from airflow_refresh_provider.airflow_plugin.run_notes import MOST_CHARACTERS, noted, on_dag_run_failed
 from airflow_refresh_provider.airflow_plugin.run_notes import on_dag_run_success as succeeded
-from tests.airflow.conftest import Airflow, task_log
+from tests.airflow.conftest import Airflow, DagRunSeen, task_log
 from tests.airflow.shared import BY_VNODE, Shared
 from tests.airflow.test_dags_in_memory import PHASED, SINGLE
 from tests.unit.runner.faults import at, disconnected, not_accepted
@@ -72,11 +72,7 @@ def test_the_task_that_fails_second_names_the_first(
     airflow: Airflow, share: Callable[..., Shared], capfd: pytest.CaptureFixture[str]
 ) -> None:
     shared = share(**BY_VNODE)
-    shared.world.run()
-    shared.world.become(*[row(i, "b") for i in range(1, 10)])
-    dag = airflow.dag(PHASED.format(definition=shared.definition))
-    with at(shared.world.lake, "begin /gold", disconnected, nth=3):
-        seen = airflow.run(dag)
+    dag, seen = _failed_in_merge(airflow, shared, disconnected)
     [failed] = [name for name, state in seen.tasks.items() if name.startswith("merge") and state == "failed"]
     assert seen.tasks["finish"] == "upstream_failed"
     first = failed.replace("[", "_").rstrip("]")
@@ -95,12 +91,7 @@ def test_the_task_that_fails_second_names_the_first(
 def test_the_task_that_fails_second_says_that_a_run_which_can_never_be_finished_was_abandoned(
     airflow: Airflow, share: Callable[..., Shared], capfd: pytest.CaptureFixture[str]
 ) -> None:
-    shared = share(**BY_VNODE)
-    shared.world.run()
-    shared.world.become(*[row(i, "b") for i in range(1, 10)])
-    dag = airflow.dag(PHASED.format(definition=shared.definition))
-    with at(shared.world.lake, "begin /gold", not_accepted, nth=3):
-        seen = airflow.run(dag)
+    _, seen = _failed_in_merge(airflow, share(**BY_VNODE), not_accepted)
     assert seen.tasks["release"] == "failed"
     said = _unwrapped(capfd)
     assert "the refresh of orders failed, and its run was abandoned (see the log of merge_" in said
@@ -146,6 +137,15 @@ def dag_run(run_id: str) -> Iterator[Any]:
 
     with create_session() as session:
         yield session.query(DagRun).filter_by(run_id=run_id).one()
+
+
+def _failed_in_merge(airflow: Airflow, shared: Shared, how: Callable[[], BaseException]) -> tuple[Any, DagRunSeen]:
+    """A DAG whose run has failed in one of its merge tasks."""
+    shared.world.run()
+    shared.world.become(*[row(i, "b") for i in range(1, 10)])
+    dag = airflow.dag(PHASED.format(definition=shared.definition))
+    with at(shared.world.lake, "begin /gold", how, nth=3):
+        return dag, airflow.run(dag)
 
 
 def _unwrapped(capfd: pytest.CaptureFixture[str]) -> str:

@@ -11,7 +11,7 @@ from deltalake import DeltaTable, write_deltalake
 
 from airflow_refresh_provider.core.changes.pins import DeltaPin
 from airflow_refresh_provider.core.changes.reads import Read
-from airflow_refresh_provider.core.changes.sources import ChangeSource, FeedFileRows, FeedRows
+from airflow_refresh_provider.core.changes.sources import ChangeSource, FeedRows, SeparateRows
 from airflow_refresh_provider.delta.tables.feed_files import MOST_FILES, feed_files
 from airflow_refresh_provider.inputs.delta_table import DeltaTables
 from airflow_refresh_provider.ports.table_log import LogGap
@@ -43,7 +43,7 @@ class Fed:
     def update(self, k: int) -> None:
         self.table.update({"p": "'b'"}, predicate=f"k = {k}")
 
-    def changes(self) -> FeedFileRows | None:
+    def changes(self) -> FeedRows | SeparateRows | None:
         return feed_files(self.applied, self.pin)
 
 
@@ -57,16 +57,17 @@ def _folders(read: Read | None) -> list[str]:
     return ["feed" if "/_change_data/" in path else "data" for path in read.paths] if read else []
 
 
-def _all(changes: FeedFileRows | None) -> tuple[list[str], list[str], list[str]]:
+def _all(changes: FeedRows | SeparateRows | None) -> tuple[list[str], list[str], list[str]]:
     assert changes is not None
-    return _folders(changes.feed), _folders(changes.removed), _folders(changes.added)
+    feed = changes.feed if isinstance(changes, FeedRows) else None
+    return _folders(feed), _folders(changes.removed), _folders(changes.added)
 
 
 def test_an_update_is_in_the_files_of_the_feed_alone(fed: Fed) -> None:
     fed.update(3)
     changes = fed.changes()
     assert _all(changes) == (["feed"], [], [])
-    assert changes is not None and changes.feed is not None
+    assert isinstance(changes, FeedRows)
     assert changes.feed.schema_text == "`k` bigint, `p` string, _change_type STRING"
     assert Path(changes.feed.paths[0]).is_file()
 
@@ -131,10 +132,15 @@ def test_files_with_deletion_vectors_are_left_to_delta(fed: Fed) -> None:
 def test_reader_options_and_a_log_with_a_gap_ask_for_the_reader_of_delta(fed: Fed) -> None:
     fed.update(3)
     tables, folder = DeltaTables(), "/nowhere"
-    assert isinstance(tables.changes(fed.applied, fed.pin, ChangeSource.FEED, folder, {}), FeedFileRows)
-    assert isinstance(tables.changes(fed.applied, fed.pin, ChangeSource.FEED, folder, {"a": "b"}), FeedRows)
+
+    def formats(**options: str) -> str:
+        changes = tables.changes(fed.applied, fed.pin, ChangeSource.FEED, folder, options)
+        assert isinstance(changes, FeedRows)
+        return changes.feed.format
+
+    assert (formats(), formats(a="b")) == ("parquet", "delta")
     fed.table.create_checkpoint()
     (Path(fed.location) / "_delta_log" / f"{1:020d}.json").unlink()
     with pytest.raises(LogGap):
         fed.changes()
-    assert isinstance(tables.changes(fed.applied, fed.pin, ChangeSource.FEED, folder, {}), FeedRows)
+    assert formats() == "delta"

@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -54,10 +54,10 @@ class Ended:
 class Client:
     """`airflow-refresh run` in a process of its own."""
 
-    def __init__(self, folder: Path, command: list[str]) -> None:
+    def __init__(self, folder: Path, command: list[str], variables: Mapping[str, str] | None = None) -> None:
         folder.mkdir(parents=True)
         self._out, self._err = folder / "out", folder / "err"
-        environment = {**os.environ, "PYTHONPATH": str(ROOT), "XDG_STATE_HOME": str(folder)}
+        environment = {**os.environ, **(variables or {}), "PYTHONPATH": str(ROOT), "XDG_STATE_HOME": str(folder)}
         with self._out.open("wb") as out, self._err.open("wb") as err:
             self._process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
 

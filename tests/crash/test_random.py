@@ -22,6 +22,8 @@ from tests.crash.stage import Client, Ended, Stage
 from tests.frugal import FRUGAL
 
 MEMORY = "1g"
+SMALL_SERVER = {MEMORY_VARIABLE: MEMORY, "JDK_JAVA_OPTIONS": FRUGAL}
+"""What clients start their server with."""
 FIRST_GUESS = 15.0
 FILES = 8
 
@@ -81,17 +83,15 @@ class Torment:
         self._stage.started += 1
         places = ["--control", self._stage.control, "--spark", EMBEDDED, "--output", "json"]
         command = [sys.executable, "-m", "airflow_refresh_provider.cli.main", "run", NAME, *places]
-        client = Client(self._stage.folder / "clients" / str(self._stage.started), command)
+        client = Client(self._stage.folder / "clients" / str(self._stage.started), command, SMALL_SERVER)
         self._stage.clients["tormented"] = client
         return client
 
 
 @pytest.fixture
-def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: Kind) -> Iterator[Stage]:
+def stage(tmp_path: Path, kind: Kind) -> Iterator[Stage]:
     """A stage on a server of its own, the one that clients start themselves."""
-    monkeypatch.setenv(MEMORY_VARIABLE, MEMORY)
-    monkeypatch.setenv("JDK_JAVA_OPTIONS", FRUGAL)
-    server = Server(tmp_path / "control" / ".spark", ServerOptions(memory=MEMORY, java_options=""))
+    server = Server(tmp_path / "control" / ".spark", ServerOptions(memory=MEMORY, java_options=FRUGAL))
     lake = Lake(tmp_path, kind)
     lake.change(FILES)
     stage = Stage(tmp_path, lake, server, tmp_path / "holds")

@@ -35,17 +35,14 @@ class ChangeSourceInfo(Stored):
 
 
 class FeedRows(Stored):
-    """A change data feed: each row with its kind of change."""
+    """A change data feed: each row with its kind of change.
+
+    `feed` is that of the table, or some files of it; then `removed` and `added` are data files that went and came
+    whole, of which the feed has no files.
+    """
 
     kind: Literal["feed"] = "feed"
     feed: Read
-
-
-class FeedFileRows(Stored):
-    """The same without the table: files of the feed, and whole data files that were removed or added without any."""
-
-    kind: Literal["feed_files"] = "feed_files"
-    feed: Read | None = None
     removed: Read | None = None
     added: Read | None = None
 
@@ -62,5 +59,5 @@ class SeparateRows(Stored):
     before: Read | None = None
 
 
-ChangedRows = Annotated[FeedRows | FeedFileRows | SeparateRows, Field(discriminator="kind")]
+ChangedRows = Annotated[FeedRows | SeparateRows, Field(discriminator="kind")]
 """What an engine reads to have the removed and the added rows of an input."""

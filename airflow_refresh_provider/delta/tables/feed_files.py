@@ -11,12 +11,13 @@ from typing import Any
 
 from airflow_refresh_provider.core.changes.pins import DeltaPin
 from airflow_refresh_provider.core.changes.reads import BASE_PATH, Read
-from airflow_refresh_provider.core.changes.sources import FeedFileRows
+from airflow_refresh_provider.core.changes.sources import FeedRows, SeparateRows
 from airflow_refresh_provider.core.definition.columns import Columns
 from airflow_refresh_provider.delta.storage.log_files import list_log
 from airflow_refresh_provider.delta.tables.actions import ByKind, changing, grouped
 from airflow_refresh_provider.delta.tables.column_types import column_types
-from airflow_refresh_provider.delta.tables.delta_table import is_plain_path, open_table, stored_plainly
+from airflow_refresh_provider.delta.tables.delta_table import is_plain_path, stored_plainly
+from airflow_refresh_provider.delta.tables.opened_tables import EACH_TIME, OpenedTables
 from airflow_refresh_provider.ports.table_log import LogGap
 
 MOST_FILES = 32
@@ -25,12 +26,12 @@ MOST_FILES = 32
 _TYPE_OF_CHANGE = "_change_type STRING"
 
 
-def feed_files(applied: DeltaPin, newest: DeltaPin) -> FeedFileRows | None:
+def feed_files(applied: DeltaPin, newest: DeltaPin, tables: OpenedTables = EACH_TIME) -> FeedRows | SeparateRows | None:
     """The changed rows after one version up to another, None where the table has to say how its files are read.
 
     Raises LogGap.
     """
-    table = open_table(newest.location, newest.version)
+    table = tables.at(newest.location, newest.version)
     log = list_log(newest.location, since=applied.version)
     if log is None or table is None:
         raise LogGap(newest.location)
@@ -41,11 +42,11 @@ def feed_files(applied: DeltaPin, newest: DeltaPin) -> FeedFileRows | None:
     if not 0 < len(feed) + len(removed) + len(added) <= MOST_FILES or not all(map(_plain, (*feed, *removed, *added))):
         return None
     columns = column_types(table)
-    return FeedFileRows(
-        feed=_read(newest.location, feed, columns, _TYPE_OF_CHANGE),
-        removed=_read(newest.location, removed, columns),
-        added=_read(newest.location, added, columns),
-    )
+    went, came = _read(newest.location, removed, columns), _read(newest.location, added, columns)
+    changed = _read(newest.location, feed, columns, _TYPE_OF_CHANGE)
+    if changed is None:
+        return SeparateRows(removed=went, added=came)
+    return FeedRows(feed=changed, removed=went, added=came)
 
 
 def _files(by_kind: ByKind) -> tuple[list[Any], list[Any], list[Any]]:

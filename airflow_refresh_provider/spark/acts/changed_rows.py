@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from functools import reduce
-
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from airflow_refresh_provider.core.changes.reads import Read
-from airflow_refresh_provider.core.changes.sources import ChangedRows, FeedFileRows, FeedRows, SeparateRows
+from airflow_refresh_provider.core.changes.sources import ChangedRows, FeedRows, SeparateRows
 from airflow_refresh_provider.core.definition.columns import OP
 from airflow_refresh_provider.errors import Failed
 from airflow_refresh_provider.spark.acts import content
@@ -26,11 +24,13 @@ def sides(spark: SparkSession, whole: Read, changes: ChangedRows) -> Sides:
     """Both, with the columns of the input at its pin. Raises Failed when it had other columns before."""
     match changes:
         case FeedRows(feed=feed):
-            return _of_feed(content.load(spark, feed))
-        case FeedFileRows():
-            return _of_files(spark, changes)
+            rows = content.load(spark, feed)
+            return (
+                _with(spark, _of_type(rows, _REMOVED), changes.removed),
+                _with(spark, _of_type(rows, _ADDED), changes.added),
+            )
         case SeparateRows():
-            empty = content.load(spark, content.for_columns(spark, whole)).where(F.lit(False))
+            empty = _empty(spark, whole, changes)
             if changes.before is not None:
                 _check_columns(spark, changes.before, whole, empty.schema)
             removed, added = (_side(spark, side, whole, empty) for side in (changes.removed, changes.added))
@@ -39,41 +39,27 @@ def sides(spark: SparkSession, whole: Read, changes: ChangedRows) -> Sides:
 
 def signed(spark: SparkSession, whole: Read, changes: ChangedRows) -> DataFrame:
     """Both in one, with -1 for removed and 1 for added rows in the column OP: a feed is read once."""
-    match changes:
-        case FeedRows(feed=feed):
-            return _signed_feed(content.load(spark, feed))
-        case FeedFileRows(feed=files, removed=removed, added=added):
-            parts = [_signed_feed(content.load(spark, files))] if files else []
-            sides_of = ((removed, -1), (added, 1))
-            parts += [content.load(spark, side).withColumn(OP, F.lit(sign)) for side, sign in sides_of if side]
-            return reduce(lambda one, other: one.unionByName(other), parts)
-        case SeparateRows():
-            before, after = sides(spark, whole, changes)
-            return before.withColumn(OP, F.lit(-1)).unionByName(after.withColumn(OP, F.lit(1)))
+    if isinstance(changes, FeedRows):
+        rows = content.load(spark, changes.feed)
+        of_feed = F.when(F.col(_OF_FEED[0]).isin(*_REMOVED), -1).otherwise(1)
+        found = rows.withColumn(OP, of_feed).drop(*_OF_FEED)
+        return _with(spark, _with(spark, found, changes.removed, -1), changes.added, 1)
+    removed, added = sides(spark, whole, changes)
+    return removed.withColumn(OP, F.lit(-1)).unionByName(added.withColumn(OP, F.lit(1)))
 
 
-def _signed_feed(rows: DataFrame) -> DataFrame:
-    sign = F.when(F.col(_OF_FEED[0]).isin(*_REMOVED), -1).otherwise(1)
-    return rows.withColumn(OP, sign).drop(*_OF_FEED)
+def _with(spark: SparkSession, rows: DataFrame, side: Read | None, sign: int | None = None) -> DataFrame:
+    """These rows and those of a side, if there is one; with its sign in the column OP, if one is given."""
+    if side is None:
+        return rows
+    more = content.load(spark, side)
+    return rows.unionByName(more if sign is None else more.withColumn(OP, F.lit(sign)))
 
 
-def _of_files(spark: SparkSession, changes: FeedFileRows) -> Sides:
-    """Those in the files of a feed, and in the files that came or went whole."""
-    removed, added = (content.load(spark, side) if side else None for side in (changes.removed, changes.added))
-    if changes.feed is None:
-        some = removed if removed is not None else added
-        assert some is not None, "a window without changes is not read"
-        none = some.where(F.lit(False))
-        return none if removed is None else removed, none if added is None else added
-    before, after = _of_feed(content.load(spark, changes.feed))
-    return (
-        before if removed is None else before.unionByName(removed),
-        after if added is None else after.unionByName(added),
-    )
-
-
-def _of_feed(rows: DataFrame) -> Sides:
-    return _of_type(rows, _REMOVED), _of_type(rows, _ADDED)
+def _empty(spark: SparkSession, whole: Read, changes: SeparateRows) -> DataFrame:
+    """No rows, with the columns of the input; its files are not looked at where a side says what they are."""
+    known = next((side for side in (changes.removed, changes.added) if side and side.schema_text), None)
+    return content.load(spark, known or content.for_columns(spark, whole)).where(F.lit(False))
 
 
 def _side(spark: SparkSession, side: Read | None, whole: Read, empty: DataFrame) -> DataFrame:
