@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Protocol
 
 from airflow_refresh_provider.core.plan.plan import StagedTable, Target
 from airflow_refresh_provider.ports.engine import ApplyTask
 
-NOT_SMALL = "a checkpoint is due, or it is not as it was planned with: small, and of these columns"
-MISFIT = "its rows do not fit the changes"
-DENIED = "this process may not write it"
+
+class Unfit(StrEnum):
+    """Why a table cannot be rewritten, and Spark has to merge the changes."""
+
+    NOT_SMALL = "not_small"  # a checkpoint is due, or it is no longer small, or has other columns than were planned
+    MISFIT = "misfit"  # its rows do not fit the changes: others have written
+    DENIED = "denied"  # this process may not write it
 
 
 class SmallTables(Protocol):
@@ -22,10 +27,10 @@ class SmallTables(Protocol):
         """
         ...
 
-    def rewrite(self, task: ApplyTask) -> str | None:
+    def rewrite(self, task: ApplyTask) -> Unfit | None:
         """Overwrite the target with its newest rows and the changes, in one commit that carries the stamp.
 
         It fails if another commit came first: raises errors.Conflict. A marker that is there already, or a younger
-        one, is not committed again. A text says why nothing was committed and Spark has to do it.
+        one, is not committed again. Otherwise it says why nothing was committed.
         """
         ...

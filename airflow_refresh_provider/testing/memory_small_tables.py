@@ -7,7 +7,7 @@ from collections import Counter
 from airflow_refresh_provider.core.definition.columns import OP
 from airflow_refresh_provider.core.plan.plan import StagedTable, Target
 from airflow_refresh_provider.ports.engine import ApplyTask
-from airflow_refresh_provider.ports.small_tables import MISFIT, NOT_SMALL
+from airflow_refresh_provider.ports.small_tables import Unfit
 from airflow_refresh_provider.testing.memory_lake import MemoryLake
 from airflow_refresh_provider.testing.memory_reads import MemoryLog
 from airflow_refresh_provider.testing.memory_rows import Keys, key_of, stored
@@ -24,12 +24,12 @@ class MemorySmallTables:
         """Whether the target has the row that each change means."""
         return _fit(self._lake.rows(target.location, base), self._lake.rows(changes.location), keys)
 
-    def rewrite(self, task: ApplyTask) -> str | None:
+    def rewrite(self, task: ApplyTask) -> Unfit | None:
         """Overwrite the target, unless any other commit comes first."""
         location, keys = task.target.location, task.source.keys
         facts = MemoryLog(self._lake).facts(location)
         if task.changes is None or facts is None or not facts.small or facts.types != task.target.columns:
-            return NOT_SMALL
+            return Unfit.NOT_SMALL
         changes = self._lake.rows(task.changes.location)
         touched = {key_of(r, keys) for r in changes}
         upserts = tuple(stored(r, task.target) for r in changes if r[OP] != "D")
@@ -43,7 +43,7 @@ class MemorySmallTables:
         try:
             self._lake.transact(location, decide, task.stamp)
         except _Misfit:
-            return MISFIT
+            return Unfit.MISFIT
         return None
 
 

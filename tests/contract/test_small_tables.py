@@ -24,7 +24,7 @@ from airflow_refresh_provider.delta.tables.small_tables import SmallDeltaTables
 from airflow_refresh_provider.delta.tables.target_log import DeltaTableLog
 from airflow_refresh_provider.errors import Conflict
 from airflow_refresh_provider.ports.engine import ApplyTask, Source, Stamp
-from airflow_refresh_provider.ports.small_tables import MISFIT, NOT_SMALL, SmallTables
+from airflow_refresh_provider.ports.small_tables import SmallTables, Unfit
 from airflow_refresh_provider.ports.table_log import TableFacts, TableLog
 from airflow_refresh_provider.testing.memory_lake import MemoryLake
 from airflow_refresh_provider.testing.memory_reads import MemoryLog
@@ -176,7 +176,7 @@ def test_changes_that_do_not_fit_are_not_committed(bench: Bench, changes: list[t
     task = _task(bench, staged)
     before = bench.log.newest(bench.location)
     assert not bench.tables.fits(task.target, ("k",), staged, before)
-    assert bench.tables.rewrite(task) == MISFIT
+    assert bench.tables.rewrite(task) == Unfit.MISFIT
     assert bench.log.newest(bench.location) == before
 
 
@@ -191,13 +191,13 @@ def test_whether_changes_fit_is_asked_of_a_version(bench: Bench) -> None:
 def test_a_table_with_many_rows_is_left_to_spark(bench: Bench) -> None:
     task = _task(bench, bench.stage(CHANGES))
     bench.append((n, "x") for n in range(100, 20_200))
-    assert bench.tables.rewrite(task) == NOT_SMALL
+    assert bench.tables.rewrite(task) == Unfit.NOT_SMALL
 
 
 def test_a_table_with_other_columns_is_left_to_spark(bench: Bench) -> None:
     task = _task(bench, bench.stage(CHANGES))
     target = task.target.model_copy(update={"columns": COLUMNS[:1]})
-    assert bench.tables.rewrite(task.model_copy(update={"target": target})) == NOT_SMALL
+    assert bench.tables.rewrite(task.model_copy(update={"target": target})) == Unfit.NOT_SMALL
 
 
 def test_another_table_in_its_place_is_not_written(tmp_path: Path) -> None:
@@ -217,7 +217,7 @@ def test_a_commit_that_a_checkpoint_goes_with_is_left_to_spark(bench: Bench) -> 
         assert _facts(bench).small
         bench.append([(10 + bench.log.newest(bench.location), "x")])
     assert not _facts(bench).small
-    assert bench.tables.rewrite(_task(bench, staged)) == NOT_SMALL
+    assert bench.tables.rewrite(_task(bench, staged)) == Unfit.NOT_SMALL
 
 
 def test_a_commit_between_reading_and_committing_is_a_conflict(tmp_path: Path) -> None:

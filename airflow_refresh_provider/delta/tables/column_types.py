@@ -15,6 +15,11 @@ _COLLATIONS = "__COLLATIONS"
 _SPARK_NAMES = {"long": "bigint", "integer": "int", "short": "smallint", "byte": "tinyint"}
 
 
+def quoted(name: str) -> str:
+    """The name of a column or field in Spark's DDL."""
+    return "`" + name.replace("`", "``") + "`"
+
+
 def column_types(table: DeltaTable) -> Columns:
     """All columns of a table as Spark reads them: CHAR and VARCHAR are text."""
     return columns_of(json.loads(table.schema().to_json()))
@@ -41,5 +46,5 @@ def _text(kind: Any, path: str, collations: Mapping[str, str]) -> str:
         case {"type": "map", "keyType": key, "valueType": value}:
             return f"map<{_text(key, f'{path}.key', collations)},{_text(value, f'{path}.value', collations)}>"
         case _:
-            fields = (f"`{f['name'].replace('`', '``')}`:{_of_field(f)}" for f in kind["fields"])
+            fields = (f"{quoted(f['name'])}:{_of_field(f)}" for f in kind["fields"])
             return f"struct<{','.join(fields)}>"

@@ -15,7 +15,7 @@ from airflow_refresh_provider.core.changes.sources import FeedRows, SeparateRows
 from airflow_refresh_provider.core.definition.columns import Columns
 from airflow_refresh_provider.delta.storage.log_files import list_log
 from airflow_refresh_provider.delta.tables.actions import ByKind, changing, grouped
-from airflow_refresh_provider.delta.tables.column_types import column_types
+from airflow_refresh_provider.delta.tables.column_types import column_types, quoted
 from airflow_refresh_provider.delta.tables.delta_table import is_plain_path, stored_plainly
 from airflow_refresh_provider.delta.tables.opened_tables import EACH_TIME, OpenedTables
 from airflow_refresh_provider.ports.table_log import LogGap
@@ -64,7 +64,7 @@ def _read(location: str, files: Iterable[Any], columns: Columns, *more: str) -> 
     paths = tuple(f"{location}/{file['path']}" for file in files)
     if not paths:
         return None
-    schema = ", ".join([*(f"{_quoted(c.name)} {c.type}" for c in columns), *more])
+    schema = ", ".join([*(f"{quoted(c.name)} {c.type}" for c in columns), *more])
     return Read(
         location=location,
         format="parquet",
@@ -73,7 +73,3 @@ def _read(location: str, files: Iterable[Any], columns: Columns, *more: str) -> 
         schema_text=schema,
         file_format="parquet",
     )
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"

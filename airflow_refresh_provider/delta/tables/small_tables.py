@@ -29,7 +29,7 @@ from airflow_refresh_provider.delta.tables.delta_table import open_table
 from airflow_refresh_provider.delta.tables.target_log import facts_of
 from airflow_refresh_provider.errors import Conflict, Failed
 from airflow_refresh_provider.ports.engine import ApplyTask, Stamp
-from airflow_refresh_provider.ports.small_tables import DENIED, MISFIT, NOT_SMALL
+from airflow_refresh_provider.ports.small_tables import Unfit
 
 Keys = tuple[str, ...]
 
@@ -49,26 +49,26 @@ class SmallDeltaTables:
         view = open_table(target.location, base)
         return view is not None and _changed(_rows(view, target.location), _staged(changes), keys) is not None
 
-    def rewrite(self, task: ApplyTask) -> str | None:
+    def rewrite(self, task: ApplyTask) -> Unfit | None:
         """Overwrite the target with its newest rows and the changes. Raises Conflict."""
         location, stamp = task.target.location, task.stamp
         view = open_table(location)
         found = facts_of(view, location) if view else None
         if view is None or found is None or found.table_id != task.target.table_id:
             raise _conflict("another table came into its place")
-        if task.changes is None or not found.small or found.types != task.target.columns:
-            return NOT_SMALL
         if (view.transaction_version(stamp.app_id) or 0) >= stamp.marker.version:
             return None
+        if task.changes is None or not found.small or found.types != task.target.columns:
+            return Unfit.NOT_SMALL
         rows = _changed(_rows(view, location), _staged(task.changes), task.source.keys)
         if rows is None:
-            return MISFIT
+            return Unfit.MISFIT
         try:
             overwrite(view, location, rows, stamp)
         except Failed as error:
             if error.code != NO_PERMISSION:
                 raise
-            return DENIED
+            return Unfit.DENIED
         return None
 
 

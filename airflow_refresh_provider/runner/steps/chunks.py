@@ -17,11 +17,17 @@ from airflow_refresh_provider.core.run.prepared import FrozenRun
 from airflow_refresh_provider.errors import Conflict, Failed, Retry
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.engine import ApplyTask, EngineSession, Stamp
+from airflow_refresh_provider.ports.small_tables import Unfit
 from airflow_refresh_provider.runner.facts import pinned_inputs, targets
 from airflow_refresh_provider.runner.hold.marked_commits import MarkedCommit, commit_of, commit_until_marked
 from airflow_refresh_provider.runner.hold.tenure import UnitTenure
 
 APPLY_TRIES = 5
+_UNFIT = {
+    Unfit.NOT_SMALL: "a checkpoint of the target is due, or it is no longer as it was planned with",
+    Unfit.MISFIT: "others have changed the rows of the target since it was planned",
+    Unfit.DENIED: "this process may not write the target, which Spark may",
+}
 
 
 def apply_chunk(held: UnitTenure, session: EngineSession, run: FrozenRun, chunk: Chunk) -> Commit:
@@ -63,7 +69,7 @@ def _send(ports: Ports, session: EngineSession, task: ApplyTask) -> None:
     if task.chunk.way is not Way.SMALL_TABLE:
         session.apply(task)
     elif why := ports.small_tables.rewrite(task):
-        ports.watch.note(f"chunk {task.chunk.number} is merged by Spark, as the target cannot be rewritten: {why}")
+        ports.watch.note(f"chunk {task.chunk.number} is merged by Spark: {_UNFIT[why]} ({why})")
         session.apply(_merging(task))
 
 

@@ -12,7 +12,7 @@ from airflow_refresh_provider.core.log.note import read_note
 from airflow_refresh_provider.core.run.results import Rows
 from airflow_refresh_provider.errors import Failed, Lost
 from airflow_refresh_provider.ports.engine import ApplyTask
-from airflow_refresh_provider.ports.small_tables import DENIED
+from airflow_refresh_provider.ports.small_tables import Unfit
 from airflow_refresh_provider.runner.refreshes import Refreshes
 from airflow_refresh_provider.testing.memory_engine import MemoryEngine, MemorySession
 from airflow_refresh_provider.testing.memory_small_tables import MemorySmallTables
@@ -163,8 +163,8 @@ def test_spark_merges_what_no_longer_fits_and_a_comparison_follows() -> None:
 class Denied(MemorySmallTables):
     """Small tables that this process may not write."""
 
-    def rewrite(self, task: ApplyTask) -> str | None:
-        return DENIED
+    def rewrite(self, task: ApplyTask) -> Unfit | None:
+        return Unfit.DENIED
 
 
 def test_spark_merges_where_the_process_may_not_write() -> None:
@@ -174,7 +174,7 @@ def test_spark_merges_where_the_process_may_not_write() -> None:
     assert Refreshes(ports).run(NAME, ONE).mode == "incremental"
     assert world.fresh()
     assert ways(world)[-1] == "merge"
-    assert any("is merged by Spark" in line and DENIED in line for line in said)
+    assert any("is merged by Spark" in line and Unfit.DENIED in line for line in said)
 
 
 def test_a_commit_that_another_writer_has_overwritten_is_found_by_the_next_refresh() -> None:
