@@ -14,6 +14,8 @@ CHECKED := $(wildcard airflow_refresh_provider dags spark_apps tests examples be
 export XDG_CACHE_HOME ?= $(CURDIR)/.cache
 export AIRFLOW_HOME := $(CURDIR)/.cache/airflow
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# A command that compiles its libraries whenever it starts does so two seconds later.
+export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .PHONY: help demo up down lint check affected test test-all bench lock clean
@@ -65,6 +67,6 @@ clean: ## remove what make made
 	@$(PYTHON) -m venv .venv || { echo "Python's venv is missing (Debian and Ubuntu: apt-get install python3-venv)" >&2; exit 1; }
 	@$(PY) -m pip install --quiet --constraint constraints.txt uv
 	@rm -rf *.egg-info
-	@$(UV) pip install --quiet --python $(PY) --requirement constraints.txt
+	@$(UV) pip install --quiet --python $(PY) --compile-bytecode --requirement constraints.txt
 	@$(UV) pip install --quiet --python $(PY) --no-deps --editable .
 	@touch $@

@@ -7,6 +7,7 @@ does not stop in time: an exception raised while a thread starts or a lock is ac
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import select
@@ -46,6 +47,8 @@ def end(code: int) -> NoReturn:
     After a signal no thread is joined: one whose start was interrupted would never end.
     """
     if code <= 128:
+        # Python looks for garbage once more when it ends, which takes longer than the rest where pandas was imported.
+        gc.freeze()
         sys.exit(code)
     logging.shutdown()
     for stream in (sys.stdout, sys.stderr):

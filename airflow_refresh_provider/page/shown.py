@@ -81,8 +81,9 @@ def next_run(one: DefinitionStatus) -> str:
     if one.suspended or one.paused:
         return "after a resume"
     schedule = one.definition.refresh
+    by_hand = f"by DAG {one.refreshed_by}" if one.refreshed_by else "manual"
     return formats.minute(one.due.next_at) or (
-        "manual" if schedule.by_hand else "on change" if schedule.on_change else "-"
+        by_hand if schedule.by_hand else "on change" if schedule.on_change else "-"
     )
 
 

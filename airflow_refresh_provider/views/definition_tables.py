@@ -217,7 +217,8 @@ def _next_due(value: DefinitionStatus) -> str | None:
 def _due_text(value: DefinitionStatus) -> str | None:
     if value.due is None:
         return None
-    at = "now" if value.due.due else formats.time(value.due.next_at) or "not scheduled"
+    by_others = f"by the DAG {value.refreshed_by}" if value.refreshed_by else "not scheduled"
+    at = "now" if value.due.due else formats.time(value.due.next_at) or by_others
     return f"{at}: {value.due.reason}"
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -25,3 +27,12 @@ def doors(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], Contro
 @pytest.fixture
 def store(doors: Callable[[], ControlStore]) -> ControlStore:
     return doors()
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """A folder that any user may enter."""
+    made = Path(tempfile.mkdtemp())
+    made.chmod(0o755)
+    yield made
+    shutil.rmtree(made)

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -15,37 +10,8 @@ from airflow_refresh_provider.core.definition.inputs import FORMATS, Input
 from airflow_refresh_provider.delta.control.store import DeltaControlStore
 from airflow_refresh_provider.errors import Failed
 from airflow_refresh_provider.inputs.kinds import kind_of
+from tests.contract.rights import without_rights
 from tests.contract.samples import REGISTER, event_row, moment, record
-
-_UNPRIVILEGED = 65534
-
-
-@pytest.fixture
-def folder() -> Iterator[Path]:
-    """A folder that any user may enter."""
-    made = Path(tempfile.mkdtemp())
-    made.chmod(0o755)
-    yield made
-    shutil.rmtree(made)
-
-
-@contextmanager
-def without_rights(folder: Path, mode: int) -> Iterator[None]:
-    """Take permissions on everything in a folder; root, which ignores permissions, becomes another user meanwhile."""
-    paths = [folder, *folder.rglob("*")]
-    before = [(path, path.stat().st_mode) for path in paths]
-    for path in reversed(paths):
-        path.chmod(mode)
-    root = os.geteuid() == 0
-    if root:
-        os.seteuid(_UNPRIVILEGED)
-    try:
-        yield
-    finally:
-        if root:
-            os.seteuid(0)
-        for path, rights in before:
-            path.chmod(rights)
 
 
 def test_control_tables_that_may_only_be_read_can_be_read_and_say_so_when_written(

@@ -30,6 +30,7 @@ from airflow_refresh_provider.testing.memory_lake import MemoryLake
 from airflow_refresh_provider.testing.memory_reads import MemoryLog
 from airflow_refresh_provider.testing.memory_small_tables import MemorySmallTables
 from airflow_refresh_provider.testing.memory_table import Change
+from tests.contract.rights import without_rights
 
 COLUMNS = (Column(name="k", type="bigint"), Column(name="v", type="string"))
 APP = "app/s0"
@@ -186,6 +187,17 @@ def test_whether_changes_fit_is_asked_of_a_version(bench: Bench) -> None:
     bench.append([(7, "foreign")])
     assert bench.tables.fits(task.target, ("k",), staged, task.base)
     assert not bench.tables.fits(task.target, ("k",), staged, task.base + 1)
+
+
+def test_a_table_that_this_process_may_not_write_is_left_to_spark(folder: Path) -> None:
+    bench = Real(folder)
+    bench.create([(1, "a"), (2, "a"), (3, "a")])
+    task = _task(bench, bench.stage(CHANGES))
+    with without_rights(folder, 0o555):
+        assert bench.tables.rewrite(task) == Unfit.DENIED
+    assert bench.log.newest(bench.location) == task.base
+    assert bench.tables.rewrite(task) is None
+    assert bench.rows() == AFTER
 
 
 def test_a_table_with_many_rows_is_left_to_spark(bench: Bench) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -190,8 +191,11 @@ def test_which_table_it_is_comes_from_what_spark_keeps_beside_its_newest_commit(
     write(table, rows(2))
     assert (found := LOG.identity(str(table))) and found.table_id == str(DeltaTable(table).metadata().id)
     _beside(table, 1, {"metadata": _metadata(table, id="kept", configuration={"own.note": "x"})})
-    assert LOG.identity(str(table)) == TableIdentity(location=str(table), table_id="kept", properties={"own.note": "x"})
+    kept = TableIdentity(location=str(table), table_id="kept", properties={"own.note": "x"})
+    assert LOG.identity(str(table)) == kept
     write(table, rows(3))
+    assert LOG.identity(str(table)) == kept
+    DeltaTable(table).alter.set_table_properties({"own.note": "y"}, raise_if_not_exists=False)
     assert (found := LOG.identity(str(table))) and found.table_id == str(DeltaTable(table).metadata().id)
 
 
@@ -202,6 +206,34 @@ def test_sums_without_the_metadata_do_not_say_which_table_it_is(table: Path, sum
     assert (found := LOG.identity(str(table))) and found.table_id == str(DeltaTable(table).metadata().id)
 
 
+def test_which_table_it_is_is_found_before_commits_that_leave_it_as_it_is(table: Path) -> None:
+    places: list[str] = []
+
+    def noted(location: str, version: int | None = None) -> DeltaTable | None:
+        places.append(location)
+        return open_table(location, version)
+
+    log = DeltaTableLog(OpenedTables(noted))
+    write(table, rows(1))
+    for n in range(20):
+        write(table, rows(n))
+    first = log.identity(str(table))
+    assert first is not None and first.table_id == str(DeltaTable(table).metadata().id)
+    DeltaTable(table).alter.set_table_properties({"airflow_refresh.control": "me"}, raise_if_not_exists=False)
+    write(table, rows(2))
+    second = log.identity(str(table))
+    assert second is not None
+    assert (second.table_id, second.properties["airflow_refresh.control"]) == (first.table_id, "me")
+    shutil.rmtree(table)
+    write(table, rows(1))
+    other = log.identity(str(table))
+    assert other is not None and other.table_id == str(DeltaTable(table).metadata().id) != first.table_id
+    assert places == []
+    for n in range(40):
+        write(table, rows(n))
+    assert log.identity(str(table)) == other and places == [str(table)]
+
+
 def test_a_marker_is_found_before_many_commits_without_checksums(table: Path) -> None:
     write(table, rows(1))
     slot = slot_app_id(str(DeltaTable(table).metadata().id), 0)
@@ -209,6 +241,9 @@ def test_a_marker_is_found_before_many_commits_without_checksums(table: Path) ->
     for n in range(15):
         write(table, rows(n), markers={"other": n + 1})
     assert LOG.markers(str(table)) == {slot: 7, "other": 15}
+    for n in range(15, 40):
+        write(table, rows(n), markers={"other": n + 1})
+    assert LOG.markers(str(table))[slot] == 7
 
 
 def test_a_log_is_read_from_its_last_checkpoint_on(table: Path) -> None:

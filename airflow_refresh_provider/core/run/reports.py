@@ -178,6 +178,7 @@ class DefinitionStatus(Stored):
     inputs and target were not read. `ignored_files` lay in the folders of inputs at the last refresh and were not
     read. `notices` are about its query. `reading`: how other programs read what is
     published; only `show` has both. `looked_at`: when inputs and target were read, null where they were not.
+    `refreshed_by`: the DAG that has started the last refresh by itself, null where a person has.
     """
 
     name: str
@@ -199,6 +200,7 @@ class DefinitionStatus(Stored):
     looked_at: datetime | None = None
     published_version: int | None = None
     published_at: datetime | None = None
+    refreshed_by: str | None = None
     input_versions: Digests = {}
     ignored_files: dict[str, IgnoredFiles] = {}
     notices: tuple[Notice, ...] = ()

@@ -17,6 +17,7 @@ from urllib.parse import unquote
 import obstore
 from obstore.store import ObjectStore
 
+from airflow_refresh_provider.delta.storage.kept_texts import KeptTexts
 from airflow_refresh_provider.delta.storage.object_stores import open_store, storage
 from airflow_refresh_provider.ports.table_log import LogGap
 
@@ -30,6 +31,8 @@ _READING = "reading the Delta log"
 _SIDE_BY_SIDE = 16
 _AHEAD = 64
 _LISTED_AT_ONCE = 1000
+
+_KEPT = KeptTexts()
 
 
 @dataclass(frozen=True)
@@ -70,7 +73,7 @@ class LogFiles:
 
     def actions(self, version: int) -> list[Action]:
         """The actions of one commit. Raises LogGap when its file is gone."""
-        text = self._read(f"{version:020}.json") if version in self.commits else None
+        text = self._commit(version) if version in self.commits else None
         if text is None:
             raise LogGap(f"{self.location} has no commit file for version {version}")
         return [json.loads(line) for line in text.splitlines() if line.strip()]
@@ -110,8 +113,18 @@ class LogFiles:
                 return False
         return True
 
-    def _read(self, name: str) -> bytes | None:
-        return _read(self.location, self.store, name)
+    def _commit(self, version: int) -> bytes | None:
+        """The text of a commit file, None when it is gone. What was listed under a tag holds what it held then."""
+        name, tag = f"{version:020}.json", self.commits[version].tag
+        if tag is None:
+            return _read(self.location, self.store, name)
+        key = (self.location, name, tag)
+        if (kept := _KEPT.get(key)) is not None:
+            return kept
+        text = _read(self.location, self.store, name)
+        if text is not None:
+            _KEPT.put(key, text)
+        return text
 
 
 def checksum(location: str, version: int) -> Action | None:

@@ -9,7 +9,7 @@ from deltalake import DeltaTable
 
 from airflow_refresh_provider.core.log.commits import Commit
 from airflow_refresh_provider.core.log.marker import app_ids
-from airflow_refresh_provider.delta.storage.log_files import LogFiles, list_log, recent_log
+from airflow_refresh_provider.delta.storage.log_files import Action, LogFiles, list_log, recent_log
 from airflow_refresh_provider.delta.storage.object_stores import file_in_the_way, open_store, storage
 from airflow_refresh_provider.delta.tables.actions import commit_of, grouped, may_reshape, txns_of
 from airflow_refresh_provider.delta.tables.column_types import column_types
@@ -29,8 +29,8 @@ from airflow_refresh_provider.delta.tables.table_shape import shape_at
 from airflow_refresh_provider.errors import Failed
 from airflow_refresh_provider.ports.table_log import LogGap, Opened, TableFacts, TableIdentity
 
-_NEAR = 10
-"""So many commits are read one after the other before the table is opened."""
+_NEAR = 32
+"""So many commits are read before the table is opened: with its checkpoints, every 20 commits, Spark keeps sums."""
 
 
 class DeltaTableLog:
@@ -54,10 +54,11 @@ class DeltaTableLog:
     def identity(self, location: str) -> TableIdentity | None:
         """Which table it is, None when there is none. Raises Failed when something else is there.
 
-        By the table where it is open, or the metadata that Spark keeps beside its newest commit; else it is opened.
+        By the table where it is open, or the metadata that Spark keeps beside one of its newest commits; else it is
+        opened.
         """
         log = None if self._tables.has(location) else recent_log(location)
-        kept = log.metadata(log.newest) if log else None
+        kept = _metadata(log) if log else None
         if kept is not None:
             properties = kept.get("configuration") or {}
             return TableIdentity(location=location, table_id=str(kept["id"]), properties=properties)
@@ -146,6 +147,21 @@ def _there(found: LogFiles | None, location: str) -> LogFiles:
             next="Find out who removed or moved it; the next run creates the target again, or compares what is there.",
         )
     return found
+
+
+def _metadata(log: LogFiles) -> Action | None:
+    """The newest metadata, where it is kept beside a commit that is near, or is in one."""
+    for version in range(log.newest, max(-1, log.newest - _NEAR), -1):
+        if kept := log.metadata(version):
+            return kept
+        try:
+            by_kind = grouped(log.actions(version))
+        except LogGap:
+            return None
+        if changed := by_kind.get("metaData"):
+            newest: Action = changed[-1]
+            return newest
+    return None
 
 
 def _markers(log: LogFiles) -> tuple[dict[str, int], bool]:

@@ -10,6 +10,7 @@ from airflow_refresh_provider.core.run.overview import DefinitionDetail, Overvie
 from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.core.run.run_detail import RunDetail
 from airflow_refresh_provider.errors import RefreshError
+from airflow_refresh_provider.views.result_table import details
 from tests.unit.page.site import browser, views_of
 from tests.unit.runner.disturbed import LIVE
 from tests.unit.runner.faults import Killed, at
@@ -53,6 +54,23 @@ def test_a_run_that_has_stopped_says_what_is_spent_and_that_it_is_continued() ->
     }.items():
         page = client.get(path).text
         assert [text for text in texts if text not in page] == []
+
+
+@pytest.mark.parametrize(
+    ("origin", "shown"),
+    [
+        ("http://airflow sales_mart scheduled__1", "by DAG sales_mart"),
+        ("http://airflow x manual__1", "manual"),
+        (None, "manual"),
+    ],
+)
+def test_a_table_without_a_schedule_says_which_dag_refreshes_it(origin: str | None, shown: str) -> None:
+    world = World(row(1))
+    world.run(Request(origin=origin))
+    client = browser(world.refreshes)
+    assert [path for path in ("/", f"/definitions/{ORDERS}") if shown not in client.get(path).text] == []
+    (one,) = world.refreshes.statuses()
+    assert ("by the DAG sales_mart: its schedule is manual" in str(details(one))) == (shown != "manual")
 
 
 def test_what_needs_a_person_comes_first() -> None:
