@@ -6,6 +6,7 @@ The functions of commands are imported when they are called: `--help` needs neit
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import signal
 import sys
@@ -25,9 +26,13 @@ from airflow_refresh_provider.cli.table import (
 )
 from airflow_refresh_provider.errors import Invalid
 
+_NEW_OBJECTS = 100_000
+"""How many there are before Python looks for garbage: importing pyspark makes many, and all of them stay."""
+
 
 def program() -> NoReturn:
     """The process of the program: one command, then its exit code."""
+    gc.set_threshold(_NEW_OBJECTS)
     _keep_standard_streams()
     try:
         code = main()

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from airflow_refresh_provider.core.run.record import Record
-from airflow_refresh_provider.delta.storage.log_files import CommitFile, LogFiles, list_log
+from airflow_refresh_provider.delta.control.seen_commit import SeenCommit, seen_commit
+from airflow_refresh_provider.delta.storage.log_files import LogFiles
 from airflow_refresh_provider.ports.table_log import LogGap
 
 _FOLLOWED = 64
@@ -35,14 +36,6 @@ class StoredRow:
         return Record.model_validate_json(self.text)
 
 
-@dataclass(frozen=True)
-class _Seen:
-    """A commit of the log by version and file, from which on the log is followed."""
-
-    version: int
-    file: CommitFile
-
-
 class NewestRows:
     """Of one state table, for all threads of this process."""
 
@@ -50,7 +43,7 @@ class NewestRows:
         self._location = location
         self._lock = threading.Lock()
         self._first = 0
-        self._last: _Seen | None = None
+        self._last: SeenCommit | None = None
         self._newest: dict[str, int] = {}
         self._rows: dict[str, StoredRow] = {}
         self._all = False
@@ -92,20 +85,19 @@ class NewestRows:
             self._rows[app_id] = row
 
     def _begin(self, version: int) -> None:
-        log = list_log(self._location, since=version)
-        if log is not None and version in log.commits:
-            self._first, self._last = version, _Seen(version, log.commits[version])
+        self._last = seen_commit(self._location, version)
+        self._first = version
 
     def _follow(self) -> None:
         """Read what was committed since the last look, or forget what was seen."""
         if self._last is None:
             return
-        last = self._last
-        log = list_log(self._location, since=last.version)
-        if log is None or log.commits.get(last.version) != last.file or log.newest > last.version + _FOLLOWED:
+        version = self._last.version
+        log = self._last.log_since(self._location)
+        if log is None or log.newest > version + _FOLLOWED:
             self._forget()
         else:
-            self._read(log, last.version + 1)
+            self._read(log, version + 1)
 
     def _read(self, log: LogFiles, first: int) -> None:
         try:
@@ -114,7 +106,7 @@ class NewestRows:
         except LogGap:
             self._forget()
         else:
-            self._last = _Seen(log.newest, log.commits[log.newest])
+            self._last = SeenCommit(log.newest, log.commits[log.newest])
 
     def _forget(self) -> None:
         self._last = None

@@ -21,6 +21,7 @@ from airflow_refresh_provider.delta.control.control_table import (
     compact_regularly,
     quoted,
 )
+from airflow_refresh_provider.delta.control.newest_view import NewestView
 from airflow_refresh_provider.delta.control.root import Mark, check_place, make_mark, read_mark
 from airflow_refresh_provider.delta.control.state import StateTable, StateView
 from airflow_refresh_provider.delta.storage.object_stores import check_room, storage
@@ -40,6 +41,7 @@ class DeltaControlStore:
         self._state = StateTable(table(root, "state"))
         self._progress = table(root, "progress")
         self._events = table(root, "events")
+        self._views = {t.name: NewestView(t) for t in (self._progress, self._events)}
         self._beats = Beats(root)
 
     @property
@@ -129,7 +131,7 @@ class DeltaControlStore:
 
     def costs_since(self, event: str, names: Collection[str], since: datetime) -> AddedUp:
         """What runs of these definitions have cost that ended since a moment; some come back as rows."""
-        view = self._events.open() if self.exists and names else None
+        view = self._views[self._events.name].get() if self.exists and names else None
         return AddedUp() if view is None else added_up(self._events, view, event, names, since)
 
     def compact(self) -> None:
@@ -169,7 +171,7 @@ class DeltaControlStore:
         return self._query(table, f"SELECT * FROM {table.name} WHERE {condition}")
 
     def _query(self, table: ControlTable, sql: str) -> list[Row]:
-        view = table.open() if self.exists else None
+        view = self._views[table.name].get() if self.exists else None
         return [] if view is None else table.select(view, sql)
 
     def _made(self) -> Mark:
