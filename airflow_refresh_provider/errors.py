@@ -98,6 +98,8 @@ class Retry(RefreshError):
     """Run again: the environment failed, the run continues from its last commit."""
 
 
+ALREADY_RUNNING = "already_running"
+"""The code of a refusal because a live owner holds the run."""
 UNREACHABLE = "spark_unreachable"
 """The code of the error when Spark does not answer."""
 

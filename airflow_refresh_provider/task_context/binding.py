@@ -26,7 +26,16 @@ from airflow_refresh_provider.core.run.request import RunRequest
 from airflow_refresh_provider.core.run.results import Outcome, RunResult
 from airflow_refresh_provider.core.text.wording import counted
 from airflow_refresh_provider.core.timing.due import Cause, is_late
-from airflow_refresh_provider.errors import Explained, Failed, Interrupted, Invalid, RefreshError, Refused, Retry
+from airflow_refresh_provider.errors import (
+    ALREADY_RUNNING,
+    Explained,
+    Failed,
+    Interrupted,
+    Invalid,
+    RefreshError,
+    Refused,
+    Retry,
+)
 from airflow_refresh_provider.hooks.refresh_hook import RefreshHook
 from airflow_refresh_provider.signals import metrics
 from airflow_refresh_provider.task_context.task_log import Log, TaskLog
@@ -158,7 +167,9 @@ def as_airflow_errors() -> Iterator[None]:
         raise AirflowException(_message(error)) from None
     except RefreshError as error:
         _count(error)
-        raise AirflowFailException(_message(error)) from None
+        # The other run ends, perhaps while Airflow waits to retry.
+        kind = AirflowException if error.code == ALREADY_RUNNING else AirflowFailException
+        raise kind(_message(error)) from None
 
 
 def unfinished(context: Context, name: str, *, kept: bool) -> AirflowFailException:

@@ -54,3 +54,8 @@ def test_an_application_gets_the_request_that_was_submitted(request_: RunRequest
 
 def test_no_two_commands_have_the_same_words() -> None:
     assert len({title(c) for c in COMMANDS}) == len(COMMANDS)
+
+
+def test_choices_are_named_as_they_are_typed() -> None:
+    given = {option.name: option.choices for command in COMMANDS for option in command.options if option.choices}
+    assert given and {type(choice) for choices in given.values() for choice in choices} == {str}

@@ -10,7 +10,7 @@ from airflow_refresh_provider.core.run.recovery import Admission, admit
 from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.core.run.steering import Act, request_of
 from airflow_refresh_provider.core.run.suspension import check_not_paused, check_not_suspended
-from airflow_refresh_provider.errors import Refused
+from airflow_refresh_provider.errors import ALREADY_RUNNING, Refused
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.runner.facts.records import beats, being_dropped, owner_liveness, registered
 
@@ -64,7 +64,7 @@ def already_running(record: Record, run: Run, now: datetime) -> Refused:
             "After that time any caller may resume the run."
         )
     return Refused(
-        "already_running",
+        ALREADY_RUNNING,
         f"{record.name} is being refreshed by {run.holder}: run {run.run_id}, generation {run.generation}, "
         f"{record.state.value}, {how_far}{kept}",
         next=advice,
