@@ -211,7 +211,7 @@ def _next_due(value: DefinitionStatus) -> str | None:
     """For a column."""
     if value.due is None:
         return None
-    return "now" if value.due.due else formats.minute(value.due.next_at)
+    return "now" if value.due.due else formats.minute(value.due.next_at) or value.refreshed_by
 
 
 def _due_text(value: DefinitionStatus) -> str | None:

@@ -35,6 +35,8 @@ def expiring_text(value: Forecast | None) -> str | None:
 
 def behind_text(value: DefinitionStatus) -> str | None:
     """For a column."""
-    behind = formats.duration(value.freshness.lag_seconds) if value.freshness else None
+    fresh = value.freshness
+    known = fresh is not None and not (fresh.unreadable_reason or fresh.overwritten_reason)
+    behind = formats.duration(fresh.lag_seconds) if fresh and known else None
     ahead = value.forecast
     return f"{behind}, late {formats.minute(ahead.late_at)}" if ahead and ahead.will_be_late else behind

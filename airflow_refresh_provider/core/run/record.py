@@ -31,7 +31,7 @@ from airflow_refresh_provider.core.run.spent import Spent
 from airflow_refresh_provider.core.run.trust import Trust
 from airflow_refresh_provider.core.text.stored import Stored
 
-RECORD_FORMAT = 9
+RECORD_FORMAT = 10
 """Version of the stored record, with all that is in it; a change of its fields raises it."""
 
 
@@ -64,7 +64,8 @@ class Lease(Stored):
 class Published(Stored):
     """The newest complete refresh: `version` of the target is the published one.
 
-    `origin` is that of its run, `started_at` when the run started; neither is in the target's log.
+    `origin` is that of its run, `started_at` when the run started; neither is in the target's log. `starter`: what has
+    started this run or the last one before that was not started by a person, such as a DAG.
     """
 
     run_id: str
@@ -77,6 +78,7 @@ class Published(Stored):
     at: datetime
     origin: str | None = None
     started_at: datetime | None = None
+    starter: str | None = None
 
 
 class Run(Stored):

@@ -178,7 +178,7 @@ class DefinitionStatus(Stored):
     inputs and target were not read. `ignored_files` lay in the folders of inputs at the last refresh and were not
     read. `notices` are about its query. `reading`: how other programs read what is
     published; only `show` has both. `looked_at`: when inputs and target were read, null where they were not.
-    `refreshed_by`: the DAG that has started the last refresh by itself, null where a person has.
+    `refreshed_by`: the DAG that has started the last refresh which no person has started.
     """
 
     name: str

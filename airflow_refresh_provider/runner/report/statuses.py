@@ -12,7 +12,6 @@ from airflow_refresh_provider.core.changes.pins import digests, ignored_files
 from airflow_refresh_provider.core.run.health import Health, HealthFacts, health
 from airflow_refresh_provider.core.run.notice import Notice
 from airflow_refresh_provider.core.run.notices import notices_of
-from airflow_refresh_provider.core.run.origin import starter
 from airflow_refresh_provider.core.run.owner import Liveness
 from airflow_refresh_provider.core.run.query_notices import query_notices
 from airflow_refresh_provider.core.run.record import Record, Run
@@ -101,7 +100,7 @@ def _status(record: Record, run: RunStatus | None, known: Mapping[str, Any]) -> 
         last_run=record.last_run,
         published_version=published.version if published else None,
         published_at=published.at if published else None,
-        refreshed_by=starter(published.origin) if published else None,
+        refreshed_by=published.starter if published else None,
         input_versions=digests(published.pins) if published else {},
         ignored_files=ignored_files(published.pins) if published else {},
         definition_hash=record.definition.hash,

@@ -10,6 +10,7 @@ from airflow_refresh_provider.core.run.recovery import Admission, admit
 from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.core.run.steering import Act, request_of
 from airflow_refresh_provider.core.run.suspension import check_not_paused, check_not_suspended
+from airflow_refresh_provider.core.text.wording import counted
 from airflow_refresh_provider.errors import ALREADY_RUNNING, Refused
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.runner.facts.records import beats, being_dropped, owner_liveness, registered
@@ -53,10 +54,11 @@ def request_for(ports: Ports, name: str, run_id: str, act: Act) -> Request:
 def already_running(record: Record, run: Run, now: datetime) -> Refused:
     """The error of a caller that may not take the run."""
     chunks = sum(len(u.chunks) for r in run.frozen.rounds for u in r.units) if run.frozen else None
-    how_far = f"{chunks} chunks planned" if chunks is not None else "staging is being filled"
+    how_far = f"{counted(chunks, 'chunk')} planned" if chunks is not None else "staging is being filled"
     wait = f"Wait for it (`airflow-refresh progress {record.name} --follow`)"
     take = f"`airflow-refresh run {record.name} --take-over`"
-    kept, advice = "", f"{wait}, or pass `--if-running queue` or `skip`. If its owner hangs, take the run over: {take}."
+    queue = '`--if-running queue` (for a DAG run the configuration `{"if_running": "queue"}`) or `skip`'
+    kept, advice = "", f"{wait}, or pass {queue}. If its owner hangs, take the run over: {take}."
     if until := run.kept_until(now):
         kept = f"; it is reserved for the tasks of that DAG run until {until:%Y-%m-%d %H:%M:%S} UTC"
         advice = (

@@ -12,6 +12,7 @@ from airflow_refresh_provider.core.run.durations import with_duration
 from airflow_refresh_provider.core.run.last_run import LastRun
 from airflow_refresh_provider.core.run.lifecycle import Event
 from airflow_refresh_provider.core.run.measuring import measured_after
+from airflow_refresh_provider.core.run.origin import starter
 from airflow_refresh_provider.core.run.prepared import FrozenRun, frozen, prepared
 from airflow_refresh_provider.core.run.record import Published, Record, Run
 from airflow_refresh_provider.core.run.trust import trust_after
@@ -59,7 +60,9 @@ def publish(tenure: Tenure, version: int, seal_version: int) -> None:
     def recorded(record: Record, _run: Run) -> Record:
         fresh = record.with_run(Event.PUBLISH, published=True, counts=counts)
         trust = trust_after(record.trust, held.frozen)
-        return fresh.model_copy(update={"published": published, "failures": 0, "trust": trust})
+        before = record.published.starter if record.published else None
+        newest = published.model_copy(update={"starter": starter(run.origin) or before})
+        return fresh.model_copy(update={"published": newest, "failures": 0, "trust": trust})
 
     tenure.write_record(Event.PUBLISH, recorded)
 

@@ -11,6 +11,7 @@ from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.core.run.run_detail import RunDetail
 from airflow_refresh_provider.errors import RefreshError
 from airflow_refresh_provider.views.result_table import details
+from airflow_refresh_provider.views.result_table import row as result_row
 from tests.unit.page.site import browser, views_of
 from tests.unit.runner.disturbed import LIVE
 from tests.unit.runner.faults import Killed, at
@@ -57,20 +58,25 @@ def test_a_run_that_has_stopped_says_what_is_spent_and_that_it_is_continued() ->
 
 
 @pytest.mark.parametrize(
-    ("origin", "shown"),
+    ("origins", "shown"),
     [
-        ("http://airflow sales_mart scheduled__1", "by DAG sales_mart"),
-        ("http://airflow x manual__1", "manual"),
-        (None, "manual"),
+        (["http://airflow sales_mart scheduled__1"], "by DAG sales_mart"),
+        (["http://airflow sales_mart scheduled__1", "http://airflow sales_mart manual__2", None], "by DAG sales_mart"),
+        (["http://airflow sales_mart manual__1"], "manual"),
+        ([None], "manual"),
     ],
 )
-def test_a_table_without_a_schedule_says_which_dag_refreshes_it(origin: str | None, shown: str) -> None:
-    world = World(row(1))
-    world.run(Request(origin=origin))
+def test_a_table_without_a_schedule_says_which_dag_refreshes_it(origins: list[str | None], shown: str) -> None:
+    world = World()
+    for number, origin in enumerate(origins):
+        world.become(row(number))
+        world.run(Request(origin=origin))
     client = browser(world.refreshes)
     assert [path for path in ("/", f"/definitions/{ORDERS}") if shown not in client.get(path).text] == []
     (one,) = world.refreshes.statuses()
-    assert ("by the DAG sales_mart: its schedule is manual" in str(details(one))) == (shown != "manual")
+    by_dag = shown != "manual"
+    assert ("by the DAG sales_mart: its schedule is manual" in str(details(one))) == by_dag
+    assert result_row(one)["next due"] == ("sales_mart" if by_dag else None)
 
 
 def test_what_needs_a_person_comes_first() -> None:
