@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING
 
 from airflow.listeners import hookimpl
@@ -11,7 +12,8 @@ if TYPE_CHECKING:
 
 MOST_CHARACTERS = 1000
 """That a note may have."""
-_MORE = "..."
+_LEAST_OF_LINE = 80
+_MORE = " ..."
 
 
 @hookimpl
@@ -33,7 +35,18 @@ def noted(lines: dict[str, str]) -> str:
         tasks.setdefault(line, []).append(task)
     shown = [line if len(tasks) == 1 else f"{', '.join(names)}: {line}" for line, names in tasks.items()]
     text = "\n".join(shown)
-    return text if len(text) <= MOST_CHARACTERS else f"{text[: MOST_CHARACTERS - len(_MORE)]}{_MORE}"
+    return text if len(text) <= MOST_CHARACTERS else _shortened(shown)
+
+
+def _shortened(lines: list[str]) -> str:
+    """As many lines as a note may have, long ones cut between two words, and how many are left out."""
+    length = max(_LEAST_OF_LINE, MOST_CHARACTERS // len(lines) - 1)
+    cut = [textwrap.shorten(line, length, placeholder=_MORE) for line in lines]
+    count, text = len(cut), "\n".join(cut)
+    while len(text) > MOST_CHARACTERS:
+        count -= 1
+        text = "\n".join([*cut[:count], f"and {len(cut) - count} more"])
+    return text
 
 
 def _leave(dag_run: DagRun) -> None:

@@ -117,8 +117,13 @@ def test_a_dag_run_without_a_refresh_has_no_note(airflow: Airflow) -> None:
 def test_one_note_has_the_lines_of_all_tasks_equal_ones_once_and_no_more_than_a_note_may_have() -> None:
     assert noted({"refresh": "refreshed a"}) == "refreshed a"
     assert noted({"a": "skipped: x", "b": "refreshed b", "c": "skipped: x"}) == "a, c: skipped: x\nb: refreshed b"
-    long = noted({f"task_{i}": f"refreshed table_{i}" for i in range(100)})
-    assert len(long) == MOST_CHARACTERS and long.endswith("...")
+    many = noted({f"task_{i}": f"refreshed table_{i}" for i in range(100)})
+    first, *_, last = many.splitlines()
+    assert len(many) <= MOST_CHARACTERS and (first, last) == ("task_0: refreshed table_0", "and 64 more")
+    mart = noted({f"task_{i}": f"refreshed table_{i}: {'rows and why ' * 20}" for i in range(9)})
+    assert len(mart) <= MOST_CHARACTERS
+    assert [line.partition(":")[0] for line in mart.splitlines()] == [f"task_{i}" for i in range(9)]
+    assert {line.rpartition(" ")[0].split()[-1] for line in mart.splitlines()} <= {"rows", "and", "why"}
 
 
 def note_of(run_id: str, ended: Callable[..., None] = succeeded) -> str:
