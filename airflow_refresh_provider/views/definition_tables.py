@@ -117,7 +117,7 @@ def _(value: DefinitionStatus) -> ResultTable:
             ("owner", definition.owner),
             ("description", definition.description),
         ],
-        (*(notice.line for notice in value.notices), *_stopping(value), *_reading(value)),
+        (*(notice.line for notice in value.notices), *_steering(value), *_reading(value)),
     )
 
 
@@ -222,9 +222,14 @@ def _due_text(value: DefinitionStatus) -> str | None:
     return f"{at}: {value.due.reason}"
 
 
-def _stopping(value: DefinitionStatus) -> tuple[str, ...]:
-    """How the run in progress is stopped."""
-    return (formats.stopping(value.name),) if value.run and not value.run.cancelled else ()
+def _steering(value: DefinitionStatus) -> tuple[str, ...]:
+    """How the run in progress is stopped, or what can be done with one that is unfinished."""
+    run = value.run
+    if run is None or run.cancelled:
+        return ()
+    if run.live or run.kept_until:
+        return (formats.stopping(value.name),)
+    return ("what can be done with its run:", *(f"  `{one.command}`: {one.effect}" for one in run.offers))
 
 
 def _reading(value: DefinitionStatus) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -34,6 +35,9 @@ os.environ.update(
         "AIRFLOW__LOGGING__LOGGING_LEVEL": "WARNING",
     }
 )
+
+# Two tests may write DAG files of one name and size in one second: Python would run what it has compiled of the first.
+sys.dont_write_bytecode = True
 
 if TYPE_CHECKING:
     from airflow.models.dagrun import DagRun

@@ -325,13 +325,15 @@ def test_ending_a_suspension_notes_when_missed_commits_are_applied(world: World,
 def test_an_unfinished_run_is_shown_with_how_to_stop_it_and_ended_for_good(world: World, here: Program) -> None:
     with at(world.lake, "commit", disconnected):
         assert here("run", "people_copy").code == 1
-    for command in ("show", "progress"):
-        assert "`airflow-refresh cancel people_copy`, at once" in here(command, "people_copy").out
+    assert "`airflow-refresh cancel people_copy`, at once" in here("progress", "people_copy").out
+    shown = here("show", "people_copy").out
+    assert "to stop it" not in shown
+    assert "  `airflow-refresh recover people_copy`: continues the run after its last chunk" in shown
     ended = here("abandon", "people_copy", "--output", "json")
     assert (ended.code, ended.json["outcome"]) == (0, "abandoned")
     assert here("abandon", "people_copy", "--output", "json").json["outcome"] == "clean"
     result = here("run", "people_copy", "--output", "json").json
     assert (result["outcome"], result["resumed"]) == ("succeeded", False)
     shown = here("show", "people_copy").out
-    assert "to stop it" not in shown
+    assert "what can be done" not in shown
     assert f"deltalake.DeltaTable('{world.folder / 'gold' / 'people_copy'}', version=" in shown

@@ -113,7 +113,7 @@ def _interruption(facts: Facts) -> str:
         return "its budget was spent"
     if facts.failed:
         return "it failed"
-    return "it was stopped" if facts.released else "its owner stopped sending heartbeats"
+    return "it was stopped" if facts.released else "its owner has ended, or stopped sending heartbeats,"
 
 
 def _progress(facts: Facts) -> str:

@@ -129,7 +129,7 @@ def test_facts_outrank_each_other_in_a_fixed_order() -> None:
 @pytest.mark.parametrize(
     ("found", "reason"),
     [
-        ({}, "its owner stopped sending heartbeats before its chunks were planned"),
+        ({}, "its owner has ended, or stopped sending heartbeats, before its chunks were planned"),
         ({"released": True}, "it was stopped before its chunks were planned"),
         ({"released": True, "chunks": (7, 22)}, "it was stopped after 7 of 22 chunks"),
         ({"cancelled": BY_ANN, "released": True, "chunks": (7, 22)}, "it was cancelled by ann after 7 of 22 chunks"),

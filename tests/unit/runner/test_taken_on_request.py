@@ -66,7 +66,11 @@ def test_a_run_that_no_owner_holds_is_resumed_with_the_usual_reason() -> None:
     world.die(world.ports)
     later = world.process()
     later.clock.sleep(STALE_AFTER.total_seconds() + 1)
-    assert Refreshes(later).recover(NAME)[0].reason.startswith("its owner stopped sending heartbeats after ")
+    assert (
+        Refreshes(later)
+        .recover(NAME)[0]
+        .reason.startswith("its owner has ended, or stopped sending heartbeats, after ")
+    )
 
 
 def test_without_an_unfinished_run_taking_over_is_an_ordinary_refresh() -> None:
