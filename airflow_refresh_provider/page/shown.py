@@ -76,6 +76,8 @@ def next_run(one: DefinitionStatus) -> str:
     """When it is refreshed next."""
     if one.due is None:
         return "-"
+    if one.run and one.run.kept_until and not one.paused:
+        return "in progress"
     if one.due.due:
         return "now"
     if one.suspended or one.paused:

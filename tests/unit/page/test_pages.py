@@ -10,6 +10,7 @@ from airflow_refresh_provider.core.run.overview import DefinitionDetail, Overvie
 from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.core.run.run_detail import RunDetail
 from airflow_refresh_provider.errors import RefreshError
+from airflow_refresh_provider.runner.steps import one_task
 from airflow_refresh_provider.views.result_table import details
 from airflow_refresh_provider.views.result_table import row as result_row
 from tests.unit.page.site import browser, views_of
@@ -77,6 +78,13 @@ def test_a_table_without_a_schedule_says_which_dag_refreshes_it(origins: list[st
     by_dag = shown != "manual"
     assert ("by the DAG sales_mart: its schedule is manual" in str(details(one))) == by_dag
     assert result_row(one)["next due"] == ("sales_mart" if by_dag else None)
+
+
+def test_between_two_tasks_of_a_dag_run_the_next_refresh_is_in_progress() -> None:
+    world = World(row(1), refresh={"interval": "1 hour"})
+    one_task.start(world.ports, ORDERS, Request(origin="http://airflow orders scheduled__1"))
+    assert world.record.run is not None and world.record.run.lease.parked_until
+    assert "in progress" in browser(world.refreshes).get("/").text
 
 
 def test_what_needs_a_person_comes_first() -> None:
