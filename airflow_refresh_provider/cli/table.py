@@ -24,7 +24,6 @@ _SOME_NAME = Option("NAME", "a registered definition (default: all)", optional=T
 _ANY_NAMES = Option("NAME", "registered definitions, or patterns such as `sales_*`", many=True, optional=True)
 _TAG = Option("--tag", "definitions with this tag; may be given several times", Kind.LIST, value="TAG")
 _ALL = Option("--all", "all registered definitions", Kind.FLAG)
-_ADDED_UP_BY = tuple(by.value for by in CostsBy)
 _SELECTION = (_ANY_NAMES, _TAG, _ALL)
 _SOME_NAMES = Option("NAME", "registered definitions; those upstream of them are included", many=True)
 _FILES = Option("FILE", "YAML files of definitions, or folders of them", many=True)

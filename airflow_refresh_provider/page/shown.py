@@ -16,7 +16,7 @@ from airflow_refresh_provider.views import formats
 from airflow_refresh_provider.views.definition_tables import health_text, why
 from airflow_refresh_provider.views.explanation_lines import how_followed
 from airflow_refresh_provider.views.explanation_tables import follows_text, next_text
-from airflow_refresh_provider.views.forecast_lines import end_text, late_text
+from airflow_refresh_provider.views.forecast_lines import by_dag, end_text, late_text, next_refresh
 
 _URGENT = frozenset(
     {Health.LATE, Health.FAILED, Health.SUSPENDED, Health.REPLACED, Health.OVERWRITTEN, Health.INTERRUPTED}
@@ -76,17 +76,14 @@ def next_run(one: DefinitionStatus) -> str:
     """When it is refreshed next."""
     if one.due is None:
         return "-"
-    if one.run and one.run.kept_until and not one.paused:
-        return "in progress"
-    if one.due.due:
-        return "now"
+    if (found := next_refresh(one)) is not None:
+        return found
     if one.suspended or one.paused:
         return "after a resume"
+    if dag := by_dag(one):
+        return f"by DAG {dag}"
     schedule = one.definition.refresh
-    by_hand = f"by DAG {one.refreshed_by}" if one.refreshed_by else "manual"
-    return formats.minute(one.due.next_at) or (
-        by_hand if schedule.by_hand else "on change" if schedule.on_change else "-"
-    )
+    return "manual" if schedule.by_hand else "on change" if schedule.on_change else "-"
 
 
 def last_run(one: DefinitionStatus) -> str:

@@ -16,7 +16,14 @@ from airflow_refresh_provider.core.run.reports import DefinitionStatus, DueRepor
 from airflow_refresh_provider.core.run.results import Outcome
 from airflow_refresh_provider.views import formats
 from airflow_refresh_provider.views.explanation_lines import followed
-from airflow_refresh_provider.views.forecast_lines import behind_text, end_text, expiring_text, late_text
+from airflow_refresh_provider.views.forecast_lines import (
+    behind_text,
+    by_dag,
+    end_text,
+    expiring_text,
+    late_text,
+    next_refresh,
+)
 from airflow_refresh_provider.views.result_table import Cell, ResultTable, details, name_value_table, row
 
 _WORDS = {
@@ -76,7 +83,7 @@ def _(value: DefinitionStatus) -> dict[str, Cell]:
         "data as of": formats.minute(fresh.confirmed_at) if fresh else None,
         "behind": behind_text(value) if fresh else None,
         "last run": _last_run(last) if last else None,
-        "next due": _next_due(value),
+        "next due": next_refresh(value) or by_dag(value),
         "target": formats.place(value.target),
     }
 
@@ -207,17 +214,10 @@ def _last_run_text(last: LastRun) -> str:
     return f"{last.outcome} at {formats.time(last.at)}{took}{tries}{rows}{why}"
 
 
-def _next_due(value: DefinitionStatus) -> str | None:
-    """For a column."""
-    if value.due is None:
-        return None
-    return "now" if value.due.due else formats.minute(value.due.next_at) or value.refreshed_by
-
-
 def _due_text(value: DefinitionStatus) -> str | None:
-    if value.due is None:
-        return None
-    by_others = f"by the DAG {value.refreshed_by}" if value.refreshed_by else "not scheduled"
+    if value.due is None or value.health is Health.WAITING:
+        return next_refresh(value)
+    by_others = f"by the DAG {dag}" if (dag := by_dag(value)) else "not scheduled"
     at = "now" if value.due.due else formats.time(value.due.next_at) or by_others
     return f"{at}: {value.due.reason}"
 

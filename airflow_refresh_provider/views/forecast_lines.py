@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from airflow_refresh_provider.core.run.forecast import Forecast
+from airflow_refresh_provider.core.run.health import Health
 from airflow_refresh_provider.core.run.reports import DefinitionStatus
+from airflow_refresh_provider.core.timing.due import Cause
 from airflow_refresh_provider.views import formats
 
 
@@ -35,8 +37,25 @@ def expiring_text(value: Forecast | None) -> str | None:
 
 def behind_text(value: DefinitionStatus) -> str | None:
     """For a column."""
-    fresh = value.freshness
-    known = fresh is not None and not (fresh.unreadable_reason or fresh.overwritten_reason)
-    behind = formats.duration(fresh.lag_seconds) if fresh and known else None
-    ahead = value.forecast
+    fresh, ahead = value.freshness, value.forecast
+    if fresh is None or fresh.unreadable_reason or fresh.overwritten_reason:
+        return None
+    behind = formats.duration(fresh.lag_seconds)
     return f"{behind}, late {formats.minute(ahead.late_at)}" if ahead and ahead.will_be_late else behind
+
+
+def next_refresh(value: DefinitionStatus) -> str | None:
+    """For a column: in progress between two tasks of a DAG run, now, or a time. None where no moment is known.
+
+    A run between two tasks is due to be resumed, but by the next task only.
+    """
+    if value.due is None:
+        return None
+    if value.health is Health.WAITING:
+        return "in progress"
+    return "now" if value.due.due else formats.minute(value.due.next_at)
+
+
+def by_dag(value: DefinitionStatus) -> str | None:
+    """The DAG that refreshes a table which has no schedule of its own."""
+    return value.refreshed_by if value.due and value.due.cause == Cause.MANUAL else None

@@ -64,8 +64,8 @@ class Lease(Stored):
 class Published(Stored):
     """The newest complete refresh: `version` of the target is the published one.
 
-    `origin` is that of its run, `started_at` when the run started; neither is in the target's log. `starter`: what has
-    started this run or the last one before that was not started by a person, such as a DAG.
+    `origin` is that of its run, `started_at` when the run started; neither is in the target's log. `refreshed_by`:
+    what has started this run or the last one before that no person has started, such as a DAG.
     """
 
     run_id: str
@@ -78,7 +78,7 @@ class Published(Stored):
     at: datetime
     origin: str | None = None
     started_at: datetime | None = None
-    starter: str | None = None
+    refreshed_by: str | None = None
 
 
 class Run(Stored):

@@ -100,7 +100,7 @@ def _status(record: Record, run: RunStatus | None, known: Mapping[str, Any]) -> 
         last_run=record.last_run,
         published_version=published.version if published else None,
         published_at=published.at if published else None,
-        refreshed_by=published.starter if published else None,
+        refreshed_by=published.refreshed_by if published else None,
         input_versions=digests(published.pins) if published else {},
         ignored_files=ignored_files(published.pins) if published else {},
         definition_hash=record.definition.hash,

@@ -60,8 +60,8 @@ def publish(tenure: Tenure, version: int, seal_version: int) -> None:
     def recorded(record: Record, _run: Run) -> Record:
         fresh = record.with_run(Event.PUBLISH, published=True, counts=counts)
         trust = trust_after(record.trust, held.frozen)
-        before = record.published.starter if record.published else None
-        newest = published.model_copy(update={"starter": starter(run.origin) or before})
+        before = record.published.refreshed_by if record.published else None
+        newest = published.model_copy(update={"refreshed_by": starter(run.origin) or before})
         return fresh.model_copy(update={"published": newest, "failures": 0, "trust": trust})
 
     tenure.write_record(Event.PUBLISH, recorded)

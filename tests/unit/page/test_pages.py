@@ -85,6 +85,8 @@ def test_between_two_tasks_of_a_dag_run_the_next_refresh_is_in_progress() -> Non
     one_task.start(world.ports, ORDERS, Request(origin="http://airflow orders scheduled__1"))
     assert world.record.run is not None and world.record.run.lease.parked_until
     assert "in progress" in browser(world.refreshes).get("/").text
+    (one,) = world.refreshes.statuses()
+    assert result_row(one)["next due"] == "in progress" and "can be resumed" not in str(details(one))
 
 
 def test_what_needs_a_person_comes_first() -> None:
