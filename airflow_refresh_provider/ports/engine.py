@@ -153,7 +153,8 @@ class TouchTask(Stored):
     """Stage the touched values at `location`, from the changes of some inputs: K of `core.maintain`.
 
     `by_partition` are inputs of whose changed rows only these partition columns count: nothing else is read of them.
-    `bytes`: about how much is read of the changes.
+    `turned`: input -> the condition for which rows of it count as changed, though they have not.
+    `bytes`: about how much is read of both.
     """
 
     source: Source
@@ -162,7 +163,13 @@ class TouchTask(Stored):
     target: Target
     location: str
     by_partition: dict[str, tuple[str, ...]] = {}
+    turned: dict[str, str] = {}
     bytes: int = 0
+
+    @property
+    def touching(self) -> tuple[str, ...]:
+        """The inputs with rows that touch values."""
+        return tuple(dict.fromkeys((*self.changes, *self.turned)))
 
 
 class SampleTask(Stored):

@@ -60,13 +60,19 @@ class MemoryQueries:
             read_columns = tuple(c for c in columns if c.name.lower() in used)
             changed = (tuple({c.name: row[c.name] for c in read_columns} for row in side) for side in sides)
             went, came = left_over(*changed)
-            relations[changed_name(name)] = _relation(read_columns, (*went, *came))
+            turned = self._turned(read, columns, task.turned[name]) if name in task.turned else ()
+            relations[changed_name(name)] = _relation(read_columns, (*went, *came, *turned))
             relations[wide_name(name)] = _relation(columns, (*self._read(read), *left_over(*sides)[0]))
         types = {c.name.lower(): c.type for c in task.target.columns}
         kinds = [types[anchor] for anchor in task.maintenance.anchors]
-        routes = (route for route in task.maintenance.routes if route.input in task.changes)
+        routes = (route for route in task.maintenance.routes if route.input in task.touching)
         found = (_evaluated(touching(route, kinds), relations).rows for route in routes)
         return tuple({f"k{n}": v for n, v in enumerate(values)} for values in {row for rows in found for row in rows})
+
+    def _turned(self, read: Read, columns: Columns, condition: str) -> Rows:
+        """The rows of an input that a condition is true for."""
+        rows = _evaluated(f"SELECT * FROM rows WHERE {condition}", {"rows": _relation(columns, self._read(read))}).rows
+        return tuple(dict(zip((c.name for c in columns), row, strict=True)) for row in rows)
 
     def _columns(self, read: Read) -> Columns:
         with self._lake.lock:

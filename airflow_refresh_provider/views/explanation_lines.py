@@ -35,7 +35,8 @@ def how_followed(one: ExplainedInput, *, row_wise: bool) -> str:
     if row_wise:
         return f"applied {one.by}"
     whole = f"; {one.name} is read whole" if one.read_whole else ""
-    recompute = f"recompute the rows by {one.by}{whole}"
+    time = f", and as time passes for {' and '.join(one.temporal)}" if one.temporal else ""
+    recompute = f"recompute the rows by {one.by}{whole}{time}"
     return f"add them to their groups; where that does not do, {recompute}" if one.added_up else recompute
 
 

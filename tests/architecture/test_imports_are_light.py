@@ -143,7 +143,7 @@ def test_a_run_starts_from_the_stored_facts_of_its_query_without_the_parser() ->
         query="SELECT k, current_date() AS day FROM orders",
         inputs={"orders": {"path": "/in/orders"}},
         keys=["k"],
-        mode="auto",
+        mode="full",
     )
     facts = definition.analyse_query()
     stored = Record(name=definition.name, definition=definition, facts=facts).model_dump_json()

@@ -38,7 +38,7 @@ from airflow_refresh_provider.core.definition.choices import (
 from airflow_refresh_provider.core.definition.columns import check_named
 from airflow_refresh_provider.core.definition.inputs import Input
 from airflow_refresh_provider.core.definition.locations import TargetLocation
-from airflow_refresh_provider.core.definition.mode import Mode, check_mode, obstacle
+from airflow_refresh_provider.core.definition.mode import Mode
 from airflow_refresh_provider.core.definition.names import (
     ClusterColumnNames,
     ColumnName,
@@ -50,7 +50,7 @@ from airflow_refresh_provider.core.definition.names import (
     backticked,
     repeated,
 )
-from airflow_refresh_provider.core.definition.problems import check_all, invalid, problems
+from airflow_refresh_provider.core.definition.problems import invalid, problems
 from airflow_refresh_provider.core.definition.schedule import Schedule, from_text
 from airflow_refresh_provider.core.query.facts import QueryFacts
 from airflow_refresh_provider.core.text.stored import Stored
@@ -232,10 +232,7 @@ class Definition(Stored):
         from airflow_refresh_provider.core.query.query import analyse
 
         facts = analyse(self.query_text, tuple(self.inputs))
-        check_all(
-            lambda: check_named(facts.columns, self.result_columns),
-            lambda: check_mode(self.mode, obstacle(facts)),
-        )
+        check_named(facts.columns, self.result_columns)
         return facts
 
     @property

@@ -37,13 +37,12 @@ def row_wise(facts: QueryFacts, latest_by: str | None) -> bool:
     return facts.row_wise and latest_by is None
 
 
-def obstacle(query: QueryFacts) -> str | None:
-    """Why no change of an input can be followed, whatever its columns are; None where that depends on these."""
-    if not query.clock_spans:
-        return None
-    if query.row_wise and query.obstacle:
-        return str(query.obstacle)
-    return f"the clock function {query.clock_spans[0].function} is not supported in incremental mode"
+def row_by_row(facts: QueryFacts) -> bool:
+    """Whether changes are followed row by row: each row of the result depends on one input row, and on no clock.
+
+    Those of any other query are followed by touched values, as far as its analysis allows.
+    """
+    return facts.obstacle is None
 
 
 def check_mode(mode: Mode, reason: str | None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
@@ -56,18 +56,6 @@ def together(errors: Sequence[Invalid]) -> Invalid:
     codes, nexts = {error.code for error in errors}, {error.next for error in errors}
     one = invalid((error.message for error in errors), codes.pop() if len(codes) == 1 else "definition_invalid")
     return Invalid(one.code, one.message, next=nexts.pop() if len(nexts) == 1 else one.next)
-
-
-def check_all(*checks: Callable[[], None]) -> None:
-    """Make all checks. Raises Invalid with everything that they find."""
-    found = []
-    for check in checks:
-        try:
-            check()
-        except Invalid as error:
-            found.append(error)
-    if found:
-        raise together(found)
 
 
 def problems(error: ValidationError, fields: Mapping[str, Collection[str]]) -> tuple[str, ...]:

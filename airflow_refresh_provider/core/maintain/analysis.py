@@ -6,19 +6,23 @@ from collections.abc import Iterable, Mapping
 
 from sqlglot import exp
 
-from airflow_refresh_provider.core.maintain import sums
+from airflow_refresh_provider.core.maintain import sums, temporal
 from airflow_refresh_provider.core.maintain.anchors import chosen, followed_inputs, joined
 from airflow_refresh_provider.core.maintain.plan import Hop, Maintenance, Route, Sums, Use
 from airflow_refresh_provider.core.maintain.queries import Reader
 from airflow_refresh_provider.core.maintain.relations import InputColumns, Occurrence, Relation
 from airflow_refresh_provider.core.maintain.used import used_columns
 from airflow_refresh_provider.core.maintain.values import CHANGED, Value
+from airflow_refresh_provider.core.query.clock_functions import clock_function, clock_spans
 from airflow_refresh_provider.core.query.facts import Obstacle
 from airflow_refresh_provider.core.query.parse import Parsed, parse, start_of
 from airflow_refresh_provider.core.query.row_wise import obstacle_at
 
 LEADS_NOWHERE = "without a column that leads to one of the result"
 """What is said of an input when no construct above it is to blame."""
+
+NO_FILTER = "outside of a condition of WHERE over columns of one input"
+"""What is said of a clock function that is not in a temporal filter."""
 
 UNEXPECTED = (AttributeError, LookupError, TypeError, ValueError, RecursionError)
 """What a tree of another shape than expected ends in: then everything is computed, which is always right."""
@@ -33,6 +37,8 @@ def maintenance(query: str, inputs: Mapping[str, Mapping[str, str]], keys: Itera
     except UNEXPECTED:
         what = obstacle_at(parsed, 0, "a construct that is not understood")
         return Maintenance(anchors=(), routes=(), uses=(), unfollowed=dict.fromkeys(inputs, what))
+    if clock := _clock(parsed, reader.temporal):
+        return Maintenance(anchors=(), routes=(), uses=(), unfollowed=dict.fromkeys(inputs, clock))
     anchors = chosen(result, keys)
     followed = followed_inputs(result, anchors) - _unread(parsed, reader.occurrences, result)
     spelled = {name.lower(): name for name in inputs}
@@ -47,8 +53,21 @@ def maintenance(query: str, inputs: Mapping[str, Mapping[str, str]], keys: Itera
         uses=tuple(_uses(reader.occurrences, result, anchors, spelled)),
         unfollowed=_unfollowed(parsed, reader.occurrences, followed, spelled),
         used=_used(reader.occurrences, followed, spelled),
-        sums=sums.spelled(_sums(reader, keys), spelled),
+        sums=None if reader.temporal else sums.spelled(_sums(reader, keys), spelled),
+        temporal=temporal.spelled((found.filter for found in reader.temporal), spelled),
     )
+
+
+def _clock(parsed: Parsed, followed: Iterable[temporal.Found]) -> Obstacle | None:
+    """The first clock function whose passing is not followed."""
+    spans = clock_spans(parsed)
+    known = {id(clock) for found in followed for clock in found.clocks}
+    others = [node for node in parsed.tree.walk() if clock_function(node) and id(node) not in known]
+    if not others and len(known) == len(spans):
+        return None
+    place = min(map(start_of, others), default=0)
+    first = next((span for span in spans if span.start == place), spans[0])
+    return obstacle_at(parsed, first.start, f"the clock function {first.function} {NO_FILTER}")
 
 
 def _sums(reader: Reader, keys: Iterable[str]) -> Sums | None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from datetime import datetime
 
-from airflow_refresh_provider.core.maintain.plan import Route, Use
+from airflow_refresh_provider.core.maintain.plan import Maintenance, Route, Use
+from airflow_refresh_provider.core.query.facts import ClockSpan
+from airflow_refresh_provider.core.query.query import bound_place
 
 
 def use_name(number: int) -> str:
@@ -31,6 +34,16 @@ def bound(query: str, uses: Iterable[Use]) -> str:
         parts += [query[done : use.start], use_name(number), alias]
         done = use.end
     return "".join((*parts, query[done:]))
+
+
+def at_moment(found: Maintenance, clocks: Sequence[ClockSpan], moment: datetime) -> Maintenance:
+    """The analysis of a query for its text with these clock functions bound to a moment."""
+    places = ((bound_place(clocks, moment, use.start), bound_place(clocks, moment, use.end)) for use in found.uses)
+    uses = (
+        use.model_copy(update={"start": start, "end": end})
+        for use, (start, end) in zip(found.uses, places, strict=True)
+    )
+    return found.model_copy(update={"uses": tuple(uses)})
 
 
 def touching(route: Route, types: Iterable[str]) -> str:

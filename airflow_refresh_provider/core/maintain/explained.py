@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 
 from airflow_refresh_provider.core.maintain.plan import Maintenance, Route
+from airflow_refresh_provider.core.maintain.temporal_sql import shown
 from airflow_refresh_provider.core.text.stored import Stored
 
 _COLUMN = re.compile(r"`(h\d+)`\.`((?:[^`]|``)*)`|\b(h\d+)\.`((?:[^`]|``)*)`")
@@ -16,7 +17,8 @@ class ExplainedInput(Stored):
     """One input. `by`: how the rows of the result are found that its changes affect; null where that is not possible.
 
     `reason`: why not. `read_whole`: all of its rows are read also where only a part of the result is computed.
-    `added_up`: where it alone has changed, its changed rows are added to the groups of the result.
+    `added_up`: where it alone has changed, its changed rows are added to the groups of the result. `temporal`: the
+    conditions by which its rows also count as changed once time has passed.
     """
 
     name: str
@@ -24,6 +26,7 @@ class ExplainedInput(Stored):
     reason: str | None = None
     read_whole: bool = False
     added_up: bool = False
+    temporal: tuple[str, ...] = ()
 
     @property
     def followed(self) -> bool:
@@ -46,6 +49,7 @@ def _explained(found: Maintenance, name: str, *, read_whole: bool) -> ExplainedI
         by="; or ".join(ways) or "no row of it is read",
         read_whole=read_whole,
         added_up=found.sums is not None and name in found.sums.inputs,
+        temporal=tuple(shown(one) for one in found.temporal if one.input == name),
     )
 
 

@@ -66,12 +66,23 @@ class Sums(Stored):
         return (self.rows, *self.counts, *self.sums, *self.least, *self.greatest)
 
 
+class TemporalFilter(Stored):
+    """A condition of WHERE that reads the clock, over columns of one input: rows come and go as time passes.
+
+    `sql` has a marker for each clock function. `null_by_row`: it is never true where a column of it is NULL.
+    """
+
+    input: str
+    sql: str
+    null_by_row: bool
+
+
 class Maintenance(Stored):
     """How to follow the inputs: `unfollowed` are those whose changes need everything to be computed, and why.
 
     `columns` are the names of the result as they were read here, in lower case: Spark has to give the same. `used` are
     the columns of inputs that the query reads; of an input that is not listed all may be. `sums`: how the result is
-    added up, if it is.
+    added up, if it is. `temporal`: all that the query reads the clock for, where it can be followed.
     """
 
     columns: tuple[str, ...] = ()
@@ -81,6 +92,7 @@ class Maintenance(Stored):
     unfollowed: dict[str, Obstacle] = {}
     used: dict[str, tuple[str, ...]] = {}
     sums: Sums | None = None
+    temporal: tuple[TemporalFilter, ...] = ()
 
     def changed_columns(self, input: str) -> frozenset[str] | None:
         """The columns of changed rows of an input that lead to anchors; None where its rows are joined with, too."""

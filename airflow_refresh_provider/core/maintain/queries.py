@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from airflow_refresh_provider.core.maintain import columns, nested_joins, subqueries, used
+from airflow_refresh_provider.core.maintain import columns, nested_joins, subqueries, temporal, used
 from airflow_refresh_provider.core.maintain.blocks import Block
 from airflow_refresh_provider.core.maintain.joins import Joined, add_join, of_where
 from airflow_refresh_provider.core.maintain.relations import InputColumns, Occurrence, Relation
@@ -28,11 +28,12 @@ _With = Mapping[str, tuple[exp.CTE, "_With"]]
 
 @dataclass
 class Reader:
-    """Reads a query; collects every occurrence of an input."""
+    """Reads a query; collects every occurrence of an input, and every temporal filter."""
 
     parsed: Parsed
     inputs: InputColumns
     occurrences: list[Occurrence] = field(default_factory=list)
+    temporal: list[temporal.Found] = field(default_factory=list)
     top: Block | None = None
     """The rows of FROM and WHERE of the query itself, once it is read; None where it is not one SELECT."""
 
@@ -76,6 +77,7 @@ class Reader:
             scope.sources[lateral.alias.lower() or f"lateral{id(lateral)}"] = Relation(dict.fromkeys(names), {})
         where = select.args.get("where")
         joined.edges += of_where(scope, where.this if where else None)
+        self.temporal += temporal.filters(select, scope, joined)
         return Block(scope, joined)
 
     def _join_all(self, scope: Scope, joined: Joined, joins: Iterable[exp.Join], with_: _With) -> None:

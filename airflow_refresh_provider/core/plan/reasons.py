@@ -41,7 +41,9 @@ MEANINGS = {
     ReasonCode.CHANGES: "only the changes of the inputs were read",
     ReasonCode.FIRST_REFRESH: "there was no refresh before",
     ReasonCode.DEFINITION_CHANGED: "the definition has changed since the last refresh",
-    ReasonCode.CLOCK: "the query reads the clock, which changes rows without a change of an input",
+    ReasonCode.CLOCK: (
+        "the query reads the clock outside of temporal filters, or it is not known what the last refresh has read of it"
+    ),
     ReasonCode.FULL_REQUESTED: "a comparison of everything was requested, by `--mode full` or `--force`",
     ReasonCode.MODE_FULL: "the mode is full",
     ReasonCode.TARGET_CHANGED: "another writer has changed the target, or it was replaced",

@@ -14,7 +14,12 @@ from sqlglot.tokenizer_core import Token, TokenType
 from airflow_refresh_provider.core.query.facts import CLOCK_CALLS, CLOCK_WORDS, ClockSpan
 from airflow_refresh_provider.core.query.parse import Parsed, complaint, start_of
 
-_CLOCK_NODES = (exp.CurrentDate, exp.CurrentTimestamp, exp.CurrentTime, exp.Localtimestamp)
+_CLOCK_NODES: dict[type[exp.Expr], str] = {
+    exp.CurrentDate: "current_date",
+    exp.CurrentTimestamp: "current_timestamp",
+    exp.CurrentTime: "current_time",
+    exp.Localtimestamp: "localtimestamp",
+}
 
 
 def clock_spans(parsed: Parsed) -> tuple[ClockSpan, ...]:
@@ -68,9 +73,10 @@ def _bare_column(node: exp.Expr | None) -> bool:
     )
 
 
-def _is_clock(node: exp.Expr) -> bool:
+def clock_function(node: exp.Expr) -> str | None:
+    """The clock function that a node is, in lower case; None where it is none."""
     anonymous = isinstance(node, exp.Anonymous) and node.name.lower() in CLOCK_CALLS and not node.expressions
-    return isinstance(node, _CLOCK_NODES) or _bare_column(node) or anonymous
+    return node.name.lower() if anonymous or _bare_column(node) else _CLOCK_NODES.get(type(node))
 
 
 def _check_unqualified(parsed: Parsed, token: Token, before: TokenType | None) -> None:
@@ -92,7 +98,7 @@ def _check_unambiguous(parsed: Parsed, token: Token) -> None:
     """Refuse a clock word that the query also uses as a name for something else."""
     word = token.text.lower()
     for name in parsed.tree.find_all(exp.Identifier):
-        own_alias = isinstance(name.parent, exp.Alias) and _is_clock(name.parent.this)
+        own_alias = isinstance(name.parent, exp.Alias) and clock_function(name.parent.this)
         if name.name.lower() == word and not _bare_column(name.parent) and not own_alias:
             raise complaint(
                 parsed.text,
@@ -108,7 +114,7 @@ def _check_named(parsed: Parsed, spans: tuple[ClockSpan, ...]) -> None:
         if select.find_ancestor(exp.Where, exp.Having, exp.Qualify) is not None:
             continue  # a subquery of a condition names nothing
         for column in select.expressions:
-            clock = next((n for n in column.walk() if _is_clock(n)), None)
+            clock = next((n for n in column.walk() if clock_function(n)), None)
             if clock is not None and not isinstance(column, exp.Alias | exp.Aliases):
                 raise complaint(
                     parsed.text,

@@ -24,13 +24,18 @@ def analyse(query: str, input_names: Collection[str]) -> QueryFacts:
 
 def bind_clock(query: str, spans: Sequence[ClockSpan], moment: datetime) -> str:
     """The query with each clock function replaced by its value at `moment`, which has a time zone."""
-    utc = moment.astimezone(UTC)
     bound: list[str] = []
     done = 0
     for span in spans:
-        bound += (query[done : span.start], _literal(span.function, utc))
+        bound += (query[done : span.start], literal(span.function, moment))
         done = span.end
     return "".join((*bound, query[done:]))
+
+
+def bound_place(spans: Sequence[ClockSpan], moment: datetime, offset: int) -> int:
+    """Where a character of the query is in the result of `bind_clock`; it is not part of a clock function."""
+    before = (span for span in spans if span.end <= offset)
+    return offset + sum(len(literal(span.function, moment)) - (span.end - span.start) for span in before)
 
 
 def written_place(query: str, spans: Sequence[ClockSpan], moment: datetime, place: tuple[int, int]) -> tuple[int, int]:
@@ -39,17 +44,18 @@ def written_place(query: str, spans: Sequence[ClockSpan], moment: datetime, plac
     A position within a literal is that of the clock function.
     """
     offset = offset_of(bind_clock(query, spans, moment), place)
-    utc = moment.astimezone(UTC)
     for span in spans:
         # Earlier spans are already mapped back: up to here both texts are the same.
-        size = len(_literal(span.function, utc))
+        size = len(literal(span.function, moment))
         if offset < span.start + size:
             return place_of(query, min(offset, span.start))
         offset += span.end - span.start - size
     return place_of(query, offset)
 
 
-def _literal(function: str, moment: datetime) -> str:
+def literal(function: str, moment: datetime) -> str:
+    """The value of a clock function at a moment, which has a time zone."""
+    moment = moment.astimezone(UTC)
     wall = moment.strftime("%H:%M:%S.%f")
     match function:
         case "current_date" | "curdate":

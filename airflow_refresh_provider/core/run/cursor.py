@@ -72,4 +72,6 @@ def _meaning(record: Record, published: Published, inputs: VersionVector) -> str
         return "the definition has changed since the last refresh, so the next one compares everything"
     if unknown := sorted(inputs.keys() - published.pins.keys()):
         return f"{', '.join(unknown)} has other files than at the last refresh, so the next one compares everything"
+    if published.clocked:
+        return "the seal does not say what the query has read of the clock, so the next refresh compares everything"
     return "the next refresh continues where the last one ended"

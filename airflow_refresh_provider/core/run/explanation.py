@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from airflow_refresh_provider.core.definition.definition import Definition
-from airflow_refresh_provider.core.definition.mode import Mode, obstacle
+from airflow_refresh_provider.core.definition.mode import Mode, row_by_row
 from airflow_refresh_provider.core.maintain.advised import Advice
 from airflow_refresh_provider.core.maintain.explained import ExplainedInput, explained
 from airflow_refresh_provider.core.maintain.plan import Maintenance
@@ -77,14 +77,14 @@ class Explanation(Stored):
 
 
 def explanation(definition: Definition, facts: QueryFacts, maintenance: Maintenance | None) -> Explanation:
-    """The static part. `maintenance` is that of a query that is not row-wise and that does not read the clock."""
-    found = _explanation(definition, facts, _inputs(definition, facts, maintenance))
+    """The static part. `maintenance` is that of a query whose changes are not followed row by row."""
+    found = _explanation(definition, facts, _inputs(definition, maintenance))
     return found.model_copy(update={"anchors": maintenance.anchors}) if maintenance else found
 
 
 def explanation_by_text(definition: Definition, facts: QueryFacts, *, advises: bool = True) -> Explanation:
     """The static part, without the inputs: as far as the text of the query says. Advice takes most of the time."""
-    if facts.row_wise or obstacle(facts):
+    if row_by_row(facts):
         return explanation(definition, facts, None)
     # The SQL parser takes a third of a second to import.
     from airflow_refresh_provider.core.maintain.by_text import analysed
@@ -98,15 +98,13 @@ def _explanation(definition: Definition, facts: QueryFacts, inputs: tuple[Explai
         name=definition.name,
         mode=definition.mode,
         follows=_follows(inputs),
-        row_wise=facts.row_wise,
+        row_wise=row_by_row(facts),
         inputs=inputs,
     )
 
 
-def _inputs(definition: Definition, facts: QueryFacts, maintenance: Maintenance | None) -> tuple[ExplainedInput, ...]:
+def _inputs(definition: Definition, maintenance: Maintenance | None) -> tuple[ExplainedInput, ...]:
     names = tuple(definition.inputs)
-    if reason := obstacle(facts):
-        return tuple(ExplainedInput(name=name, reason=reason) for name in names)
     if maintenance is None:
         by = "row by row" if definition.latest_by is None else _GAINS
         return tuple(ExplainedInput(name=name, by=by) for name in names)

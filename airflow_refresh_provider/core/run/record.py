@@ -31,7 +31,7 @@ from airflow_refresh_provider.core.run.spent import Spent
 from airflow_refresh_provider.core.run.trust import Trust
 from airflow_refresh_provider.core.text.stored import Stored
 
-RECORD_FORMAT = 10
+RECORD_FORMAT = 11
 """Version of the stored record, with all that is in it; a change of its fields raises it."""
 
 
@@ -64,7 +64,8 @@ class Lease(Stored):
 class Published(Stored):
     """The newest complete refresh: `version` of the target is the published one.
 
-    `origin` is that of its run, `started_at` when the run started; neither is in the target's log. `refreshed_by`:
+    `origin` is that of its run, `started_at` when the run started, which is also what its query has read of the clock;
+    neither is in the target's log. `refreshed_by`:
     what has started this run or the last one before that no person has started, such as a DAG.
     """
 

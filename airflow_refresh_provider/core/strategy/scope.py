@@ -19,6 +19,7 @@ from airflow_refresh_provider.core.run.record import Published
 from airflow_refresh_provider.core.strategy.costing import CostFacts, full_is_cheaper, tried_again
 from airflow_refresh_provider.core.text.stored import Stored
 
+NO_MOMENT = "the query reads the clock, and the moment of the last refresh is not known"
 UNCHANGED = "no input has changed a row since the last refresh"
 _TRIED_AGAIN = "; tried again after refreshes that computed everything"
 
@@ -41,7 +42,8 @@ class ScopeFacts:
     `obstacle`: why the query cannot be maintained from changes alone, with the position; None when it can.
     `lost_trust`: why its changes are not followed any more. `target_changed`: why the target may have other rows than
     the last refresh wrote. `insist`: the caller wants everything compared although nothing seems to have changed.
-    `measured`: how long the last refreshes took.
+    `measured`: how long the last refreshes took. `clock_moved`: what the query reads of the clock is not what the last
+    refresh has read. `follows_time`: it reads it in temporal filters alone.
     """
 
     mode: Mode
@@ -55,6 +57,8 @@ class ScopeFacts:
     insist: bool = False
     target_changed: str | None = None
     measured: Measured = field(default_factory=Measured)
+    clock_moved: bool = False
+    follows_time: bool = False
 
 
 def scope(facts: ScopeFacts) -> Scope:
@@ -64,7 +68,7 @@ def scope(facts: ScopeFacts) -> Scope:
         return Scope(reason=windows)
     histories = [(name, facts.histories[name]) for name in windows]
     known = [(name, history) for name, history in histories if history is not None]
-    changed = any(history.changed for _, history in known)
+    changed = facts.clock_moved or any(history.changed for _, history in known)
     if facts.insist and not changed:
         return _everything(ReasonCode.FULL_REQUESTED, "a full refresh was requested")
     if facts.mode is Mode.FULL and changed:
@@ -81,7 +85,8 @@ def scope(facts: ScopeFacts) -> Scope:
         if history.changed and (reason := _unusable(name, history, windows[name], facts)):
             return Scope(reason=reason)
     sources = {name: history.best_source(facts.now) for name, history in known if history.changed}
-    return _by_cost(facts, windows, {name: source.bytes for name, source in sources.items() if source})
+    sizes = {name: source.bytes for name, source in sources.items() if source}
+    return _by_cost(facts, windows or _empty(facts.pins), sizes)
 
 
 def _by_cost(facts: ScopeFacts, windows: Windows, sizes: dict[str, int]) -> Scope:
@@ -89,9 +94,11 @@ def _by_cost(facts: ScopeFacts, windows: Windows, sizes: dict[str, int]) -> Scop
     cost = CostFacts(facts.measured, sum(sizes.values()), size_of(facts.pins))
     if reason := full_is_cheaper(facts.mode, cost):
         return Scope(reason=reason, change_bytes=sizes)
-    text = f"changes of {', '.join(f'{n} in {w.label}' for n, w in windows.items())}"
+    moved = [f"{n} in {w.label}" for n, w in windows.items() if w.after != w.upto]
+    found = [f"changes of {', '.join(moved)}"] if moved else []
+    found += ["rows that come and go with time"] if facts.clock_moved else []
     again = _TRIED_AGAIN if facts.mode is Mode.AUTO and tried_again(cost) else ""
-    return Scope(windows=windows, reason=because(ReasonCode.CHANGES, text + again), change_bytes=sizes)
+    return Scope(windows=windows, reason=because(ReasonCode.CHANGES, " and ".join(found) + again), change_bytes=sizes)
 
 
 def _everything(code: ReasonCode, text: str) -> Scope:
@@ -104,8 +111,10 @@ def _windows(facts: ScopeFacts) -> Windows | Reason:
         return because(ReasonCode.FIRST_REFRESH, "it is the first refresh")
     if facts.published.definition_hash != facts.definition_hash:
         return because(ReasonCode.DEFINITION_CHANGED, "the definition has changed since the last refresh")
-    if facts.published.clocked:
+    if facts.clock_moved and not facts.follows_time:
         return because(ReasonCode.CLOCK, "the query reads the clock")
+    if facts.clock_moved and facts.published.started_at is None:
+        return because(ReasonCode.CLOCK, NO_MOMENT)
     windows = {}
     for name, pin in facts.pins.items():
         applied = facts.published.pins.get(name)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from airflow_refresh_provider.core.changes.pins import VersionVector
 from airflow_refresh_provider.core.definition.definition import Definition
-from airflow_refresh_provider.core.definition.mode import Mode, check_mode
+from airflow_refresh_provider.core.definition.mode import Mode, check_mode, row_by_row
 from airflow_refresh_provider.core.definition.names import similar
 from airflow_refresh_provider.core.query.facts import QueryFacts
 from airflow_refresh_provider.core.run.admin_results import Registration, RegistrationOutcome
@@ -76,7 +76,7 @@ def _check_followed(ports: Ports, definition: Definition, facts: QueryFacts, pin
 
     The first refresh asks again: columns of inputs that other definitions have yet to make are not known here.
     """
-    if definition.mode is not Mode.INCREMENTAL or facts.row_wise or pins is None:
+    if definition.mode is not Mode.INCREMENTAL or row_by_row(facts) or pins is None:
         return
     check_mode(definition.mode, unfollowed_reason(maintenance_of(ports, definition, pins), definition, pins))
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from airflow_refresh_provider.core.changes.pins import Pin
+from airflow_refresh_provider.core.run.clock import clock_moved
 from airflow_refresh_provider.core.run.record import Record
 from airflow_refresh_provider.core.run.reports import DueReport
 from airflow_refresh_provider.core.run.results import ErrorReport
@@ -44,7 +45,7 @@ def _due(seen: Observation) -> DueReport:
             now=now,
             schedule=record.definition.refresh,
             refreshed_at=published.started_at or published.at if published else None,
-            behind=(*behind, *_clock(record)),
+            behind=(*behind, *_clock(record, now)),
             blocked=blocked,
             ready=ready,
             stopped_at=record.run.stopped_at if record.run else None,
@@ -71,13 +72,13 @@ def due_or_error(ports: Ports, record: Record) -> DueReport:
         return DueReport(name=record.name, due=False, cause=Cause.UNKNOWN.value, reason=error.message, error=why)
 
 
-def _clock(record: Record) -> tuple[Behind, ...]:
-    """The clock counts as an input that has changed since the last refresh, where the query reads it.
+def _clock(record: Record, now: datetime) -> tuple[Behind, ...]:
+    """The clock counts as an input that has changed since the last refresh, where the query reads something else of it.
 
     It has no commits, so it does not start a refresh on change; nor is a target ever behind it.
     """
     published = record.published
-    if published is None or not published.clocked or record.definition.refresh.on_change:
+    if published is None or record.definition.refresh.on_change or not clock_moved(published, record.facts, now):
         return ()
     return (Behind(name="the clock", applied_at=published.at, oldest=published.at, newest=published.at),)
 

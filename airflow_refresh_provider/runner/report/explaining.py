@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from airflow_refresh_provider.core.changes.pins import VersionVector
 from airflow_refresh_provider.core.definition.definition import Definition
-from airflow_refresh_provider.core.definition.mode import obstacle
+from airflow_refresh_provider.core.definition.mode import row_by_row
 from airflow_refresh_provider.core.maintain.plan import Maintenance
 from airflow_refresh_provider.core.plan.foreseen import Foreseen
 from airflow_refresh_provider.core.query.facts import QueryFacts
@@ -56,7 +56,7 @@ def explain_definition(ports: Ports, definition: Definition) -> Explanation:
     """A definition that need not be registered; its inputs are read for their columns where these count."""
     facts = definition.analyse_query()
     try:
-        pins = {} if facts.row_wise else pinned_inputs.pin(ports, definition)
+        pins = {} if row_by_row(facts) else pinned_inputs.pin(ports, definition)
         return _explained(ports, definition, facts, pins)[0]
     except RefreshError as error:
         return _by_text(definition, facts, error)
@@ -70,7 +70,7 @@ def _by_text(definition: Definition, facts: QueryFacts, error: RefreshError) -> 
 def _explained(
     ports: Ports, definition: Definition, facts: QueryFacts, pins: VersionVector
 ) -> tuple[Explanation, Maintenance | None]:
-    if facts.row_wise or obstacle(facts):
+    if row_by_row(facts):
         return explanation(definition, facts, None), None
     maintenance, advice = advised_maintenance(ports, definition, pins)
     return explanation(definition, facts, maintenance).model_copy(update={"advice": advice}), maintenance

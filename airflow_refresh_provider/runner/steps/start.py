@@ -7,15 +7,18 @@ skips. Neither starting nor finding that there is nothing to do needs Spark.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from airflow_refresh_provider.core.changes.pins import Pin, VersionVector, ignored_files, same_versions
 from airflow_refresh_provider.core.definition.columns import check_padding
-from airflow_refresh_provider.core.definition.mode import Mode
+from airflow_refresh_provider.core.definition.mode import Mode, row_by_row
+from airflow_refresh_provider.core.maintain.binding import at_moment
 from airflow_refresh_provider.core.plan.plan import Plan
 from airflow_refresh_provider.core.plan.policy import check_strict
 from airflow_refresh_provider.core.query.query import bind_clock
 from airflow_refresh_provider.core.run.budget import granted
 from airflow_refresh_provider.core.run.cancelling import check_not_cancelled
+from airflow_refresh_provider.core.run.clock import clock_moved
 from airflow_refresh_provider.core.run.lifecycle import Event, State
 from airflow_refresh_provider.core.run.one_run import check_only
 from airflow_refresh_provider.core.run.owner import WAIT_FOR_LEASE
@@ -135,7 +138,7 @@ def up_to_date(ports: Ports, name: str, request: Request) -> NotStarted | None:
         return None
     with ending.store_start_failure(ports, snapshot, record, request):
         pins = _pins(ports, record, request)
-    if not _same_result(record, pins):
+    if not _same_result(record, pins, ports.clock.now()):
         return None
     facts = ports.log.facts(record.definition.target)
     if facts is None or targets.changed_reason(ports, published, facts) is not None:
@@ -170,7 +173,7 @@ def _serve(
         targets.check(ports, definition, facts)
         check_padding(facts.padded if facts else (), definition.target)
     doubt = targets.doubt_of(ports, record.published, definition.target, facts)
-    if not request.force and _same_result(record, pins) and doubt is None:
+    if not request.force and _same_result(record, pins, ports.clock.now()) and doubt is None:
         published = record.published
         assert published is not None and facts is not None
         if not readable.readability(ports, definition, published, facts.version).view_expires:
@@ -205,8 +208,8 @@ def _new_run(
     budget = granted(request.budget(record.definition.budget), now, generation)
     facts = queries.facts_of(record)
     mode = request.mode or record.definition.mode
-    row_by_row = mode is Mode.FULL or facts.row_wise
-    maintenance = None if row_by_row else maintenance_of(ports, record.definition, pins)
+    unanalysed = mode is Mode.FULL or row_by_row(facts)
+    maintenance = None if unanalysed else maintenance_of(ports, record.definition, pins)
     scope = change_windows.scope_of(ports, record, facts, pins, request, doubt, maintenance)
     check_strict(scope.reason, strict=request.strict and not scope.windows)
     lease = new_lease(ports, generation)
@@ -235,7 +238,7 @@ def _new_run(
             scope=scope.reason,
             mode=mode,
             foreseen=foreseen(record, scope, pins, keyed=maintenance is not None),
-            maintenance=maintenance if scope.windows else None,
+            maintenance=at_moment(maintenance, facts.clock_spans, now) if maintenance and scope.windows else None,
         ),
     )
 
@@ -244,10 +247,12 @@ def _short(pinned: Pin) -> str:
     return str(pinned.digest)[:_SHORT_DIGEST]
 
 
-def _same_result(record: Record, pins: VersionVector) -> bool:
+def _same_result(record: Record, pins: VersionVector, now: datetime) -> bool:
     """Whether the query certainly returns what it returned to the last refresh."""
     published = record.published
-    if published is None or published.clocked or published.definition_hash != record.definition.hash:
+    if published is None or published.definition_hash != record.definition.hash:
+        return False
+    if clock_moved(published, queries.facts_of(record), now):
         return False
     return same_versions(*(_counting(record, vector) for vector in (published.pins, pins)))
 

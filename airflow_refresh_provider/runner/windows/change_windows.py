@@ -15,17 +15,18 @@ from airflow_refresh_provider.core.changes.pins import VersionVector
 from airflow_refresh_provider.core.definition.choices import Deletes
 from airflow_refresh_provider.core.definition.columns import visible
 from airflow_refresh_provider.core.definition.definition import Definition
-from airflow_refresh_provider.core.definition.mode import Mode, check_mode, obstacle
+from airflow_refresh_provider.core.definition.mode import Mode, check_mode, row_by_row
 from airflow_refresh_provider.core.maintain.exact_sums import exact
 from airflow_refresh_provider.core.maintain.plan import Maintenance, Sums
 from airflow_refresh_provider.core.plan.plan import Frozen, Round
 from airflow_refresh_provider.core.plan.reasons import ReasonCode, because
 from airflow_refresh_provider.core.query.facts import QueryFacts
+from airflow_refresh_provider.core.run.clock import clock_moved
 from airflow_refresh_provider.core.run.record import Record
 from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.core.run.trust import lost_trust
 from airflow_refresh_provider.core.strategy.adding import doubt
-from airflow_refresh_provider.core.strategy.scope import Scope, ScopeFacts, scope
+from airflow_refresh_provider.core.strategy.scope import NO_MOMENT, Scope, ScopeFacts, scope
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.engine import EngineSession, Source
 from airflow_refresh_provider.runner.facts import hidden_values, targets
@@ -62,18 +63,19 @@ def scope_of(
             histories=known,
             obstacle=None
             if mode is Mode.FULL
-            else _obstacle(facts, maintenance, definition, known, mode, first=published is None),
+            else _obstacle(maintenance, definition, known, mode, first=published is None),
             now=ports.clock.now(),
-            lost_trust=None if mode is Mode.FULL or facts.row_wise else lost_trust(record.trust),
+            lost_trust=None if mode is Mode.FULL or row_by_row(facts) else lost_trust(record.trust),
             insist=request.force or request.mode is Mode.FULL,
             target_changed=target_changed,
             measured=record.measured,
+            clock_moved=clock_moved(published, facts, ports.clock.now()),
+            follows_time=bool(maintenance and maintenance.temporal),
         )
     )
 
 
 def _obstacle(
-    facts: QueryFacts,
     maintenance: Maintenance | None,
     definition: Definition,
     known: Mapping[str, InputHistory | None],
@@ -86,9 +88,10 @@ def _obstacle(
     `first`: at the first refresh that mode has to follow all of them.
     """
     changed = [name for name, history in known.items() if history is not None and history.changed]
+    changed += [one.input for one in maintenance.temporal] if maintenance else []
     if first and mode is Mode.INCREMENTAL:
         changed = list(definition.inputs)
-    reason = obstacle(facts) or (unfollowed_reason(maintenance, definition, changed) if maintenance else None)
+    reason = unfollowed_reason(maintenance, definition, changed) if maintenance else None
     check_mode(mode, reason)
     return reason
 
@@ -118,7 +121,10 @@ def load(tenure: Tenure, session: EngineSession, source: Source, ready: Ready) -
     if known is None:
         text = "the changes of an input in its window are no longer available"
         return Loaded(reason=because(ReasonCode.HISTORY_LOST, text))
-    if not any(history.changed for history in known.values()):
+    moved = clock_moved(published, run.plan.facts, run.plan.moment)
+    if moved and published.started_at is None:
+        return Loaded(reason=because(ReasonCode.CLOCK, NO_MOMENT))
+    if not moved and not any(history.changed for history in known.values()):
         nothing = Round(base=ready.version, changes=None, units=())
         return Loaded(Frozen(rounds=(nothing,), source_rows=ready.rows, unchanged=ready.rows))
     changed = changes_of(tenure.ports, run, published, known)

@@ -62,7 +62,7 @@ def compare(
         vnodes=vnodes,
         one_chunk=rounds.one_chunk(run),
         stored_hashes=stored_hashes,
-        row_wise=row_wise(run.plan.facts, run.definition.latest_by),
+        row_wise=touched is None and row_wise(run.plan.facts, run.definition.latest_by),
         target_rows=target_rows if stored_hashes or target_rows == 0 else None,
         expected_rows=_expected_rows(tenure.ports, run, target_rows, touched),
         inexact=inexact_columns(run.definition, run.plan.facts, floating_columns(target.columns)),

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from airflow_refresh_provider.core.changes.pins import size_of
 from airflow_refresh_provider.core.maintain.plan import Maintenance
+from airflow_refresh_provider.core.maintain.temporal_sql import turned
 from airflow_refresh_provider.core.plan.plan import StagedTable
 from airflow_refresh_provider.core.run.trust import rows_are_known
 from airflow_refresh_provider.core.strategy.costing import CostFacts, estimates, full_is_cheaper, too_many_touched
@@ -42,6 +43,7 @@ def load_touched(
     """Compare the rows that the changes touch, and no others."""
     run = tenure.read_run()
     location, _ = staging_paths.changes_of(run, tenure.generation, "touched")
+    turned = _turned(tenure, maintenance)
     touched = session.touch(
         TouchTask(
             source=source,
@@ -50,7 +52,8 @@ def load_touched(
             target=ready.target,
             location=location,
             by_partition=_by_partition(tenure.ports, maintenance, changed),
-            bytes=sum(c.source.bytes for c in changed.values()),
+            turned=turned,
+            bytes=sum(c.source.bytes for c in changed.values()) + sum(run.plan.pins[n].bytes or 0 for n in turned),
         )
     )
     record, _ = tenure.read()
@@ -78,6 +81,13 @@ def load_touched(
     )
     loaded = trusting.loaded(tenure, session, ready, compared, touched)
     return replace(loaded, touched_at=found.touched_at, estimates=found.estimates)
+
+
+def _turned(tenure: Tenure, maintenance: Maintenance) -> dict[str, str]:
+    """The conditions for which rows have come and gone with time since the last refresh."""
+    record, run = tenure.read()
+    before = record.published.started_at if record.published else None
+    return turned(maintenance.temporal, before, run.plan.moment) if before else {}
 
 
 def _by_partition(ports: Ports, maintenance: Maintenance, changed: dict[str, Changes]) -> dict[str, tuple[str, ...]]:

@@ -5,6 +5,8 @@ Which rows that are is decided by `core.maintain`; here its expressions become j
 
 from __future__ import annotations
 
+from functools import reduce
+
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
@@ -39,7 +41,7 @@ def touch(spark: SparkSession, task: TouchTask) -> Touched:
 def _touched(spark: SparkSession, task: TouchTask) -> Touched:
     _name_rows(spark, task)
     anchors = sql.key_columns(task.target.columns, task.maintenance.anchors)
-    routes = [route for route in task.maintenance.routes if route.input in task.changes]
+    routes = [route for route in task.maintenance.routes if route.input in task.touching]
     found = spark.sql(" UNION ALL ".join(touching(route, [c.type for c in anchors]) for route in routes))
     stored = (f"{content.stored(f'k{n}', anchor, task.target)} AS k{n}" for n, anchor in enumerate(anchors))
     return _staged(spark, found.selectExpr(*stored).distinct(), task)
@@ -84,12 +86,17 @@ def staged(spark: SparkSession, touched: Touched) -> DataFrame:
 def _name_rows(spark: SparkSession, task: TouchTask) -> None:
     """Give the changed rows of each input a name, and those that changed rows are joined with."""
     went: dict[str, DataFrame] = {}
-    for name, changes in task.changes.items():
-        read = task.source.reads[name]
+    for name in task.touching:
+        read, found = task.source.reads[name], []
         with faults.reading(name):
-            signed = changed_rows.signed(spark, read, changes).drop(*read.hidden)
-            went[name] = signed.where(f"{OP} < 0").drop(OP)
-            _changed(task, name, signed).createOrReplaceTempView(changed_name(name))
+            if changes := task.changes.get(name):
+                signed = changed_rows.signed(spark, read, changes).drop(*read.hidden)
+                went[name] = signed.where(f"{OP} < 0").drop(OP)
+                found.append(_changed(task, name, signed))
+            if condition := task.turned.get(name):
+                turned = content.load(spark, read).drop(*read.hidden).where(condition)
+                found.append(turned.select(*_columns(task, name) or ["*"]))
+            reduce(DataFrame.unionByName, found).createOrReplaceTempView(changed_name(name))
     for name in {hop.input for route in task.maintenance.routes for hop in route.hops}:
         with faults.reading(name):
             rows = content.load(spark, task.source.reads[name]).drop(*task.source.reads[name].hidden)
@@ -99,10 +106,15 @@ def _name_rows(spark: SparkSession, task: TouchTask) -> None:
 
 def _changed(task: TouchTask, name: str, signed: DataFrame) -> DataFrame:
     """The changed rows of an input with the columns that count."""
-    if partitions := task.by_partition.get(name):
-        return signed.select(*map(sql.name, partitions)).distinct()
-    used = task.maintenance.used.get(name)
-    return _net(signed.select(*map(sql.name, used), OP) if used else signed)
+    columns = _columns(task, name)
+    if name in task.by_partition:
+        return signed.select(*columns).distinct()
+    return _net(signed.select(*columns, OP) if columns else signed)
+
+
+def _columns(task: TouchTask, name: str) -> list[str]:
+    """The columns of an input that count, none for all."""
+    return [sql.name(column) for column in task.by_partition.get(name) or task.maintenance.used.get(name) or ()]
 
 
 def _net(signed: DataFrame) -> DataFrame:

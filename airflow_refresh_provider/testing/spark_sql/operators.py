@@ -55,6 +55,8 @@ def _arithmetic(node: exp.Expr, scope: Scope) -> tuple[exp.Expr, str]:
     what = shown(node)
     literals = [_literal_digits(node.args[part]) for part in ("this", "expression")]
     kinds = [operand(node, part, scope) for part in ("this", "expression")]
+    if kinds[0] == DATE and kinds[1] in INTEGERS[:3] and isinstance(node, exp.Add | exp.Sub):
+        return cast(node, DATE), DATE
     if not all(map(is_number, kinds)):
         raise unsupported(f"{what} of {kinds[0]} and {kinds[1]}")
     if any(map(decimal_of, kinds)) and DOUBLE not in kinds:
@@ -88,7 +90,7 @@ def _moved(node: exp.Expr, scope: Scope) -> tuple[exp.Expr, str]:
     """A date or timestamp plus or minus an interval."""
     interval = node.expression
     what = shown(node)
-    unit, amount = interval.text("unit").upper(), interval.this
+    unit, amount = interval.text("unit").upper().removesuffix("S"), interval.this
     kind = operand(node, "this", scope)
     units = _DAYS if kind == DATE else _UNITS if kind in TIMES else frozenset()
     if unit not in units or not isinstance(amount, exp.Literal) or not amount.name.lstrip("-").isdigit():

@@ -69,7 +69,8 @@ def test_only_what_has_not_been_applied_is_read(mode: Mode) -> None:
         ({"mode": Mode.FULL}, "mode_full", "mode is full"),
         ({"published": None}, "first_refresh", "first refresh"),
         ({"definition_hash": "other"}, "definition_changed", "definition has changed"),
-        ({"published": PUBLISHED.model_copy(update={"clocked": True})}, "clock", "clock"),
+        ({"clock_moved": True}, "clock", "clock"),
+        ({"clock_moved": True, "follows_time": True}, "clock", "the moment of the last refresh is not known"),
         ({"target_changed": "others have written"}, "target_changed", "others have written"),
         (
             {"obstacle": "the aggregate function sum (line 1, column 8) is not supported in incremental mode"},

@@ -305,12 +305,6 @@ def test_where_it_is_not_known_what_the_inputs_are_called_the_query_is_not_blame
     assert ": inputs" in line
 
 
-def test_columns_that_the_query_lacks_and_a_mode_that_it_cannot_have_are_both_reported(tmp_path: Path) -> None:
-    text = GOOD.format(name="a").replace("SELECT id FROM orders", "SELECT id, now() AS v FROM orders")
-    lines = refusal(write(tmp_path, text.replace("keys: [id]", "keys: [key]\nmode: incremental"))).splitlines()
-    assert ["keys: key is not a column" in lines[0], "the clock function now" in lines[1]] == [True, True]
-
-
 def test_a_query_that_is_wrong_keeps_its_own_code_and_advice(tmp_path: Path) -> None:
     file = write(tmp_path, GOOD.format(name="a").replace("SELECT id FROM orders", "SELECT id FROM"))
     with pytest.raises(Invalid, match="cannot be parsed near 'FROM'") as caught:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
@@ -17,8 +18,19 @@ import duckdb
 import sqlglot
 from sqlglot import exp
 
-from airflow_refresh_provider.core.maintain.binding import bound, changed_name, touching, use_name, wide_name
+from airflow_refresh_provider.core.maintain.binding import (
+    at_moment,
+    bound,
+    changed_name,
+    touching,
+    use_name,
+    wide_name,
+)
 from airflow_refresh_provider.core.maintain.plan import Maintenance, Use
+from airflow_refresh_provider.core.maintain.temporal_sql import turned
+from airflow_refresh_provider.core.query.clock_functions import clock_spans
+from airflow_refresh_provider.core.query.parse import parse
+from airflow_refresh_provider.core.query.query import bind_clock
 from tests.unit.maintain.catalogue import INPUTS
 from tests.unit.maintain.tpch import TABLES
 
@@ -79,16 +91,37 @@ def _uncast(statement: str) -> str:
     return re.sub(rf"try_cast\((.*?) AS {_ANY}\)", r"\1", statement)
 
 
-def is_right(plan: Maintenance, query: str, old: Inputs, new: Inputs) -> bool:
+def is_right_over_time(
+    plan: Maintenance, query: str, old: Inputs, new: Inputs, before: datetime, now: datetime
+) -> bool:
+    """As `is_right`, for a query that reads the clock: the old result is that of a moment before."""
+    clocks = clock_spans(parse(query))
+    moved = turned(plan.temporal, before, now)
+    _, result = whole(old, bind_clock(query, clocks, before))
+    plan, query = at_moment(plan, clocks, now), bind_clock(query, clocks, now)
+    return is_right(plan, query, old, new, before=result, turned=moved)
+
+
+def is_right(
+    plan: Maintenance,
+    query: str,
+    old: Inputs,
+    new: Inputs,
+    *,
+    before: Rows | None = None,
+    turned: Mapping[str, str] = MappingProxyType({}),
+) -> bool:
     """Whether the rows with touched anchors, computed from restricted inputs, make the old result the new one.
 
-    Only inputs that are followed change.
+    Only inputs that are followed change. `before`: the old result, if the query over the old inputs does not give it.
+    `turned`: input -> the condition for which rows of it count as changed.
     """
     followed = {route.input for route in plan.routes}
     new = {name: rows if name in followed else old[name] for name, rows in new.items()}
-    columns, before = whole(old, query)
+    columns, result = whole(old, query)
+    before = result if before is None else before
     _, after = whole(new, query)
-    keys = touched(plan, old, new)
+    keys = touched(plan, old, new, turned)
     places = [columns.index(anchor) for anchor in plan.anchors]
     replaced = Counter({row: n for row, n in before.items() if tuple(row[p] for p in places) in keys})
     return before - replaced + part(plan, new, query, keys) == after
@@ -122,12 +155,16 @@ def whole(inputs: Inputs, query: str) -> tuple[list[str], Rows]:
     return _names(found), Counter(_rows(found))
 
 
-def touched(plan: Maintenance, old: Inputs, new: Inputs) -> set[Row]:
-    """The values of the anchors that the changes of the inputs touch."""
+def touched(plan: Maintenance, old: Inputs, new: Inputs, turned: Mapping[str, str] = MappingProxyType({})) -> set[Row]:
+    """The values of the anchors that the changes of the inputs touch, and the rows that a condition is true for."""
     for name in new:
         went, came = (_used(plan, name, rows) for rows in (_less(old, new, name), _less(new, old, name)))
         _load(changed_name(name), name, [*(went - came), *(came - went)])
         _load(wide_name(name), name, [*new[name], *_less(old, new, name)])
+        if name in turned:
+            _load(name, name, new[name])
+            condition = as_duckdb(f"SELECT * FROM `{name}` WHERE {turned[name]}")
+            _connection.execute(f'INSERT INTO "{changed_name(name)}" {condition}')
     found: set[Row] = set()
     for route in plan.routes:
         statement = _uncast(touching(route, [_ANY] * len(plan.anchors)))

@@ -34,7 +34,7 @@ def is_found(query: str) -> bool:
 
 def only_new_images(patch: pytest.MonkeyPatch) -> None:
     real = keyed.touched
-    patch.setattr(keyed, "touched", lambda plan, old, new: real(plan, _common(old, new), new))
+    patch.setattr(keyed, "touched", lambda plan, old, new, *_: real(plan, _common(old, new), new))
 
 
 def _common(old: Inputs, new: Inputs) -> Inputs:
@@ -43,7 +43,7 @@ def _common(old: Inputs, new: Inputs) -> Inputs:
 
 def only_old_images(patch: pytest.MonkeyPatch) -> None:
     real = keyed.touched
-    patch.setattr(keyed, "touched", lambda plan, old, new: real(plan, old, _common(old, new)))
+    patch.setattr(keyed, "touched", lambda plan, old, new, *_: real(plan, old, _common(old, new)))
 
 
 def joined_rows_as_they_are_now(patch: pytest.MonkeyPatch) -> None:

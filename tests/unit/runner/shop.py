@@ -59,7 +59,7 @@ class Shop:
         """The process dies; another one takes its place."""
         before = self.refreshes.ports
         self._dead.add(before.processes.this().pid)
-        self.refreshes = self._owner()
+        self.refreshes = Refreshes(replace(self._owner().ports, clock=before.clock))
         self.use(before.engine)
 
     @property

@@ -159,13 +159,15 @@ def test_a_target_that_another_writer_has_changed_is_due_without_a_changed_input
 
 
 def test_the_clock_counts_as_changed_where_the_query_reads_it() -> None:
-    query = "SELECT k, v, current_date() AS day FROM x"
+    query = "SELECT k, v, now() AS moment FROM x"
     made = World()
     made.refreshes.register(definition(query=query, refresh={"interval": "1 h"}))
     made.run()
+    assert made.refreshes.due(NAME).cause == "nothing_new"
+    clock(made).time += MINUTE
     report = made.refreshes.due(NAME)
     assert (report.cause, report.next_at, report.lag_seconds) == ("not_yet", BEGINNING + 60 * MINUTE, 0)
-    clock(made).time += 60 * MINUTE
+    clock(made).time += 59 * MINUTE
     assert (made.refreshes.due(NAME).cause, made.refreshes.due(NAME).reason) == (
         "interval",
         "the query reads the clock",

@@ -22,6 +22,7 @@ SUMS = (
     "JOIN customers c ON o.customer = c.k GROUP BY c.k"
 )
 ORDERS, CUSTOMERS = "/in/orders", "/in/customers"
+A_DAY = 86_400
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,7 @@ class Kind:
         if not self.feed:
             shop.lake.reshape(ORDERS, properties={"delta.enableChangeDataFeed": "false"})
         shop.begin()
+        shop.refreshes.ports.clock.sleep(A_DAY)
         shop.lake.append(ORDERS, [order(20, 1), order(21, 4, 99)])
         shop.lake.rewrite(ORDERS, _changed)
         return shop
@@ -73,6 +75,11 @@ KINDS = [
         ("k", "side"),
     ),
     Kind("from files", feed=False),
+    Kind(
+        "with time",
+        "SELECT c.k, count(o.id) AS orders FROM customers c JOIN orders o ON o.customer = c.k "
+        "WHERE o.id >= day(current_date()) GROUP BY c.k",
+    ),
     Kind("added up", SUMS, staged=("window-",)),
     Kind("sampled", staged=("touched-", "of-touched-", "sample-", "of-sample-"), options={"verify_share": 1.0}),
     Kind("verified", staged=("touched-", "of-touched-", "changes-"), options={"verify_every": 1}),
