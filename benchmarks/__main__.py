@@ -22,12 +22,16 @@ from airflow_refresh_provider.spark.connect.endpoint import Endpoint
 from airflow_refresh_provider.spark.connect.sessions import connect
 from benchmarks import control_store, floors, incremental, keyed, lake, many, page, report, scenarios
 from benchmarks.contenders import refresh
+from benchmarks.keyed_views import REPORTS, SIMPLE, VIEWS
 
 _PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 _RAW = _PAGE.with_suffix(".json")
 _WARM_UP_SHARE = 0.05
 _WARM_UPS = 2
 _WARM_UP_SEED = 1_000_000
+_LARGER = 5
+"""Scale of the larger tables."""
+_RUNS_OF_LARGER = 2
 
 
 def main() -> int:
@@ -89,7 +93,14 @@ def _warm(bench: scenarios.Bench) -> None:
     scenarios.changed(replace(bench, runs=_WARM_UPS), _WARM_UP_SHARE, seed=_WARM_UP_SEED)
 
 
-_WARMED_BY_THEMSELVES = {"keyed", "many"}
+def _keyed_larger(bench: scenarios.Bench) -> scenarios.Figures:
+    """The views over larger tables, without MERGE, which takes minutes each time."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME", ".cache")) / "bench"
+    larger = replace(bench, parquet=lake.generate(cache, _LARGER).resolve(), runs=_RUNS_OF_LARGER)
+    return {"scale": _LARGER, "runs": larger.runs, **keyed.beside(larger, "keyed_larger", VIEWS, merge=False)}
+
+
+_WARMED_BY_THEMSELVES = {"keyed", "keyed_reports", "keyed_changes", "keyed_larger", "many"}
 """Sections with tables of their own, whose first rounds do not count."""
 
 _SECTIONS: dict[str, Callable[[scenarios.Bench, Endpoint], scenarios.Figures]] = {
@@ -98,7 +109,10 @@ _SECTIONS: dict[str, Callable[[scenarios.Bench, Endpoint], scenarios.Figures]] =
         str(share): scenarios.changed(bench, share, seed=100 * i) for i, share in enumerate(scenarios.SHARES)
     },
     "incremental": lambda bench, _: incremental.measure(bench),
-    "keyed": lambda bench, _: keyed.measure(bench),
+    "keyed": lambda bench, _: keyed.beside(bench, "keyed", SIMPLE),
+    "keyed_reports": lambda bench, _: keyed.beside(bench, "keyed_reports", REPORTS),
+    "keyed_changes": lambda bench, _: keyed.after_changes(bench, "keyed_changes"),
+    "keyed_larger": lambda bench, _: _keyed_larger(bench),
     "unchanged": lambda bench, _: scenarios.unchanged(bench),
     "resumed": lambda bench, endpoint: scenarios.resumed(bench, endpoint.url),
     "many": many.measure,

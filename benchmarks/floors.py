@@ -48,6 +48,16 @@ FLOORS = (
     Floor("sums, 0.1 % of orders changed, of an overwrite", ("keyed", "sums", "of_overwrite"), 1.0),
     Floor("join, 0.1 % of orders changed, of an overwrite", ("keyed", "join", "of_overwrite"), 0.65),
     Floor("latest row, 0.1 % of orders changed, of an overwrite", ("keyed", "latest", "of_overwrite"), 1.0),
+    Floor("new day by month, of an overwrite", ("keyed_reports", "months", "of_overwrite"), 0.5),
+    Floor("TPC-H 3, 0.1 % of orders changed, of an overwrite", ("keyed_reports", "q3", "of_overwrite"), 0.9),
+    Floor("TPC-H 18, 0.1 % of orders changed, of an overwrite", ("keyed_reports", "q18", "of_overwrite"), 0.9),
+    Floor("aggregate, scale 5, of an overwrite", ("keyed_larger", "aggregate", "of_overwrite"), 0.4),
+    Floor("sums, scale 5, of an overwrite", ("keyed_larger", "sums", "of_overwrite"), 1.0),
+    Floor("join, scale 5, of an overwrite", ("keyed_larger", "join", "of_overwrite"), 0.4),
+    Floor("latest row, scale 5, of an overwrite", ("keyed_larger", "latest", "of_overwrite"), 0.6),
+    Floor("new day by month, scale 5, of an overwrite", ("keyed_larger", "months", "of_overwrite"), 0.25),
+    Floor("TPC-H 3, scale 5, of an overwrite", ("keyed_larger", "q3", "of_overwrite"), 0.5),
+    Floor("TPC-H 18, scale 5, of an overwrite", ("keyed_larger", "q18", "of_overwrite"), 0.5),
     Floor("due, in the process", ("incremental", "due", "looks"), 0.1, "s"),
     Floor("due, as a command", ("incremental", "due", "commands"), 0.6, "s"),
     Floor("nothing changed, as a command", ("unchanged", "command"), 1, "s"),
@@ -74,11 +84,11 @@ def standings(raw: Figures, sections: Collection[str]) -> tuple[Standing, ...]:
 def table(found: Iterable[Standing]) -> str:
     """Each figure, its floor, and whether that is kept."""
     lines = [
-        f"{s.floor.what:<46}{_shown(s.figure, s.floor.unit):>10}{_shown(s.floor.most, s.floor.unit):>10}"
+        f"{s.floor.what:<52}{_shown(s.figure, s.floor.unit):>10}{_shown(s.floor.most, s.floor.unit):>10}"
         f"  {'kept' if s.kept else 'MISSED'}"
         for s in found
     ]
-    return "\n".join([f"{'':<46}{'figure':>10}{'floor':>10}", *lines])
+    return "\n".join([f"{'':<52}{'figure':>10}{'floor':>10}", *lines])
 
 
 def _figure(raw: Figures, at: tuple[str, ...]) -> float:

@@ -1,97 +1,100 @@
-"""Incremental refreshes of aggregates, a join and a window query beside an overwrite and a stock MERGE.
+"""Incremental refreshes of joins, aggregates and windows beside an overwrite and a stock MERGE.
 
-Orders and their lines change together, scattered over all keys; the inputs keep a change data feed.
+Orders and their lines change together; these inputs keep a change data feed. A table that is partitioned by day gets
+a new day, and keeps none.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Collection
 from pathlib import Path
 from statistics import median
 
 from airflow_refresh_provider.core.definition.definition import Definition
 from benchmarks import contenders
+from benchmarks.keyed_lake import NEWEST, SCATTERED, SHARE, USUAL, Change, add_day, at, change_orders, create_inputs
+from benchmarks.keyed_views import SALES, VIEWS, View
 from benchmarks.scenarios import Bench, Figures
 
-SHARE = 0.001
-"""Of the orders, with their lines."""
 _WARM_UPS = 3
 """The first incremental refresh is verified by a whole comparison."""
+_FEWER = 2
+"""How often other changes are measured."""
 _MEASURED = ("refresh", "stages", "rows", "touched", "overwrite", "merge")
-_FED = "TBLPROPERTIES ('delta.enableChangeDataFeed' = 'true', 'delta.enableDeletionVectors' = 'true')"
-_TABLES = ("lineitem", "orders", "customer")
+CHANGES = (
+    Change(0.00001, SCATTERED),
+    Change(0.0001, SCATTERED),
+    Change(0.0001, NEWEST),
+    Change(0.0002, SCATTERED),
+    Change(0.001, NEWEST),
+    Change(0.01, SCATTERED),
+    Change(0.01, NEWEST),
+)
+"""The first are 15 orders at scale 1. At scale 5 the fourth has as many rows as `SHARE` at scale 1."""
 
 
-@dataclass(frozen=True)
-class View:
-    """A query, its inputs and its keys."""
+def beside(bench: Bench, section: str, views: Collection[str], *, merge: bool = True) -> Figures:
+    """Views after every change of their common inputs, each beside the contenders.
 
-    query: str
-    keys: tuple[str, ...]
-
-    @property
-    def inputs(self) -> tuple[str, ...]:
-        """The tables that it reads."""
-        return tuple(name for name in _TABLES if f" {name}" in self.query)
-
-
-VIEWS = {
-    "aggregate": View(
-        "SELECT l_orderkey, count(*) AS lines, sum(l_extendedprice * (1 - l_discount)) AS revenue, "
-        "max(l_shipdate) AS shipped FROM lineitem GROUP BY l_orderkey",
-        ("l_orderkey",),
-    ),
-    "sums": View(
-        "SELECT l_shipmode, count(*) AS lines, count(l_extendedprice) AS priced, sum(l_extendedprice) AS revenue "
-        "FROM lineitem GROUP BY l_shipmode",
-        ("l_shipmode",),
-    ),
-    "join": View(
-        "SELECT l.l_orderkey, l.l_linenumber, l.l_quantity, l.l_extendedprice, o.o_orderdate, o.o_orderpriority, "
-        "c.c_custkey, c.c_name, c.c_mktsegment FROM lineitem l JOIN orders o ON l.l_orderkey = o.o_orderkey "
-        "JOIN customer c ON o.o_custkey = c.c_custkey",
-        ("l_orderkey", "l_linenumber"),
-    ),
-    "latest": View(
-        "SELECT o_custkey, o_orderkey, o_orderdate, o_totalprice FROM orders QUALIFY row_number() OVER "
-        "(PARTITION BY o_custkey ORDER BY o_orderdate DESC, o_orderkey DESC) = 1",
-        ("o_custkey",),
-    ),
-}
-
-
-def measure(bench: Bench) -> Figures:
-    """All views, each after every change of their common inputs: Spark's code for each is compiled when it counts."""
-    root = bench.lake.root / "keyed"
-    _create(bench, root)
-    for name, view in VIEWS.items():
-        _prepare(bench, root, name, view)
-    found: dict[str, Figures] = {name: {key: [] for key in _MEASURED} for name in VIEWS}
+    Spark's code for each is compiled when it counts.
+    """
+    root, newest = _created(bench, section, views, merge=merge)
+    found: dict[str, Figures] = {name: {key: [] for key in _MEASURED} for name in views}
     for seed in range(_WARM_UPS + bench.runs):
-        _change(bench, root, seed)
-        for name, view in VIEWS.items():
-            figures = _round(bench, root, name, view)
+        change_orders(bench, root, USUAL, seed, newest)
+        if any(SALES in VIEWS[name].inputs for name in views):
+            add_day(bench, root, seed)
+        for name in views:
+            figures = _refreshed(bench, root, name) | _contenders(bench, root, name, merge=merge and seed > 0)
             if seed >= _WARM_UPS:
                 _keep(found[name], figures)
     return {"share": SHARE, **{name: _summed_up(bench, root, name, figures) for name, figures in found.items()}}
 
 
-def _create(bench: Bench, root: Path) -> None:
-    for name in _TABLES:
-        files = bench.parquet.parent / name
-        bench.spark.sql(
-            f"CREATE TABLE {_table(root, name)} USING delta {_FED} AS SELECT * FROM parquet.`{files}`"
-        ).collect()
+def after_changes(bench: Bench, section: str) -> Figures:
+    """Views after small and large changes of orders and their lines, beside an overwrite after the first."""
+    views = [name for name, view in VIEWS.items() if view.fed]
+    root, newest = _created(bench, section, views, merge=False)
+    for seed in range(_WARM_UPS):
+        change_orders(bench, root, USUAL, seed, newest)
+        beside = {name: _refreshed(bench, root, name) | _contenders(bench, root, name, merge=False) for name in views}
+    changes = [_after(bench, root, change, beside, newest) for change in CHANGES]
+    for name in views:
+        _overwrite(bench, root, name)
+        _check(bench, root, name)
+    return {"changes": changes}
 
 
-def _prepare(bench: Bench, root: Path, name: str, view: View) -> None:
+def _after(bench: Bench, root: Path, change: Change, beside: dict[str, Figures], newest: int) -> Figures:
+    """What the refreshes took after several changes of one kind."""
+    taken: dict[str, list[float]] = {name: [] for name in beside}
+    for seed in range(_FEWER):
+        change_orders(bench, root, change, round(1 / change.share) + seed, newest)
+        for name, seconds in taken.items():
+            seconds.append(_refreshed(bench, root, name)["refresh"])
+    ratios = {name: median(taken[name]) / beside[name]["overwrite"] for name in taken}
+    shown = ", ".join(f"{name} {ratio:.2f}" for name, ratio in ratios.items())
+    sys.stderr.write(f"bench: keyed {change.share:.3%} {change.where}: {shown}\n")
+    return {"share": change.share, "where": change.where, "refresh": taken, "of_overwrite": ratios}
+
+
+def _created(bench: Bench, section: str, views: Collection[str], *, merge: bool) -> tuple[Path, int]:
+    """The folder of inputs and views, all of them loaded, and the largest key of an order."""
+    root = bench.lake.root / section
+    newest = create_inputs(bench, root)
+    for name in views:
+        _prepare(bench, root, name, merge=merge)
+    return root, newest
+
+
+def _prepare(bench: Bench, root: Path, name: str, *, merge: bool) -> None:
     """Register a view, refresh it for the first time, and create what the MERGE changes."""
+    view = VIEWS[name]
     bench.refreshes.register(
         Definition.model_validate(
             {
-                "name": _definition(name),
+                "name": _definition(root, name),
                 "target": str(root / f"{name}_target"),
                 "query": view.query,
                 "inputs": {table: {"path": str(root / table)} for table in view.inputs},
@@ -100,26 +103,36 @@ def _prepare(bench: Bench, root: Path, name: str, view: View) -> None:
             }
         )
     )
-    contenders.refresh(bench.refreshes, _definition(name))
-    merged = _table(root, f"{name}_merged")
-    bench.spark.sql(f"CREATE TABLE {merged} USING delta AS SELECT * FROM ({_bound(root, view)})").collect()
+    contenders.refresh(bench.refreshes, _definition(root, name))
+    if merge:
+        merged = at(root, f"{name}_merged")
+        bench.spark.sql(f"CREATE TABLE {merged} USING delta AS {_bound(root, view)}").collect()
 
 
-def _round(bench: Bench, root: Path, name: str, view: View) -> Figures:
-    """What one refresh, one overwrite and one MERGE took; `compared`: why the refresh compared everything."""
-    result = f"({_bound(root, view)})"
-    overwrite = f"CREATE OR REPLACE TABLE {_table(root, f'{name}_overwritten')} USING delta AS SELECT * FROM {result}"
-    merge = _merge(_table(root, f"{name}_merged"), result, view.keys)
-    found = contenders.refresh(bench.refreshes, _definition(name))
+def _refreshed(bench: Bench, root: Path, name: str) -> Figures:
+    """What one refresh took; `compared`: why it compared everything."""
+    found = contenders.refresh(bench.refreshes, _definition(root, name))
     return {
         "compared": None if found.mode == "incremental" else found.mode_reason,
         "refresh": found.seconds,
         "stages": found.stages,
         "rows": found.rows.model_dump(),
         "touched": found.touched,
-        "overwrite": contenders.seconds(_statement(bench, overwrite)),
-        "merge": contenders.seconds(_statement(bench, merge)),
     }
+
+
+def _contenders(bench: Bench, root: Path, name: str, *, merge: bool) -> Figures:
+    """What one overwrite and one MERGE took."""
+    found: Figures = {"overwrite": contenders.seconds(lambda: _overwrite(bench, root, name))}
+    if merge:
+        text = _merge(at(root, f"{name}_merged"), f"({_bound(root, VIEWS[name])})", VIEWS[name].keys)
+        found["merge"] = contenders.seconds(lambda: bench.spark.sql(text).collect())
+    return found
+
+
+def _overwrite(bench: Bench, root: Path, name: str) -> None:
+    table = at(root, f"{name}_overwritten")
+    bench.spark.sql(f"CREATE OR REPLACE TABLE {table} USING delta AS {_bound(root, VIEWS[name])}").collect()
 
 
 def _keep(kept: Figures, figures: Figures) -> None:
@@ -131,36 +144,25 @@ def _keep(kept: Figures, figures: Figures) -> None:
 
 def _summed_up(bench: Bench, root: Path, name: str, figures: Figures) -> Figures:
     """The figures of a view with its ratios. Its tables have to be equal."""
+    _check(bench, root, name)
+    others = [other for other in ("overwrite", "merge") if figures[other]]
+    ratios = {f"of_{other}": median(figures["refresh"]) / median(figures[other]) for other in others}
+    sys.stderr.write(f"bench: keyed {name} {ratios['of_overwrite']:.2f} of an overwrite\n")
+    return figures | ratios
+
+
+def _check(bench: Bench, root: Path, name: str) -> None:
     if not contenders.equal(bench.spark, str(root / f"{name}_target"), str(root / f"{name}_overwritten")):
         raise SystemExit(f"the refreshed table {name} differs from its query")
-    figures["of_overwrite"] = median(figures["refresh"]) / median(figures["overwrite"])
-    figures["of_merge"] = median(figures["refresh"]) / median(figures["merge"])
-    sys.stderr.write(f"bench: keyed {name} {figures['of_overwrite']:.2f} of an overwrite\n")
-    return figures
 
 
-def _definition(name: str) -> str:
-    return f"keyed_{name}"
-
-
-def _change(bench: Bench, root: Path, seed: int) -> None:
-    """Change a share of the orders and their lines."""
-    where = "pmod(xxhash64({key}, {seed}), {of}) = 0"
-    for table, key, column in (("orders", "o_orderkey", "o_totalprice"), ("lineitem", "l_orderkey", "l_extendedprice")):
-        chosen = where.format(key=key, seed=seed, of=round(1 / SHARE))
-        bench.spark.sql(f"UPDATE {_table(root, table)} SET {column} = {column} + 1 WHERE {chosen}").collect()
-
-
-def _statement(bench: Bench, text: str) -> Callable[[], object]:
-    return lambda: bench.spark.sql(text).collect()
+def _definition(root: Path, name: str) -> str:
+    return f"{root.name}_{name}"
 
 
 def _bound(root: Path, view: View) -> str:
     """The query over the tables by path."""
-    query = view.query
-    for name in view.inputs:
-        query = query.replace(f" {name} ", f" {_table(root, name)} ")
-    return query
+    return view.over({name: at(root, name) for name in view.inputs})
 
 
 def _merge(target: str, result: str, keys: tuple[str, ...]) -> str:
@@ -169,7 +171,3 @@ def _merge(target: str, result: str, keys: tuple[str, ...]) -> str:
         f"MERGE INTO {target} t USING {result} s ON {on} WHEN MATCHED THEN UPDATE SET * "
         "WHEN NOT MATCHED THEN INSERT * WHEN NOT MATCHED BY SOURCE THEN DELETE"
     )
-
-
-def _table(root: Path, name: str) -> str:
-    return f"delta.`{root / name}`"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from statistics import median
 from typing import Any
 
+from benchmarks.keyed_views import VIEWS
+
 Figures = dict[str, Any]
 
 _LIMITS = """
@@ -30,9 +32,7 @@ second for the commit that seals it once its inputs are found to be as they were
 def page(raw: Figures) -> str:
     """The whole page; a section that was never measured is left out."""
     changed = [_changes(raw["changed"]), _stages(raw["changed"]), _followed(raw["incremental"])]
-    newer = [
-        section(raw[name]) for name, section in (("keyed", _keyed), ("many", _many), ("page", _page)) if name in raw
-    ]
+    newer = [section(raw[name]) for name, section in _NEWER.items() if name in raw]
     return "\n".join([_head(raw), *changed, *newer, _others(raw), _LIMITS])
 
 
@@ -106,29 +106,47 @@ def _followed(raw: Figures) -> str:
     return "\n".join(lines)
 
 
-_VIEWS = {
-    "aggregate": "lines of each order, GROUP BY the order",
-    "sums": "lines by ship mode, 7 groups, added up from the changed rows",
-    "join": "lines with their order and customer",
-    "latest": "newest order of each customer, QUALIFY row_number() = 1",
-}
-
-
 def _keyed(raw: Figures) -> str:
+    return "\n".join(
+        [
+            "## Incremental refreshes of joins, aggregates and windows\n",
+            f"{raw['share']:.1%} of the orders changed with their lines, scattered over all keys; the inputs keep a "
+            "change data feed. Overwrite and MERGE evaluate the whole query.\n",
+            *_views(raw),
+        ]
+    )
+
+
+def _views(raw: Figures) -> list[str]:
     lines = [
-        "## Incremental refreshes of joins, aggregates and windows\n",
-        f"{raw['share']:.1%} of the orders changed with their lines, scattered over all keys; the inputs keep a "
-        "change data feed. Overwrite and MERGE evaluate the whole query.\n",
         "| query | touched values | refresh (s) | overwrite (s) | stock MERGE (s) | of overwrite | of MERGE |",
         "|---|---|---|---|---|---|---|",
     ]
-    for name, text in _VIEWS.items():
-        figures = raw[name]
-        lines.append(
-            f"| {text} | {median(figures['touched']):,.0f} | {median(figures['refresh']):.1f} | "
-            f"{median(figures['overwrite']):.1f} | {median(figures['merge']):.1f} | {figures['of_overwrite']:.2f} | "
-            f"{figures['of_merge']:.2f} |"
-        )
+    for name, view in VIEWS.items():
+        if figures := raw.get(name):
+            merge = f"{median(figures['merge']):.1f}" if figures["merge"] else "-"
+            of_merge = f"{figures['of_merge']:.2f}" if figures["merge"] else "-"
+            lines.append(
+                f"| {view.title} | {median(figures['touched']):,.0f} | {median(figures['refresh']):.1f} | "
+                f"{median(figures['overwrite']):.1f} | {merge} | {figures['of_overwrite']:.2f} | {of_merge} |"
+            )
+    return [*lines, ""]
+
+
+def _keyed_larger(raw: Figures) -> str:
+    return "\n".join([f"At scale {raw['scale']:g}, medians of {raw['runs']}:\n", *_views(raw)])
+
+
+def _keyed_changes(raw: Figures) -> str:
+    fed = [name for name, view in VIEWS.items() if view.fed]
+    lines = [
+        "After other changes, in seconds and of an overwrite:\n",
+        f"| orders changed | {' | '.join(VIEWS[name].title.partition(',')[0] for name in fed)} |",
+        f"|---|{'---|' * len(fed)}",
+    ]
+    for found in raw["changes"]:
+        cells = (f"{median(found['refresh'][name]):.1f} ({found['of_overwrite'][name]:.2f})" for name in fed)
+        lines.append(f"| {100 * found['share']:g} %, {found['where']} | {' | '.join(cells)} |")
     return "\n".join([*lines, ""])
 
 
@@ -176,6 +194,16 @@ def _busy(raw: Figures) -> str:
 
 def _of_page(raw: Figures, name: str) -> str:
     return " | ".join(f"{raw[f'{name}{kind}']:.0f}" for kind in ("_ms", "_least_ms", "_cpu_ms"))
+
+
+_NEWER = {
+    "keyed": _keyed,
+    "keyed_reports": lambda raw: "\n".join(_views(raw)),
+    "keyed_changes": _keyed_changes,
+    "keyed_larger": _keyed_larger,
+    "many": _many,
+    "page": _page,
+}
 
 
 def _others(raw: Figures) -> str:

@@ -103,7 +103,7 @@ class CompareTask(Stored):
     `row_wise`: the content can be read twice at little cost, as each of its rows comes from one input row.
     `target_rows`: the rows of the target when its keys are known to be unique and in their vnodes, as no other writer
     has written it; None = both sides are counted and the target's keys are checked, which takes longer.
-    `expected_rows`: about how many rows the larger side has.
+    `expected_rows`: about how many rows the larger side has, `expected_changes`: at most about so many differ.
     `inexact`: columns whose floating point is compared within the relative `tolerance`; a row that differs in nothing
     else is no difference, and is counted.
     `rewrite_from`: from this many differences on nothing is staged; only for content that is `row_wise`.
@@ -125,6 +125,7 @@ class CompareTask(Stored):
     row_wise: bool = False
     target_rows: int | None = None
     expected_rows: int = 0
+    expected_changes: int = 0
     rewrite_from: int | None = None
     touched: Touched | None = None
     inexact: tuple[str, ...] = ()

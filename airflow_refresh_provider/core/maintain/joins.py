@@ -39,7 +39,7 @@ class Joined:
     """The edges of a FROM clause, and the sources that may be NULL in its rows.
 
     `coalesced`: both sides of each FULL JOIN, which have one value in all rows that either affects; `padded`: those of
-    which a later join has rows with NULL in both.
+    which another join has rows with NULL in both.
     """
 
     edges: list[Edge] = field(default_factory=list)
@@ -66,8 +66,7 @@ def add_join(joined: Joined, scope: Scope, join: exp.Join, added: set[str], befo
         scope.hidden |= added
     equal = list(_conditions(scope, join, added, before))
     if side == "FULL":
-        joined.pad(before | added)
-        joined.coalesced += [(left, right) for left, right, null_safe in equal if not null_safe]
+        _add_full(joined, [(left, right) for left, right, null_safe in equal if not null_safe], before | added)
         return
     nullable, preserved = (added, before) if side == "LEFT" or kind in _HIDING else (before, added)
     inner = side not in ("LEFT", "RIGHT") and kind not in _HIDING
@@ -82,6 +81,15 @@ def add_join(joined: Joined, scope: Scope, join: exp.Join, added: set[str], befo
                 joined.edges.append(Edge(source, target, null_safe))
             elif sources_of(source) <= nullable and sources_of(target) <= preserved:
                 joined.edges.append(Edge(source, target, null_safe, matching=True))
+
+
+def _add_full(joined: Joined, pairs: list[tuple[exp.Expr, exp.Expr]], sources: set[str]) -> None:
+    """A side that may be NULL already has rows with NULL in both, as a later join would make them."""
+    nullable = set(joined.nullable)
+    joined.pad(sources)
+    for pair in pairs:
+        known = not any(sources_of(value) & nullable for value in pair)
+        (joined.coalesced if known else joined.padded).append(pair)
 
 
 def equalities(scope: Scope, condition: exp.Expr | None) -> Iterator[tuple[exp.Expr, exp.Expr, bool]]:

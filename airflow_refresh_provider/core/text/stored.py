@@ -16,7 +16,8 @@ from pydantic import BaseModel, ConfigDict
 class Stored(BaseModel):
     """A frozen value that survives a round trip through JSON unchanged."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    # Most commands use few of the models: a validator is built when its model is first used.
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 def to_json_value(value: Any) -> Any:

@@ -51,6 +51,8 @@ def compare(
     rows = _staged_rows(tenure.ports, run)
     location, stamp = staging_paths.changes_of(run, tenure.generation, kind)
     source = pinned_inputs.source(tenure.ports, run)
+    most = max(pinned_inputs.expected_rows(tenure.ports, run.plan.pins), target_rows or 0)
+    fewer = _rows_among(touched, most) if touched else most
     task = CompareTask(
         source=source if touched else pinned_inputs.by_files(tenure.ports, source, run.definition, run.plan.pins),
         rows=rows,
@@ -64,7 +66,8 @@ def compare(
         stored_hashes=stored_hashes,
         row_wise=touched is None and row_wise(run.plan.facts, run.definition.latest_by),
         target_rows=target_rows if stored_hashes or target_rows == 0 else None,
-        expected_rows=_expected_rows(tenure.ports, run, target_rows, touched),
+        expected_rows=most if touched and _reads_all_of_an_input(touched) else fewer,
+        expected_changes=fewer,
         inexact=inexact_columns(run.definition, run.plan.facts, floating_columns(target.columns)),
         touched=touched,
         tolerance=run.definition.float_tolerance,
@@ -80,12 +83,13 @@ def compare(
     return compared
 
 
-def _expected_rows(ports: Ports, run: Run, target_rows: int | None, touched: Touched | None) -> int:
-    """About how many rows are compared; with touched values fewer only where no input is read whole for them."""
-    rows = max(pinned_inputs.expected_rows(ports, run.plan.pins), target_rows or 0)
-    if touched is not None and all(use.restrictions for use in touched.maintenance.uses):
-        return max(touched.rows * _ROWS_OF_VALUE, round(touched.share * rows))
-    return rows
+def _rows_among(touched: Touched, rows: int) -> int:
+    """About how many rows have touched values, of so many; only these can differ."""
+    return max(touched.rows * _ROWS_OF_VALUE, round(touched.share * rows))
+
+
+def _reads_all_of_an_input(touched: Touched) -> bool:
+    return not all(use.restrictions for use in touched.maintenance.uses)
 
 
 def rows_location(run: Run) -> str:

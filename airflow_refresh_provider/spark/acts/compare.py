@@ -43,7 +43,7 @@ def compare(spark: SparkSession, task: CompareTask) -> Comparison:
 def _in_one_query(spark: SparkSession, task: CompareTask, counted: differences.Counted) -> Comparison:
     # The number of differences is only known once they are staged.
     changes = stamped_writes.stage(
-        differences.whole(spark, task, counted), task, by_vnode=_chunked(task, task.expected_rows)
+        differences.whole(spark, task, counted), task, by_vnode=_chunked(task, task.expected_changes)
     )
     return _checked(spark, task, counted, content.staged(spark, changes, task.target), changes)
 

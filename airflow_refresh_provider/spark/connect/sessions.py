@@ -68,6 +68,8 @@ SESSION_CONFS = {
     "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration": "false",
     "spark.databricks.delta.v2.enableMode": "NONE",
     "spark.databricks.delta.write.txnVersion.autoReset.enabled": "false",
+    # No reader of staged rows looks for the file _SUCCESS.
+    "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
 }
 """Confs that the engine needs on any server."""
 

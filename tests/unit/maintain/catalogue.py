@@ -157,7 +157,11 @@ FOLLOWED = (
 )
 """All inputs are followed."""
 
+OF_NULLABLE_SIDE = (
+    "SELECT coalesce(a.k, b.k) x, count(*) n FROM c LEFT JOIN a ON c.g = a.g FULL JOIN b ON a.k = b.k GROUP BY 1"
+)
 UNFOLLOWED = {
+    OF_NULLABLE_SIDE: ("a", "b", "c"),
     "SELECT a.k, b.w, c.u FROM a LEFT JOIN b ON a.k = b.k FULL JOIN c ON b.g = c.g": ("a", "b", "c"),
     "SELECT a.k, b.w, c.u FROM a JOIN b ON a.k = b.k FULL JOIN c ON b.g = c.g": ("a", "b", "c"),
     "SELECT coalesce(a.k, b.k) x, c.u FROM a FULL JOIN b ON a.k = b.k FULL JOIN c ON c.k = coalesce(a.k, b.k)": (

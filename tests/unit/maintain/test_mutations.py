@@ -12,7 +12,7 @@ import pytest
 
 from airflow_refresh_provider.core.maintain import analysis, binding, blocks, columns, joins, queries, subqueries, used
 from tests.unit.maintain import keyed
-from tests.unit.maintain.catalogue import FOLLOWED, INPUTS, UNFOLLOWED
+from tests.unit.maintain.catalogue import FOLLOWED, INPUTS, OF_NULLABLE_SIDE, UNFOLLOWED
 from tests.unit.maintain.keyed import Inputs, Row
 from tests.unit.maintain.test_catalogue import inputs_of
 
@@ -84,6 +84,14 @@ def only_one_of_nested_sources_is_nullable(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(queries, "add_join", first)
 
 
+def full_joins_have_one_value_whatever_is_null(patch: pytest.MonkeyPatch) -> None:
+    def coalesced(joined: joins.Joined, pairs: Any, sources: set[str]) -> None:
+        joined.pad(sources)
+        joined.coalesced += pairs
+
+    patch.setattr(joins, "_add_full", coalesced)
+
+
 def null_safe_edges_are_plain(patch: pytest.MonkeyPatch) -> None:
     real = blocks.Block._at
     patch.setattr(
@@ -136,6 +144,7 @@ def merged_columns_are_not_read(patch: pytest.MonkeyPatch) -> None:
 
 
 MUTATIONS: dict[Mutate, tuple[str, ...]] = {
+    full_joins_have_one_value_whatever_is_null: (OF_NULLABLE_SIDE,),
     only_new_images: ("SELECT k, count(*) n, sum(v) s FROM a GROUP BY k",),
     only_old_images: ("SELECT k, count(*) n, sum(v) s FROM a GROUP BY k",),
     joined_rows_as_they_are_now: ("SELECT a.g + b.g AS x, count(*) n FROM a JOIN b ON a.k = b.k GROUP BY a.g + b.g",),
