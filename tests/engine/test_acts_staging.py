@@ -66,7 +66,7 @@ def test_changes_of_several_chunks_are_laid_out_by_vnode_and_those_of_one_are_pl
     target = lake.target(wanted)
 
     place = lake.place("cha[n]ges {a}")
-    compared = lake.compare(target, wanted, one_chunk=one_chunk, row_wise=row_wise, expected_rows=19, location=place)
+    compared = lake.compare(target, wanted, one_chunk=one_chunk, row_wise=row_wise, expected_changes=19, location=place)
     folders = StagingFolders()
 
     assert compared.total == ChangeCounts(inserted=19)

@@ -11,13 +11,14 @@ import pytest
 
 from airflow_refresh_provider.core.plan.reasons import ReasonCode
 from airflow_refresh_provider.core.run.admin_results import Rebuilt
-from airflow_refresh_provider.core.run.explanation import Follows
+from airflow_refresh_provider.core.run.explanation import Follows, explanation_by_text
 from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.core.run.results import Outcome
 from airflow_refresh_provider.errors import Invalid, Refused
 from airflow_refresh_provider.runner.refreshes import Refreshes
 from airflow_refresh_provider.testing.memory_control import MemoryControlStore
 from airflow_refresh_provider.testing.memory_table import Row
+from airflow_refresh_provider.views.explanation_lines import how_followed
 from tests.unit.runner.faults import Killed, at
 from tests.unit.runner.shop import NAME, ONE, TARGET, Shop, columns
 
@@ -192,6 +193,11 @@ def test_it_is_explained() -> None:
     assert found.follows is Follows.EVERY_INPUT and not found.row_wise
     (events,) = found.inputs
     assert (events.by, events.temporal) == ("k = customer", ("day >= current_date() - INTERVAL '2' DAYS",))
+    shown = how_followed(events, row_wise=found.row_wise)
+    assert (
+        shown == "recompute the rows by k = customer, and as time passes for day >= current_date() - INTERVAL '2' DAYS"
+    )
+    assert explanation_by_text(diary.record.definition, diary.record.facts).follows is Follows.EVERY_INPUT
     diary.begin()
     diary.pass_()
     coming = diary.refreshes.explain(NAME).next
