@@ -55,6 +55,8 @@ CONDITIONS = [
     "NOT (d < current_date())",
     "NOT (current_date() BETWEEN d AND date_add(d, days))",
     "d NOT BETWEEN current_date() AND date_add(current_date(), days)",
+    "(current_date() BETWEEN d AND date_add(d, days)) = (id > 500)",
+    "(current_date() BETWEEN d AND date_add(d, days)) = (current_date() > d)",
     "d != current_date()",
     "d <=> current_date()",
     "(d >= current_date() - 1 OR kind = 'open')",

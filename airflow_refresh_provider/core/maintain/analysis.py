@@ -14,7 +14,7 @@ from airflow_refresh_provider.core.maintain.relations import InputColumns, Occur
 from airflow_refresh_provider.core.maintain.used import used_columns
 from airflow_refresh_provider.core.maintain.values import CHANGED, Value
 from airflow_refresh_provider.core.query.clock_functions import clock_function, clock_spans
-from airflow_refresh_provider.core.query.facts import Obstacle
+from airflow_refresh_provider.core.query.facts import ClockSpan, Obstacle
 from airflow_refresh_provider.core.query.parse import Parsed, parse, start_of
 from airflow_refresh_provider.core.query.row_wise import obstacle_at
 
@@ -65,9 +65,14 @@ def _clock(parsed: Parsed, followed: Iterable[temporal.Found]) -> Obstacle | Non
     others = [node for node in parsed.tree.walk() if clock_function(node) and id(node) not in known]
     if not others and len(known) == len(spans):
         return None
-    place = min(map(start_of, others), default=0)
-    first = next((span for span in spans if span.start == place), spans[0])
+    first = next((span for span in spans if any(_is_at(node, span) for node in others)), spans[0])
     return obstacle_at(parsed, first.start, f"the clock function {first.function} {NO_FILTER}")
+
+
+def _is_at(node: exp.Expr, span: ClockSpan) -> bool:
+    """Whether a clock function is that of a place; of some the parser does not know where they are."""
+    start = start_of(node)
+    return span.start == start if start else span.function == clock_function(node)
 
 
 def _sums(reader: Reader, keys: Iterable[str]) -> Sums | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from functools import partial
 
 from airflow_refresh_provider.core.maintain.plan import Maintenance, Route, Use
 from airflow_refresh_provider.core.query.facts import ClockSpan
@@ -38,11 +39,8 @@ def bound(query: str, uses: Iterable[Use]) -> str:
 
 def at_moment(found: Maintenance, clocks: Sequence[ClockSpan], moment: datetime) -> Maintenance:
     """The analysis of a query for its text with these clock functions bound to a moment."""
-    places = ((bound_place(clocks, moment, use.start), bound_place(clocks, moment, use.end)) for use in found.uses)
-    uses = (
-        use.model_copy(update={"start": start, "end": end})
-        for use, (start, end) in zip(found.uses, places, strict=True)
-    )
+    place = partial(bound_place, clocks, moment)
+    uses = (use.model_copy(update={"start": place(use.start), "end": place(use.end)}) for use in found.uses)
     return found.model_copy(update={"uses": tuple(uses)})
 
 

@@ -28,7 +28,7 @@ _NULL_BY_ROW = (
 )  # fmt: skip
 """With these a condition is NULL where a column of the row is, at any time. `Anonymous` stands for the clock here.
 
-BETWEEN may be false instead, which is no truth either; under NOT that is one.
+BETWEEN may be false instead: that is all the same where it is the whole condition, and nowhere else.
 """
 
 _OTHERS = (
@@ -95,9 +95,9 @@ def _is_followed(marked: exp.Expr) -> bool:
 
 
 def _is_null_by_row(marked: exp.Expr) -> bool:
-    """Whether it is true for a row with a NULL at no time."""
-    denied = marked.find(exp.Not) is not None and marked.find(exp.Between) is not None
-    return not denied and all(isinstance(node, _NULL_BY_ROW) for node in marked.walk())
+    """Whether it is never true for a row with NULL in a column of it."""
+    inner = (node for node in marked.find_all(exp.Between) if node is not marked)
+    return next(inner, None) is None and all(isinstance(node, _NULL_BY_ROW) for node in marked.walk())
 
 
 def _text(marked: exp.Expr) -> str:

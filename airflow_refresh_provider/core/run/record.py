@@ -65,8 +65,8 @@ class Published(Stored):
     """The newest complete refresh: `version` of the target is the published one.
 
     `origin` is that of its run, `started_at` when the run started, which is also what its query has read of the clock;
-    neither is in the target's log. `refreshed_by`:
-    what has started this run or the last one before that no person has started, such as a DAG.
+    neither is in the target's log. `refreshed_by`: what has started this run or the last one before that no person has
+    started, such as a DAG.
     """
 
     run_id: str

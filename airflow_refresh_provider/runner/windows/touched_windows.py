@@ -6,8 +6,9 @@ from dataclasses import replace
 
 from airflow_refresh_provider.core.changes.pins import size_of
 from airflow_refresh_provider.core.maintain.plan import Maintenance
-from airflow_refresh_provider.core.maintain.temporal_sql import turned
-from airflow_refresh_provider.core.plan.plan import StagedTable
+from airflow_refresh_provider.core.maintain.temporal_sql import turned as turned_since
+from airflow_refresh_provider.core.plan.plan import Plan, StagedTable
+from airflow_refresh_provider.core.run.record import Published
 from airflow_refresh_provider.core.run.trust import rows_are_known
 from airflow_refresh_provider.core.strategy.costing import CostFacts, estimates, full_is_cheaper, too_many_touched
 from airflow_refresh_provider.ports.bundle import Ports
@@ -41,9 +42,9 @@ def load_touched(
     maintenance: Maintenance,
 ) -> Loaded:
     """Compare the rows that the changes touch, and no others."""
-    run = tenure.read_run()
+    record, run = tenure.read()
     location, _ = staging_paths.changes_of(run, tenure.generation, "touched")
-    turned = _turned(tenure, maintenance)
+    turned = _turned(record.published, run.plan, maintenance)
     touched = session.touch(
         TouchTask(
             source=source,
@@ -83,11 +84,10 @@ def load_touched(
     return replace(loaded, touched_at=found.touched_at, estimates=found.estimates)
 
 
-def _turned(tenure: Tenure, maintenance: Maintenance) -> dict[str, str]:
-    """The conditions for which rows have come and gone with time since the last refresh."""
-    record, run = tenure.read()
-    before = record.published.started_at if record.published else None
-    return turned(maintenance.temporal, before, run.plan.moment) if before else {}
+def _turned(published: Published | None, plan: Plan, maintenance: Maintenance) -> dict[str, str]:
+    """The conditions for which rows have come and gone with time since the last refresh, whose moment is known."""
+    before = published.started_at if published else None
+    return turned_since(maintenance.temporal, before, plan.moment) if before else {}
 
 
 def _by_partition(ports: Ports, maintenance: Maintenance, changed: dict[str, Changes]) -> dict[str, tuple[str, ...]]:

@@ -140,6 +140,11 @@ def load(spark: SparkSession, read: Read, columns: StructType | None = None) -> 
     return reader.load(list(map(literally, read.paths)) if read.paths else read.location)
 
 
+def rows(spark: SparkSession, read: Read) -> DataFrame:
+    """The rows of an input, without the hidden columns of a target."""
+    return load(spark, read).drop(*read.hidden)
+
+
 def for_columns(spark: SparkSession, read: Read) -> Read:
     """The same read, of few files where these are enough to find the columns of all."""
     return read if spark.conf.get(_MERGES, "false") == "true" else read.for_columns()

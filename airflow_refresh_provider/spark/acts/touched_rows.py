@@ -26,7 +26,7 @@ def result(spark: SparkSession, source: Source, touched: Touched) -> DataFrame:
     values = touched_values.staged(spark, touched)
     for number, use in enumerate(touched.maintenance.uses):
         with faults.reading(use.input):
-            rows = content.load(spark, source.reads[use.input]).drop(*source.reads[use.input].hidden)
+            rows = content.rows(spark, source.reads[use.input])
             _restricted(rows, use, values, touched).createOrReplaceTempView(use_name(number))
     return spark.sql(bound(source.query, touched.maintenance.uses))
 

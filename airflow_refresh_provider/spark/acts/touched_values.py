@@ -89,17 +89,17 @@ def _name_rows(spark: SparkSession, task: TouchTask) -> None:
     for name in task.touching:
         read, found = task.source.reads[name], []
         with faults.reading(name):
-            if changes := task.changes.get(name):
-                signed = changed_rows.signed(spark, read, changes).drop(*read.hidden)
+            if name in task.changes:
+                signed = changed_rows.signed(spark, read, task.changes[name]).drop(*read.hidden)
                 went[name] = signed.where(f"{OP} < 0").drop(OP)
                 found.append(_changed(task, name, signed))
-            if condition := task.turned.get(name):
-                turned = content.load(spark, read).drop(*read.hidden).where(condition)
+            if name in task.turned:
+                turned = content.rows(spark, read).where(task.turned[name])
                 found.append(turned.select(*_columns(task, name) or ["*"]))
             reduce(DataFrame.unionByName, found).createOrReplaceTempView(changed_name(name))
     for name in {hop.input for route in task.maintenance.routes for hop in route.hops}:
         with faults.reading(name):
-            rows = content.load(spark, task.source.reads[name]).drop(*task.source.reads[name].hidden)
+            rows = content.rows(spark, task.source.reads[name])
             wide = rows.unionByName(went[name]) if name in went else rows
             wide.createOrReplaceTempView(wide_name(name))
 

@@ -7,9 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
-from sqlglot import exp
 
-from airflow_refresh_provider.core.maintain import temporal
 from airflow_refresh_provider.core.maintain.analysis import NO_FILTER, maintenance
 from airflow_refresh_provider.core.maintain.plan import Maintenance
 from airflow_refresh_provider.core.maintain.temporal_sql import shown, turned
@@ -127,19 +125,28 @@ def test_other_uses_of_the_clock_are_refused_with_their_place(query: str) -> Non
     assert why.startswith(f"the clock function {function} {NO_FILTER} (line 1, column ")
 
 
-def test_a_filter_of_rows_of_null_has_to_stay_what_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_filter_of_rows_of_null_has_to_stay_what_it_is() -> None:
     """Rows of NULL after an outer join have no row of the input that could count as changed."""
-    query = _JOINED.format(how="LEFT JOIN", where="coalesce(e.day, DATE'2000-01-02') >= current_date()")
-    monkeypatch.setattr(temporal, "_NULL_BY_ROW", (*temporal._NULL_BY_ROW, exp.Coalesce))
-    plan = plan_of(query)
-    assert plan.temporal and not all_right(query, plan)
+    where = "coalesce(e.day, DATE'2000-01-02') >= current_date()"
+    query = _JOINED.format(how="LEFT JOIN", where=where)
+    alone = plan_of(f"SELECT id FROM events e WHERE {where}").temporal
+    plan = plan_of(_JOINED.format(how="LEFT JOIN", where="e.day IS NOT NULL")).model_copy(update={"temporal": alone})
+    assert alone and plan.anchors and not all_right(query, plan)
 
 
-def test_null_counts_as_false_where_a_condition_may_become_null(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_null_counts_as_false_where_a_condition_may_become_null() -> None:
     query = "SELECT customer, count(*) AS n FROM events WHERE day >= current_date() OR kind = 'x' GROUP BY customer"
-    monkeypatch.setattr(temporal, "_NULL_BY_ROW", (*temporal._NULL_BY_ROW, exp.Or))
     plan = plan_of(query)
-    assert plan.temporal and not all_right(query, plan)
+    (only,) = plan.temporal
+    unsafe = plan.model_copy(update={"temporal": (only.model_copy(update={"null_by_row": True}),)})
+    assert not only.null_by_row and all_right(query, plan) and not all_right(query, unsafe)
+
+
+def test_the_function_that_is_not_followed_is_found_behind_one_that_is() -> None:
+    for function in ("now()", "current_timestamp", "current_date()"):
+        query = f"SELECT customer, max(day) AS m FROM events WHERE {RECENT}\nGROUP BY 1 HAVING max(day) < {function}"
+        (why,) = {str(obstacle) for obstacle in plan_of(query).unfollowed.values()}
+        assert why.startswith(f"the clock function {function.removesuffix('()')} ") and "line 2, column 30" in why
 
 
 def test_a_filter_is_shown_as_it_was_written() -> None:

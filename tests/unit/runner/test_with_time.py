@@ -21,6 +21,7 @@ from airflow_refresh_provider.testing.memory_table import Row
 from airflow_refresh_provider.views.explanation_lines import how_followed
 from tests.unit.runner.faults import Killed, at
 from tests.unit.runner.shop import NAME, ONE, TARGET, Shop, columns
+from tests.unit.runner.test_keyed import ForgetfulEngine
 
 EVENTS = "/in/events"
 WHERE = "WHERE day >= current_date() - INTERVAL 2 DAYS"
@@ -126,12 +127,11 @@ def test_after_any_changes_and_any_time_the_target_equals_the_query(
         assert options.get("deletes") == "ignore" or diary.refreshes.compare_only(NAME, 3).equal
 
 
-def test_without_the_rows_that_time_has_turned_the_result_would_be_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
-    diary = Diary(verify_share=0.0)
+def test_without_the_values_that_time_has_touched_the_result_would_be_wrong() -> None:
+    diary = Diary()
     diary.begin()
     diary.pass_()
-    diary.lake.append(EVENTS, [diary.event(500, 9, 0)])
-    monkeypatch.setattr("airflow_refresh_provider.runner.windows.touched_windows.turned", lambda *_: {})
+    diary.use(ForgetfulEngine(diary.lake, kept=0))
     assert diary.refreshes.run(NAME, ONE).mode == "incremental"
     assert not diary.refreshes.compare_only(NAME, 3).equal
 
