@@ -112,8 +112,11 @@ def embedded_server(places: Places) -> EmbeddedServer:
 
 
 def _engine(places: Places) -> Engine:
-    from airflow_refresh_provider.spark.connect.sessions import Endpoint
-    from airflow_refresh_provider.spark.engine import SparkEngine
+    from airflow_refresh_provider.spark.connect.deferred_pandas import pandas_deferred
+
+    with pandas_deferred():
+        from airflow_refresh_provider.spark.connect.endpoint import Endpoint
+        from airflow_refresh_provider.spark.engine import SparkEngine
 
     if places.spark == EMBEDDED:
         server = embedded_server(places)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import pickle
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -269,3 +272,27 @@ def _set(location: str, properties: dict[str, str]) -> None:
     about = about | {"configuration": properties, "schemaString": json.dumps(schema)}
     protocol = {"protocol": {"minReaderVersion": 2, "minWriterVersion": 5}}
     (log / f"{1:020d}.json").write_text("\n".join(json.dumps(a) for a in ({"metaData": about}, protocol)))
+
+
+_WITHOUT_PANDAS = """
+import pickle, sys
+from airflow_refresh_provider.delta.tables.small_tables import SmallDeltaTables
+from airflow_refresh_provider.delta.tables.staging_folders import StagingFolders
+task = pickle.load(sys.stdin.buffer)
+counted = StagingFolders().changes(task.changes)
+fits = SmallDeltaTables().fits(task.target, task.source.keys, task.changes, task.base)
+print(sorted(counted.items()), fits, SmallDeltaTables().rewrite(task), "pandas" in sys.modules)
+"""
+
+
+def test_a_small_table_is_rewritten_without_pandas(tmp_path: Path) -> None:
+    """Its import takes longer than all else (ADR 65)."""
+    bench = Real(tmp_path)
+    bench.create([(1, "a"), (2, "a"), (3, "a")])
+    task = _task(bench, bench.stage(CHANGES))
+    ended = subprocess.run(
+        [sys.executable, "-c", _WITHOUT_PANDAS], input=pickle.dumps(task), capture_output=True, timeout=120
+    )
+    counted = [((0, "D"), 1), ((0, "I"), 1), ((0, "U"), 1)]
+    assert (ended.stderr, ended.stdout.decode().strip()) == (b"", f"{counted} True None False")
+    assert bench.rows() == AFTER

@@ -7,8 +7,10 @@ is the next version or none: no row of another writer is lost, and a zombie comm
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
+from arro3.core import Array, DataType
 from deltalake import (
     ColumnProperties,
     CommitProperties,
@@ -78,7 +80,8 @@ def _rows(view: DeltaTable, location: str) -> Any:
 
     doing = "reading the target"
     with storage(doing, location), UntypedErrors(doing, location):
-        found = pa.table(QueryBuilder().register("t", view).execute("SELECT * FROM t").read_all())
+        rows = QueryBuilder().register("t", view).execute("SELECT * FROM t")
+        found = pa.RecordBatchReader.from_stream(rows).read_all()
     return found.cast(pa.schema(view.schema().to_arrow()))  # texts are views, which pyarrow cannot filter
 
 
@@ -89,16 +92,23 @@ def _staged(changes: StagedTable) -> Any:
 def _changed(rows: Any, changes: Any, keys: Keys) -> Any | None:
     """The rows after the changes, None where these do not fit."""
     import pyarrow as pa
-    import pyarrow.compute as pc  # type: ignore[import-untyped]
 
-    ops = dict(zip(_values(changes, keys), changes[OP].to_pylist(), strict=True))
+    op_of_row = changes[OP].to_pylist()
+    ops = dict(zip(_values(changes, keys), op_of_row, strict=True))
     there = _values(rows, keys)
     found = Counter(key for key in there if key in ops)
     if len(ops) < changes.num_rows or any(found[key] != (op != "I") for key, op in ops.items()):
         return None
-    kept = rows.filter(pa.array([key not in ops for key in there], pa.bool_()))
-    new = changes.filter(pc.not_equal(changes[OP], "D")).select(rows.column_names)
+    kept = rows.filter(_mask(key not in ops for key in there))
+    new = changes.filter(_mask(op != "D" for op in op_of_row)).select(rows.column_names)
     return pa.concat_tables([kept, new.cast(rows.schema)])
+
+
+def _mask(kept: Iterable[bool]) -> Any:
+    """Which rows are kept, as an array. pyarrow would import pandas to make one of values of Python."""
+    import pyarrow as pa
+
+    return pa.array(Array(list(kept), DataType.bool()))
 
 
 def _values(rows: Any, keys: Keys) -> list[tuple[object, ...]]:

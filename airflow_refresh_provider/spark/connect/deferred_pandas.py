@@ -1,0 +1,85 @@
+"""pyspark without pandas: its client imports pandas for conversions that no refresh asks for (ADR 65).
+
+Where pyspark is imported inside of `pandas_deferred`, each name that it takes from pandas stands for the object of that
+name: pandas is imported when one is used.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
+from importlib.metadata import version
+from importlib.util import spec_from_loader
+from operator import attrgetter
+from types import ModuleType
+
+_PANDAS = "pandas"
+
+
+@contextmanager
+def pandas_deferred() -> Iterator[None]:
+    """Inside the block no import of pandas imports it. Nothing is done where it is imported already, or missing."""
+    if _PANDAS in sys.modules or PathFinder.find_spec(_PANDAS) is None:
+        yield
+        return
+    finder = _Finder()
+    sys.meta_path.insert(0, finder)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(finder)
+        for name in [name for name, module in sys.modules.items() if isinstance(module, _Module)]:
+            del sys.modules[name]
+
+
+class _Finder(MetaPathFinder, Loader):
+    """Finds every module of pandas."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        ours = fullname.partition(".")[0] == _PANDAS
+        return spec_from_loader(fullname, self, is_package=True) if ours else None
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return _Module(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__dict__["__version__"] = version(_PANDAS)
+
+
+class _Module(ModuleType):
+    """A module of pandas without content."""
+
+    def __getattr__(self, name: str) -> _Object:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return _Object(f"{self.__name__}.{name}")
+
+
+class _Object:
+    """An object of pandas by its full name, such as a class: its use imports pandas."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __call__(self, *args: object, **kwargs: object) -> object:
+        return _found(self._name)(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> object:
+        if name.startswith("__"):  # what `typing` asks of a class in an annotation
+            raise AttributeError(name)
+        return getattr(_found(self._name), name)
+
+    def __instancecheck__(self, instance: object) -> bool:
+        return isinstance(instance, _found(self._name))
+
+
+def _found(name: str) -> type:
+    import pandas  # type: ignore[import-untyped]
+
+    found: type = attrgetter(name.removeprefix(f"{_PANDAS}."))(pandas)
+    return found
