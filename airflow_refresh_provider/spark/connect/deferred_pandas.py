@@ -25,14 +25,11 @@ def pandas_deferred() -> Iterator[None]:
     if _PANDAS in sys.modules or PathFinder.find_spec(_PANDAS) is None:
         yield
         return
-    finder = _Finder()
-    sys.meta_path.insert(0, finder)
+    sys.meta_path.insert(0, _Finder())
     try:
         yield
     finally:
-        sys.meta_path.remove(finder)
-        for name in [name for name, module in sys.modules.items() if isinstance(module, _Module)]:
-            del sys.modules[name]
+        _end()
 
 
 class _Finder(MetaPathFinder, Loader):
@@ -78,7 +75,16 @@ class _Object:
         return isinstance(instance, _found(self._name))
 
 
+def _end() -> None:
+    """From now on an import of pandas imports it."""
+    sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, _Finder)]
+    for name in [name for name, module in list(sys.modules.items()) if isinstance(module, _Module)]:
+        sys.modules.pop(name, None)
+
+
 def _found(name: str) -> type:
+    if isinstance(sys.modules.get(_PANDAS), _Module):  # used inside of the block
+        _end()
     import pandas  # type: ignore[import-untyped]
 
     found: type = attrgetter(name.removeprefix(f"{_PANDAS}."))(pandas)

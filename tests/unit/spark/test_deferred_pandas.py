@@ -57,3 +57,15 @@ except ValueError:
     print(pandas.Series([1]).sum())
 """
     assert _run(program) == "1"
+
+
+def test_what_is_used_in_the_block_is_imported_there() -> None:
+    program = """
+from airflow_refresh_provider.spark.connect.deferred_pandas import pandas_deferred
+with pandas_deferred():
+    import pandas as deferred, pyarrow as pa
+    print(deferred.api.types.is_integer(1), pa.array([1]).to_pylist())
+    import pandas
+    print(pandas.Series([1]).sum(), pandas is deferred)
+"""
+    assert _run(program).split() == ["True", "[1]", "1", "False"]
