@@ -10,8 +10,8 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec, PathFinder
-from importlib.metadata import version
+from importlib.machinery import ModuleSpec
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import spec_from_loader
 from operator import attrgetter
 from types import ModuleType
@@ -22,18 +22,30 @@ _PANDAS = "pandas"
 @contextmanager
 def pandas_deferred() -> Iterator[None]:
     """Inside the block no import of pandas imports it. Nothing is done where it is imported already, or missing."""
-    if _PANDAS in sys.modules or PathFinder.find_spec(_PANDAS) is None:
+    installed = _installed()
+    if _PANDAS in sys.modules or installed is None:
         yield
         return
-    sys.meta_path.insert(0, _Finder())
+    sys.meta_path.insert(0, _Finder(installed))
     try:
         yield
     finally:
         _end()
 
 
+def _installed() -> str | None:
+    """The version that is there."""
+    try:
+        return version(_PANDAS)
+    except PackageNotFoundError:
+        return None
+
+
 class _Finder(MetaPathFinder, Loader):
-    """Finds every module of pandas."""
+    """Finds every module of pandas. pyspark asks for the version when it is imported."""
+
+    def __init__(self, installed: str) -> None:
+        self._installed = installed
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -45,7 +57,7 @@ class _Finder(MetaPathFinder, Loader):
         return _Module(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
-        module.__dict__["__version__"] = version(_PANDAS)
+        module.__dict__["__version__"] = self._installed
 
 
 class _Module(ModuleType):
@@ -78,8 +90,9 @@ class _Object:
 def _end() -> None:
     """From now on an import of pandas imports it."""
     sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, _Finder)]
-    for name in [name for name, module in list(sys.modules.items()) if isinstance(module, _Module)]:
-        sys.modules.pop(name, None)
+    for name, module in list(sys.modules.items()):
+        if isinstance(module, _Module):
+            sys.modules.pop(name, None)
 
 
 def _found(name: str) -> type:

@@ -22,6 +22,20 @@ def _run(program: str) -> str:
     return ended.stdout.strip()
 
 
+def test_the_engine_of_a_refresh_is_made_without_pandas() -> None:
+    program = """
+import sys
+from airflow_refresh_provider.compose import LazyEngine
+from airflow_refresh_provider.errors import Retry
+from airflow_refresh_provider.places import Places
+try:
+    LazyEngine(Places(control="/nowhere", spark="sc://127.0.0.1:9", spark_home="/nowhere")).open("a session")
+except Retry:
+    print("pyspark.sql.connect.session" in sys.modules, "pandas" in sys.modules)
+"""
+    assert _run(program) == "True False"
+
+
 def test_the_engine_is_imported_without_pandas() -> None:
     assert _run(f"{_IMPORTED}print([name for name in sys.modules if name.partition('.')[0] == 'pandas'])") == "[]"
 
