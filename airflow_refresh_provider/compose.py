@@ -112,6 +112,7 @@ def embedded_server(places: Places) -> EmbeddedServer:
 
 
 def _engine(places: Places) -> Engine:
+    from airflow_refresh_provider.delta.tables.staging_folders import StagingFolders
     from airflow_refresh_provider.spark.connect.deferred_pandas import pandas_deferred
 
     with pandas_deferred():
@@ -120,8 +121,8 @@ def _engine(places: Places) -> Engine:
 
     if places.spark == EMBEDDED:
         server = embedded_server(places)
-        return SparkEngine(server.ensure(), server.explained)
-    return SparkEngine(Endpoint(places.spark))
+        return SparkEngine(server.ensure(), StagingFolders(), server.explained)
+    return SparkEngine(Endpoint(places.spark), StagingFolders())
 
 
 class LazyEngine:

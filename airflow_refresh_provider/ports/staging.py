@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 from airflow_refresh_provider.core.plan.plan import StagedTable
 
@@ -32,4 +32,15 @@ class Staging(Protocol):
 
     def runs(self, root: str) -> tuple[str, ...]:
         """The run folders below a staging root, by full location."""
+        ...
+
+
+class StagedValues(Protocol):
+    """The content of small folders of staged parquet files, read without Spark: a job of Spark takes longer."""
+
+    def values(self, folder: str, columns: tuple[str, ...], most: int) -> list[tuple[Any, ...]] | None:
+        """Some columns of all rows; None where there are more than `most` rows.
+
+        Dates are days, and timestamps microseconds, since 1970.
+        """
         ...

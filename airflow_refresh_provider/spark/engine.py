@@ -30,6 +30,7 @@ from airflow_refresh_provider.ports.engine import (
     VerifyTask,
     WindowTask,
 )
+from airflow_refresh_provider.ports.staging import StagedValues
 from airflow_refresh_provider.spark.acts import (
     apply,
     compare,
@@ -57,15 +58,16 @@ def _as_it_is(error: Retry) -> Retry:
 
 
 class SparkEngine:
-    """Sessions at one endpoint."""
+    """Sessions at one endpoint. `files` reads small staged folders in this process."""
 
-    def __init__(self, endpoint: Endpoint, explain: Explain = _as_it_is) -> None:
+    def __init__(self, endpoint: Endpoint, files: StagedValues, explain: Explain = _as_it_is) -> None:
         self._endpoint = endpoint
+        self._files = files
         self._explain = explain
 
     def open(self, session_id: str) -> SparkEngineSession:
         """Open a session under a recorded id. Raises Retry within seconds when Spark cannot be reached."""
-        return SparkEngineSession(sessions.connect(self._endpoint, session_id), self._explain)
+        return SparkEngineSession(sessions.connect(self._endpoint, session_id), self._files, self._explain)
 
     def release(self, session_id: str) -> None:
         """End the session of any owner."""
@@ -75,13 +77,14 @@ class SparkEngine:
 class ClassicEngine:
     """Sessions of the Spark application of this process, such as one started by spark-submit; ids are local to it."""
 
-    def __init__(self, spark: SparkSession) -> None:
+    def __init__(self, spark: SparkSession, files: StagedValues) -> None:
         self._spark = spark
+        self._files = files
         self._opened: dict[str, SparkEngineSession] = {}
 
     def open(self, session_id: str) -> SparkEngineSession:
         """Open a session besides the application's own."""
-        self._opened[session_id] = SparkEngineSession(sessions.open_classic(self._spark))
+        self._opened[session_id] = SparkEngineSession(sessions.open_classic(self._spark), self._files)
         return self._opened[session_id]
 
     def release(self, session_id: str) -> None:
@@ -93,8 +96,9 @@ class ClassicEngine:
 class SparkEngineSession:
     """One session; after a statement that is not known to have ended it refuses every further operation."""
 
-    def __init__(self, spark: SparkSession, explain: Explain = _as_it_is) -> None:
+    def __init__(self, spark: SparkSession, files: StagedValues, explain: Explain = _as_it_is) -> None:
         self._spark = spark
+        self._files = files
         self._explain = explain
         self._lost = False
         self._released = False
@@ -146,17 +150,17 @@ class SparkEngineSession:
 
     def compare(self, task: CompareTask) -> Comparison:
         with self._act(doing.comparing("The target was not changed.", task)):
-            return compare.compare(self._spark, task)
+            return compare.compare(self._spark, task, self._files)
 
     def touch(self, task: TouchTask) -> Touched:
         act = doing.querying("The target was not changed.", task.source, None, (task.location,))
         with self._act(act, discarded=True):
-            return touched_values.touch(self._spark, task)
+            return touched_values.touch(self._spark, task, self._files)
 
     def sample(self, task: SampleTask) -> Touched:
         act = Doing(left="The target was not changed.", target=task.target.location, staging=(task.location,))
         with self._act(act):
-            return touched_values.sample(self._spark, task)
+            return touched_values.sample(self._spark, task, self._files)
 
     def verify(self, task: VerifyTask) -> Disagreement:
         staged = tuple(side.location for side in (task.one, task.other) if side)
@@ -169,7 +173,7 @@ class SparkEngineSession:
 
     def apply(self, task: ApplyTask) -> None:
         with self._act(doing.applying(task)):
-            apply.apply(self._spark, task)
+            apply.apply(self._spark, task, self._files)
 
     def samples(
         self, changes: StagedTable, target: Target, keys: tuple[str, ...], base: int, limit: int

@@ -70,6 +70,7 @@ def _refreshed(given: argparse.Namespace, call: Call) -> RunResult | Differences
 @contextmanager
 def _application(places: Places, target: str, call: Call) -> Iterator[Refreshes]:
     """The refreshes of a control root on the Spark of this application."""
+    from airflow_refresh_provider.delta.tables.staging_folders import StagingFolders
     from airflow_refresh_provider.spark.application import application, sole_kind_of_writer
     from airflow_refresh_provider.spark.engine import ClassicEngine
 
@@ -79,7 +80,7 @@ def _application(places: Places, target: str, call: Call) -> Iterator[Refreshes]
             stack.enter_context(sole_kind_of_writer(Path(places.spark_home)))
         spark = stack.enter_context(application())
         label = f"Spark application {spark.sparkContext.applicationId}, process {os.getpid()} on {socket.gethostname()}"
-        yield compose.refreshes(places, call.watch, label, engine=ClassicEngine(spark))
+        yield compose.refreshes(places, call.watch, label, engine=ClassicEngine(spark, StagingFolders()))
 
 
 def _say(line: str) -> None:

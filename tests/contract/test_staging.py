@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
@@ -81,7 +82,7 @@ def test_what_a_log_knows_more_of_than_its_files_is_no_list_of_files(tmp_path: P
     assert FOLDERS.files(StagedTable(location=place, version=0)) is None
 
 
-def plain(folder: Path, *files: dict[str, list[object]]) -> StagedTable:
+def plain(folder: Path, *files: dict[str, Any]) -> StagedTable:
     """A change set as Spark leaves it: files, and others that are not data."""
     folder.mkdir()
     for number, columns in enumerate(files):
@@ -122,3 +123,20 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "changes" / "part-0.parquet").write_bytes(b"PAR1 no more PAR1")
     with pytest.raises(RefreshError, match=r"part-0\.parquet"):
         FOLDERS.changes(staged)
+
+
+def test_values_of_small_folders_are_read_by_the_client(tmp_path: Path) -> None:
+    moments = pa.array([None, 5], pa.timestamp("us", "UTC"))
+    rows = {"a.b": [1, None], "day": pa.array([-1, 70000], pa.date32()), "at": moments, "s": ["x", "é"]}
+    staged = plain(tmp_path / "changes", rows, {**rows, "a.b": [3, 4]})
+    columns = ("s", "a.b", "day", "at")
+    first, second = [("x", 1, -1, None), ("é", None, 70000, 5)], [("x", 3, -1, None), ("é", 4, 70000, 5)]
+    assert FOLDERS.values(staged.location, columns, 4) == first + second
+    assert FOLDERS.values(staged.location, columns, 3) is None
+    assert FOLDERS.values(str(tmp_path / "absent"), columns, 3) == []
+
+
+def test_values_of_a_damaged_file_are_not_read_by_the_client(tmp_path: Path) -> None:
+    staged = plain(tmp_path / "changes", {"k": [1]})
+    (tmp_path / "changes" / "part-0.parquet").write_bytes(b"PAR1 no footer PAR1")
+    assert FOLDERS.values(staged.location, ("k",), 10) is None

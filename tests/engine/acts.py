@@ -39,6 +39,13 @@ from airflow_refresh_provider.spark.engine import SparkEngineSession
 VECTORS = {"delta.enableDeletionVectors": "true"}
 
 
+class AllAreLarge:
+    """No folder is small enough to be read by the client."""
+
+    def values(self, folder: str, columns: tuple[str, ...], most: int) -> list[tuple[Any, ...]] | None:
+        return None
+
+
 class Lake:
     """Tables below a folder. Acts go through `session`, the look at what they did through `spark` and `log`."""
 
@@ -51,7 +58,7 @@ class Lake:
     @property
     def session(self) -> SparkEngineSession:
         """Acts on the one Spark session, whatever an act before has raised."""
-        return SparkEngineSession(self.spark)
+        return SparkEngineSession(self.spark, StagingFolders())
 
     def place(self, name: str = "table") -> str:
         """A location where nothing is yet."""

@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 
 from airflow_refresh_provider.core.plan.plan import Target
 from airflow_refresh_provider.core.plan.ways import Way
+from airflow_refresh_provider.delta.tables.staging_folders import StagingFolders
 from airflow_refresh_provider.errors import Failed, Invalid, Retry
 from airflow_refresh_provider.spark.connect.sessions import open_classic
 from airflow_refresh_provider.spark.engine import ClassicEngine
@@ -85,7 +86,7 @@ def _to_and_from_nothing(lake: Lake) -> list[object]:
 
 def _released(spark: SparkSession) -> str:
     """The error of a statement whose session is released while it runs."""
-    engine = ClassicEngine(spark)
+    engine = ClassicEngine(spark, StagingFolders())
     session = engine.open("long")
     endless = source("SELECT id AS k FROM range(1000000000000)", "k")
     target = Target(
@@ -108,7 +109,7 @@ def main(folder: Path, class_path: str) -> None:
     spark = _application(folder, class_path)
     results = _acts(Lake(open_classic(spark), folder / "lake"))
     results["released"] = _released(spark)
-    results["columns"] = [c.name for c in ClassicEngine(spark).open("any").describe(_FIRST)]
+    results["columns"] = [c.name for c in ClassicEngine(spark, StagingFolders()).open("any").describe(_FIRST)]
     (folder / "results.json").write_text(json.dumps(results), encoding="utf-8")
     spark.stop()
 

@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from airflow_refresh_provider.core.definition.columns import Column
 from airflow_refresh_provider.core.maintain.plan import Maintenance
 from airflow_refresh_provider.core.plan.plan import Target
+from airflow_refresh_provider.delta.tables.staging_folders import StagingFolders
 from airflow_refresh_provider.ports.engine import SampleTask, Touched
 from airflow_refresh_provider.spark.acts import touched_values
 from airflow_refresh_provider.spark.connect.endpoint import Endpoint
@@ -42,6 +43,7 @@ class Drawing:
                 seed=seed,
                 without=without,
             ),
+            StagingFolders(),
         )
 
     def values(self, drawn: Touched) -> set[tuple[object, ...]]:

@@ -7,6 +7,7 @@ delete accepted.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 
 from airflow_refresh_provider.core.changes.history import Windows
@@ -21,6 +22,7 @@ from airflow_refresh_provider.core.plan.ways import Way
 from airflow_refresh_provider.core.query.facts import QueryFacts
 from airflow_refresh_provider.core.text.stored import Stored
 
+_COUNTED = {"I": "inserted", "U": "updated", "D": "deleted"}
 MAX_SLOTS = 32
 """Slots a target ever uses; few, because Delta keeps at most 100 appIds in its quick checksum."""
 
@@ -102,6 +104,14 @@ class ChangeCounts(Stored):
             updated=self.updated + other.updated,
             deleted=self.deleted + other.deleted,
         )
+
+
+def counts_by_vnode(rows: Mapping[tuple[int, str], int]) -> dict[int, ChangeCounts]:
+    """The counts of each vnode, by how many rows there are of each (vnode, op): I, U or D."""
+    found: dict[int, ChangeCounts] = {}
+    for (vnode, op), count in rows.items():
+        found[vnode] = found.get(vnode, ChangeCounts()) + ChangeCounts(**{_COUNTED[op]: count})
+    return found
 
 
 class HashRange(Stored):

@@ -37,6 +37,28 @@ def changes_in(folder: str) -> dict[tuple[int, str], int]:
     return dict(found)
 
 
+def values_in(folder: str, columns: tuple[str, ...], most: int) -> list[tuple[Any, ...]] | None:
+    """Some columns of all rows, None where there are more than `most` rows: dates as days, timestamps as microseconds
+    since 1970.
+    """
+    found: list[tuple[Any, ...]] = []
+    for file in files_in(folder):
+        footer = metadata_of(file)
+        if footer is None or len(found) + footer.num_rows > most:
+            return None
+        rows = _read(file, list(columns))
+        found.extend(zip(*(_numbered(rows[name]).to_pylist() for name in columns), strict=True))
+    return found
+
+
+def _numbered(column: Any) -> Any:
+    import pyarrow as pa
+
+    if pa.types.is_date32(column.type):
+        return column.cast(pa.int32())
+    return column.cast(pa.timestamp("us")).cast(pa.int64()) if pa.types.is_timestamp(column.type) else column
+
+
 def rows_in(folder: str) -> Any:
     """All staged changes, as a table of Arrow."""
     import pyarrow as pa

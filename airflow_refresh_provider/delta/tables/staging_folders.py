@@ -67,6 +67,10 @@ class StagingFolders:
             return None
         return min(lowest), max(highest)
 
+    def values(self, folder: str, columns: tuple[str, ...], most: int) -> list[tuple[Any, ...]] | None:
+        """Some columns of all rows in a folder of plain parquet files; None where there are more than `most` rows."""
+        return staged_files.values_in(folder, columns, most)
+
     def runs(self, root: str) -> tuple[str, ...]:
         """The run folders below a staging root, by full location."""
         with storage("listing staging", root):

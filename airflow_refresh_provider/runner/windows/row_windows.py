@@ -8,7 +8,7 @@ from airflow_refresh_provider.core.definition.choices import Deletes
 from airflow_refresh_provider.core.definition.columns import DOUBTFUL
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.maintain.plan import Sums
-from airflow_refresh_provider.core.plan.plan import ChangeCounts, StagedTable
+from airflow_refresh_provider.core.plan.plan import StagedTable, counts_by_vnode
 from airflow_refresh_provider.core.plan.policy import ENVIRONMENT_ERRORS
 from airflow_refresh_provider.core.plan.reasons import Reason, ReasonCode, because
 from airflow_refresh_provider.core.run.record import Run
@@ -29,7 +29,6 @@ from airflow_refresh_provider.runner.windows.window_changes import (
 )
 
 _MISFIT = "the changes of the inputs do not fit the rows of the target: a key is there twice, or others have changed it"
-_COUNTED = {"I": "inserted", "U": "updated", "D": "deleted"}
 
 
 def load_rows(
@@ -106,9 +105,7 @@ def _doubt(definition: Definition, *, added_up: bool) -> Reason:
 
 def as_comparison(changes: StagedTable, rows: Mapping[tuple[int, str], int], target_rows: int) -> Comparison:
     """The comparison that follows from the changes of the inputs."""
-    counts: dict[int, ChangeCounts] = {}
-    for (vnode, op), count in rows.items():
-        counts[vnode] = counts.get(vnode, ChangeCounts()) + ChangeCounts(**{_COUNTED[op]: count})
+    counts = counts_by_vnode(rows)
     grown = sum(c.net for c in counts.values())
     source_rows = target_rows + grown
     return Comparison(

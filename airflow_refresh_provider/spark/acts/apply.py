@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import assert_never
+from typing import Any, assert_never
 
 from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 
-from airflow_refresh_provider.core.definition.columns import HIDDEN, OP, VNODE, Columns
+from airflow_refresh_provider.core.definition.columns import HIDDEN, OP, VNODE, Column, Columns
+from airflow_refresh_provider.core.plan.choice import LITERAL_KEYS
 from airflow_refresh_provider.core.plan.ways import Way
 from airflow_refresh_provider.ports.engine import ApplyTask
+from airflow_refresh_provider.ports.staging import StagedValues
 from airflow_refresh_provider.spark.acts import content, few_rows, kernel, sql, stamped_writes
 
 _OLD, _NEW = "airflow_refresh_target", "airflow_refresh_changes"
@@ -25,7 +27,7 @@ _MERGE_MATERIALIZES = "spark.databricks.delta.merge.materializeSource"
 """Delta materializes a source that may be nondeterministic; staged files are not."""
 
 
-def apply(spark: SparkSession, task: ApplyTask) -> None:
+def apply(spark: SparkSession, task: ApplyTask, files: StagedValues) -> None:
     """Apply one chunk in its way. A chunk without changes only commits its stamp."""
     if task.changes is not None and not task.chunk.by_vnode:
         stamped_writes.mark(spark, task.target, task.stamp)
@@ -38,7 +40,7 @@ def apply(spark: SparkSession, task: ApplyTask) -> None:
             case Way.MERGE | Way.SMALL_TABLE:  # of a table that is no longer small
                 _merge(spark, task)
             case Way.KEYED_REPLACE:
-                _keyed_replace(spark, task)
+                _keyed_replace(spark, task, files)
             case Way.REPLACE_ON:
                 _replace_on(spark, task)
             case Way.REPLACE_VNODES:
@@ -90,23 +92,41 @@ def _updated(task: ApplyTask) -> Columns:
     return tuple(c for c in task.target.columns if c.name.lower() not in keys or _LOOSE.search(c.type))
 
 
-def _keyed_replace(spark: SparkSession, task: ApplyTask) -> None:
-    """A predicate with every changed key. Key hashes make it fast; the exact keys exclude rows with equal hashes."""
-    keys = sql.key_columns(task.target.columns, task.source.keys)
-    plain = len(keys) == 1 and keys[0].type in sql.LITERALS
-    exact = sql.name(keys[0].name) if plain else sql.joined_keys(keys)
-    found = _chunk(spark, task).selectExpr(f"{sql.key_hash(keys)} AS h", f"CAST({exact} AS STRING) AS k").collect()
-    if not found:
+def _keyed_replace(spark: SparkSession, task: ApplyTask, files: StagedValues) -> None:
+    """A predicate with every changed key."""
+    condition = _changed_keys(spark, task, files)
+    if condition is None:
         stamped_writes.mark(spark, task.target, task.stamp)
         return
-    if plain:
-        condition = f"{exact} IN ({', '.join(sql.literal(r.k, keys[0].type) for r in found)})"
-    else:
-        hashes = ", ".join(sql.long(r.h) for r in found)
-        condition = f"{sql.key_hash(keys)} IN ({hashes}) AND {exact} IN ({', '.join(sql.text(r.k) for r in found)})"
     if _by_vnode(task):
         condition = f"{VNODE} IN ({_vnodes(task)}) AND {condition}"
     _overwrite(_upserts(spark, task), task).option("replaceWhere", condition).save(task.target.location)
+
+
+def _changed_keys(spark: SparkSession, task: ApplyTask, files: StagedValues) -> str | None:
+    """The condition that a row has one of the changed keys, None where there are none.
+
+    Hashes of several keys make it fast; the exact keys exclude rows with equal hashes.
+    """
+    keys = sql.key_columns(task.target.columns, task.source.keys)
+    if len(keys) == 1 and keys[0].type in sql.LITERALS:
+        values = _values(spark, task, keys[0], files)
+        literals = ", ".join(sql.literal(str(value), keys[0].type) for value in values)
+        return f"{sql.name(keys[0].name)} IN ({literals})" if values else None
+    exact = sql.joined_keys(keys)
+    found = _chunk(spark, task).selectExpr(f"{sql.key_hash(keys)} AS h", f"{exact} AS k").collect()
+    hashes, texts = ", ".join(sql.long(r.h) for r in found), ", ".join(sql.text(r.k) for r in found)
+    return f"{sql.key_hash(keys)} IN ({hashes}) AND {exact} IN ({texts})" if found else None
+
+
+def _values(spark: SparkSession, task: ApplyTask, key: Column, files: StagedValues) -> list[Any]:
+    """The changed values of the only key."""
+    assert task.changes is not None
+    if task.changes.version is None and task.chunk.keys is None:
+        rows = files.values(task.changes.location, (VNODE, key.name), LITERAL_KEYS)
+        if rows is not None:
+            return [value for vnode, value in rows if not task.chunk.vnodes or vnode in task.chunk.vnodes]
+    return [row[0] for row in _chunk(spark, task).selectExpr(sql.name(key.name)).collect()]
 
 
 def _replace_on(spark: SparkSession, task: ApplyTask) -> None:

@@ -5,15 +5,19 @@ Duplicate keys are found from the counts of the join alone: a row that matches m
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame, Observation, SparkSession
+from dataclasses import dataclass
+
+from pyspark.sql import Observation, SparkSession
 from pyspark.sql import functions as F
 
 from airflow_refresh_provider.core.definition.columns import OP, VNODE, visible
-from airflow_refresh_provider.core.plan.plan import ChangeCounts, StagedTable, Target
+from airflow_refresh_provider.core.plan.plan import StagedTable, Target
 from airflow_refresh_provider.core.text.wording import counted
 from airflow_refresh_provider.errors import Failed
-from airflow_refresh_provider.ports.engine import CompareTask, Comparison, KeyReport, Sample
+from airflow_refresh_provider.ports.engine import CompareTask, Comparison, Sample
+from airflow_refresh_provider.ports.staging import StagedValues
 from airflow_refresh_provider.spark.acts import (
+    change_counts,
     content,
     differences,
     kernel,
@@ -30,29 +34,43 @@ BROADCAST_MAX_KEYS = 1_000_000
 """Broadcast the keys that differ up to this many rows, to look up their rows."""
 
 
-def compare(spark: SparkSession, task: CompareTask) -> Comparison:
+@dataclass(frozen=True)
+class _Comparing:
+    """A comparison that is made: its task, what is observed of both sides, and what reads staged rows."""
+
+    spark: SparkSession
+    task: CompareTask
+    staged: StagedValues
+    observed: differences.Counted
+
+
+def compare(spark: SparkSession, task: CompareTask, staged: StagedValues) -> Comparison:
     """Stage the differences and count them."""
-    counted = differences.Counted(sides=task.target_rows is None)
+    comparing = _Comparing(spark, task, staged, differences.Counted(sides=task.target_rows is None))
     partitions = max(_FEWEST_PARTITIONS, -(-task.expected_rows // _PARTITION_ROWS))
     by_keys = task.row_wise and not task.inexact
     settings = {"spark.sql.shuffle.partitions": str(partitions), **kernel.settings_for(task.source.query)}
     with stamped_writes.setting(spark, settings):
-        return (_by_keys if by_keys else _in_one_query)(spark, task, counted)
+        return (_by_keys if by_keys else _in_one_query)(comparing)
 
 
-def _in_one_query(spark: SparkSession, task: CompareTask, counted: differences.Counted) -> Comparison:
+def _in_one_query(made: _Comparing) -> Comparison:
+    spark, task = made.spark, made.task
     # The number of differences is only known once they are staged.
     changes = stamped_writes.stage(
-        differences.whole(spark, task, counted), task, by_vnode=_chunked(task, task.expected_changes)
+        differences.whole(spark, task, made.observed), task, by_vnode=_chunked(task, task.expected_changes)
     )
-    return _checked(spark, task, counted, content.staged(spark, changes, task.target), changes)
+    found = content.staged(spark, changes, task.target)
+    counts = change_counts.counted(task, found, None if changes.version is not None else changes.location, made.staged)
+    return _checked(made, counts, changes)
 
 
-def _by_keys(spark: SparkSession, task: CompareTask, counted: differences.Counted) -> Comparison:
-    keys = differences.of_keys(spark, task, counted)
-    differing = content.kept(spark, keys, f"{task.location}-keys")
-    nothing = StagedTable(location=task.location, version=None)
-    compared = _checked(spark, task, counted, differing, nothing)
+def _by_keys(made: _Comparing) -> Comparison:
+    spark, task = made.spark, made.task
+    folder = f"{task.location}-keys"
+    differing = content.kept(spark, differences.of_keys(spark, task, made.observed), folder)
+    counts = change_counts.counted(task, differing, folder, made.staged)
+    compared = _checked(made, counts, StagedTable(location=task.location, version=None))
     total = compared.total.total
     if not total or compared.keys.null_keys or compared.keys.duplicate_keys:
         return compared
@@ -68,11 +86,10 @@ def _chunked(task: CompareTask, at_most: int) -> bool:
     return task.one_chunk is not None and at_most > task.one_chunk
 
 
-def _checked(
-    spark: SparkSession, task: CompareTask, counted: differences.Counted, found: DataFrame, staged: StagedTable
-) -> Comparison:
-    """Counts of the differences, and whether the keys of both sides are valid."""
-    counts, keys = _summary(task, found)
+def _checked(made: _Comparing, of_changes: change_counts.Counts, staged: StagedTable) -> Comparison:
+    """The comparison with its counts, and whether the keys of both sides are valid."""
+    spark, task, counted = made.spark, made.task, made.observed
+    counts, keys = of_changes
     joined = observed(counted.joined)
     pairs, new, gone = joined.get("pairs", 0), joined.get("new", 0), joined.get("gone", 0)
     source_rows, target_rows = pairs + new, task.target_rows
@@ -136,21 +153,6 @@ def _check_places(task: CompareTask, target: Observation) -> None:
             next="They were not written by a refresh, which fills the hidden columns. Remove them, then run again: "
             f"DELETE FROM {table} WHERE NOT ({VNODE} <=> {differences.vnode_of(task)})",
         )
-
-
-def _summary(task: CompareTask, found: DataFrame) -> tuple[dict[int, ChangeCounts], KeyReport]:
-    """Counts by vnode, and how many of the keys are NULL or duplicate."""
-    no_key = " OR ".join(f"{sql.name(k)} IS NULL" for k in task.source.keys)
-    of_key = F.expr(
-        f"struct(count_if({OP} = 'I') AS i, count_if({OP} = 'U') AS u, count_if({OP} = 'D') AS d, "
-        f"count_if({no_key}) AS no_key, IF(count(*) > 1, 1, 0) AS again)"
-    ).alias(OP)
-    by_key = found.groupBy(VNODE, *(F.col(sql.name(k)) for k in task.source.keys)).agg(of_key)
-    sums = (F.sum(f"{OP}.{name}").alias(name) for name in ("i", "u", "d", "no_key", "again"))
-    rows = by_key.groupBy(VNODE).agg(*sums).collect()
-    counts = {r[VNODE]: ChangeCounts(inserted=r.i, updated=r.u, deleted=r.d) for r in rows}
-    report = KeyReport(rows=0, null_keys=sum(r.no_key for r in rows), duplicate_keys=sum(r.again for r in rows))
-    return counts, report
 
 
 def samples(

@@ -21,6 +21,7 @@ from airflow_refresh_provider.core.definition.columns import OP, ROW_HASH, VNODE
 from airflow_refresh_provider.ports.engine import CompareTask
 from airflow_refresh_provider.spark.acts import content, sql, touched_rows
 from airflow_refresh_provider.spark.acts.near import near as near_sql
+from airflow_refresh_provider.spark.acts.observed import observe
 
 _IN_PLACE = OP  # a reserved name, which no column of a target can have
 _NEAR = "N"
@@ -79,7 +80,8 @@ def vnode_of(task: CompareTask) -> str:
 def _joined(spark: SparkSession, task: CompareTask, counted: Counted, columns: Columns, hint: str) -> DataFrame:
     desired = _desired(spark, task, counted, columns).alias("s")
     found = _found(spark, task, counted).alias("t").hint(hint)
-    joined = desired.join(found, F.expr(sql.same_keys(_keys(task), "s", "t")), "full_outer").observe(
+    joined = observe(
+        desired.join(found, F.expr(sql.same_keys(_keys(task), "s", "t")), "full_outer"),
         counted.joined,
         F.expr(f"count_if(s.{ROW_HASH} IS NOT NULL AND t.{ROW_HASH} IS NOT NULL)").alias("pairs"),
         F.expr(f"count_if(s.{ROW_HASH} IS NULL)").alias("gone"),
@@ -100,7 +102,7 @@ def _joined(spark: SparkSession, task: CompareTask, counted: Counted, columns: C
     rows = joined.selectExpr(*values, f"s.{ROW_HASH} AS {ROW_HASH}", f"{op} AS {OP}")
     if task.inexact:
         within = F.expr(f"count_if({OP} = '{_NEAR}')").alias("rows")
-        rows = rows.observe(counted.near, within).where(f"{OP} <> '{_NEAR}'")
+        rows = observe(rows, counted.near, within).where(f"{OP} <> '{_NEAR}'")
     changed = rows.where(f"{OP} IS NOT NULL")
     return changed.selectExpr("*", f"{vnode_of(task)} AS {VNODE}")
 
@@ -119,7 +121,7 @@ def _desired(spark: SparkSession, task: CompareTask, counted: Counted, columns: 
     rows = _content(spark, task)
     rows = rows.where(_in_vnodes(task)) if task.vnodes is not None else rows
     rows = rows.selectExpr(*(sql.name(c.name) for c in columns), f"{sql.row_hash(task.target.columns)} AS {ROW_HASH}")
-    return rows.observe(counted.source, F.count(F.lit(1)).alias("rows")) if counted.sides else rows
+    return observe(rows, counted.source, F.count(F.lit(1)).alias("rows")) if counted.sides else rows
 
 
 def _content(spark: SparkSession, task: CompareTask) -> DataFrame:
@@ -144,7 +146,7 @@ def _found(spark: SparkSession, task: CompareTask, counted: Counted) -> DataFram
     if not counted.sides:
         return rows.drop(_IN_PLACE)
     misplaced = F.expr(f"count_if(NOT {_IN_PLACE})").alias("misplaced")
-    return rows.observe(counted.target, F.count(F.lit(1)).alias("rows"), misplaced).drop(_IN_PLACE)
+    return observe(rows, counted.target, F.count(F.lit(1)).alias("rows"), misplaced).drop(_IN_PLACE)
 
 
 def _keys(task: CompareTask) -> Columns:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import pairwise
 
 from pyspark.sql import Column, DataFrame
@@ -10,6 +11,7 @@ from pyspark.sql import functions as F
 
 from airflow_refresh_provider.core.definition.columns import Columns
 from airflow_refresh_provider.core.maintain.spans import MOST_SPANS, Spans, number_of, spans_of
+from airflow_refresh_provider.ports.staging import StagedValues
 
 _MOST_SORTED = 1_000_000
 """Up to this many values gaps are looked for, by one task."""
@@ -44,16 +46,26 @@ def with_nulls(anchors: Columns, seen: Mapping[str, int]) -> frozenset[int]:
     return frozenset(n for n in range(len(anchors)) if seen.get(f"nulls{n}"))
 
 
-def spans(staged: DataFrame, anchors: Columns, seen: Mapping[str, int]) -> dict[int, Spans]:
+@dataclass(frozen=True)
+class Found:
+    """The values that were staged, their folder and what reads it, and what was observed of them."""
+
+    values: DataFrame
+    folder: str
+    files: StagedValues
+    seen: Mapping[str, int]
+
+
+def spans(staged: Found, anchors: Columns) -> dict[int, Spans]:
     """The spans of each anchor by its number; gaps are looked for in the first alone."""
-    numbers = _numbers(anchors)
+    numbers, seen = _numbers(anchors), staged.seen
     found: dict[int, Spans] = {}
     for n, number in numbers.items():
         low, high = seen.get(f"low{n}"), seen.get(f"high{n}")
         if low is None or high is None:
             continue
         sorts = n == min(numbers) and low < high and seen["values"] <= _MOST_SORTED
-        gaps = _gaps(staged.selectExpr(f"{number} AS v"), seen["values"]) if sorts else []
+        gaps = _gaps(staged, n, number) if sorts else []
         if one := spans_of(anchors[n].type, low, high, gaps, nulls=bool(seen[f"nulls{n}"])):
             found[n] = one
     return found
@@ -63,11 +75,12 @@ def _numbers(anchors: Columns) -> dict[int, str]:
     return {n: number for n, a in enumerate(anchors) if (number := number_of(f"k{n}", a.type)) is not None}
 
 
-def _gaps(numbers: DataFrame, count: int) -> list[tuple[int, int]]:
-    """The largest gaps between neighbours. A few values are sorted here: it saves two jobs."""
-    if count > _FEW:
-        return _gaps_by_spark(numbers)
-    values = sorted(row.v for row in numbers.where("v IS NOT NULL").collect())
+def _gaps(staged: Found, anchor: int, number: str) -> list[tuple[int, int]]:
+    """The largest gaps between neighbours. A few values are read and sorted here: it saves three jobs."""
+    rows = staged.files.values(staged.folder, (f"k{anchor}",), _FEW)
+    if rows is None:
+        return _gaps_by_spark(staged.values.selectExpr(f"{number} AS v"))
+    values = sorted(value for (value,) in rows if value is not None)
     gaps = [pair for pair in pairwise(values) if pair[1] - pair[0] > 1]
     return sorted(gaps, key=lambda pair: pair[1] - pair[0], reverse=True)[: MOST_SPANS - 1]
 

@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 from airflow_refresh_provider.core.definition.columns import OP, ROW_HASH
 from airflow_refresh_provider.core.maintain.binding import changed_name, touching, wide_name
 from airflow_refresh_provider.ports.engine import SampleTask, Touched, TouchTask
+from airflow_refresh_provider.ports.staging import StagedValues
 from airflow_refresh_provider.spark.acts import (
     changed_rows,
     content,
@@ -23,31 +24,31 @@ from airflow_refresh_provider.spark.acts import (
     stamped_writes,
     touched_spans,
 )
-from airflow_refresh_provider.spark.acts.observed import observed
+from airflow_refresh_provider.spark.acts.observed import observe, observed
 from airflow_refresh_provider.spark.connect import faults
 
 _DRAWN_OF = 1_000_000
 """The smallest share of a sample is one of so many."""
 
 
-def touch(spark: SparkSession, task: TouchTask) -> Touched:
+def touch(spark: SparkSession, task: TouchTask, files: StagedValues) -> Touched:
     """Stage them, and measure them on the way."""
     # On its way through other inputs a changed value meets all of their rows.
     few = {} if any(route.hops for route in task.maintenance.routes) else few_rows.settings_for(bytes=task.bytes)
     with stamped_writes.setting(spark, kernel.settings_for(task.source.query) | few):
-        return _touched(spark, task)
+        return _staged(spark, _values(spark, task), task, files)
 
 
-def _touched(spark: SparkSession, task: TouchTask) -> Touched:
+def _values(spark: SparkSession, task: TouchTask) -> DataFrame:
     _name_rows(spark, task)
     anchors = sql.key_columns(task.target.columns, task.maintenance.anchors)
     routes = [route for route in task.maintenance.routes if route.input in task.touching]
     found = spark.sql(" UNION ALL ".join(touching(route, [c.type for c in anchors]) for route in routes))
     stored = (f"{content.stored(f'k{n}', anchor, task.target)} AS k{n}" for n, anchor in enumerate(anchors))
-    return _staged(spark, found.selectExpr(*stored).distinct(), task)
+    return found.selectExpr(*stored).distinct()
 
 
-def sample(spark: SparkSession, task: SampleTask) -> Touched:
+def sample(spark: SparkSession, task: SampleTask, files: StagedValues) -> Touched:
     """Stage the values that some rows of the target have, by their hash: in no order that files or changes follow."""
     anchors = (f"{sql.name(anchor)} AS k{n}" for n, anchor in enumerate(task.maintenance.anchors))
     columns = [f"k{n}" for n in range(len(task.maintenance.anchors))]
@@ -58,13 +59,13 @@ def sample(spark: SparkSession, task: SampleTask) -> Touched:
         touched = staged(spark, task.without).alias("t")
         same = " AND ".join(f"v.{name} <=> t.{name}" for name in columns)
         values = values.alias("v").join(touched, F.expr(same), "left_anti")
-    return _staged(spark, values, task)
+    return _staged(spark, values, task, files)
 
 
-def _staged(spark: SparkSession, values: DataFrame, task: TouchTask | SampleTask) -> Touched:
+def _staged(spark: SparkSession, values: DataFrame, task: TouchTask | SampleTask, files: StagedValues) -> Touched:
     anchors = sql.key_columns(task.target.columns, task.maintenance.anchors)
     measures = Observation("touched")
-    values.observe(measures, *touched_spans.measures(anchors)).write.mode("overwrite").parquet(task.location)
+    observe(values, measures, *touched_spans.measures(anchors)).write.mode("overwrite").parquet(task.location)
     seen = observed(measures)
     touched = Touched(
         location=task.location,
@@ -74,7 +75,8 @@ def _staged(spark: SparkSession, values: DataFrame, task: TouchTask | SampleTask
         types=tuple(ddl.type_text(field.dataType) for field in values.schema),
         nulls=touched_spans.with_nulls(anchors, seen),
     )
-    return touched.model_copy(update={"spans": touched_spans.spans(staged(spark, touched), anchors, seen)})
+    found = touched_spans.Found(staged(spark, touched), task.location, files, seen)
+    return touched.model_copy(update={"spans": touched_spans.spans(found, anchors)})
 
 
 def staged(spark: SparkSession, touched: Touched) -> DataFrame:

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from airflow_refresh_provider.core.faults.fault import Doing
+from airflow_refresh_provider.delta.tables.staging_folders import StagingFolders
 from airflow_refresh_provider.errors import RefreshError
 from airflow_refresh_provider.ports.engine import Source, TargetSpec
 from airflow_refresh_provider.spark.acts import sql
@@ -61,7 +62,7 @@ def session(url: str) -> Iterator[SparkEngineSession]:
     """A session on such a server."""
     spark = connect(Endpoint(f"{url}/;token={_TOKEN}"), str(uuid.uuid4()))
     try:
-        yield SparkEngineSession(spark)
+        yield SparkEngineSession(spark, StagingFolders())
     finally:
         close(spark)
 
@@ -90,7 +91,7 @@ def _plain_for_tls(bench: Bench) -> None:
 
 def _released(bench: Bench) -> None:
     session_id = str(uuid.uuid4())
-    session = SparkEngineSession(connect(bench.endpoint, session_id))
+    session = SparkEngineSession(connect(bench.endpoint, session_id), StagingFolders())
     release(bench.endpoint, session_id)
     session.describe(source("SELECT 1 AS id", "id"))
 
@@ -108,7 +109,7 @@ def _interrupted(bench: Bench) -> None:
     try:
         # Far longer than the half second after which it is interrupted.
         query = "SELECT a.id, sum(b.id) AS s FROM range(100000000) a CROSS JOIN range(10000) b GROUP BY a.id"
-        SparkEngineSession(spark).check_keys(source(query, "s"), bench.target("id BIGINT, s BIGINT"))
+        SparkEngineSession(spark, StagingFolders()).check_keys(source(query, "s"), bench.target("id BIGINT, s BIGINT"))
     finally:
         ended.set()
         other.join()
@@ -145,7 +146,7 @@ def _unreachable(bench: Bench) -> None:
         url = running.enter_context(server(bench.folder))
         spark = connect(Endpoint(f"{url}/;token={_TOKEN}"), str(uuid.uuid4()))
     try:
-        SparkEngineSession(spark).describe(Source(query="SELECT 1 AS id", reads={}, keys=("id",)))
+        SparkEngineSession(spark, StagingFolders()).describe(Source(query="SELECT 1 AS id", reads={}, keys=("id",)))
     finally:
         with contextlib.suppress(*SPARK_ERRORS):
             close(spark)

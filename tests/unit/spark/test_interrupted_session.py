@@ -7,6 +7,7 @@ from typing import Any, cast
 import pytest
 from pyspark.sql import SparkSession
 
+from airflow_refresh_provider.delta.tables.staging_folders import StagingFolders
 from airflow_refresh_provider.errors import Retry
 from airflow_refresh_provider.spark.engine import ClassicEngine, SparkEngineSession
 
@@ -32,7 +33,7 @@ class Noted:
 
 def test_a_released_session_of_this_application_does_nothing_more() -> None:
     spark = Noted()
-    engine = ClassicEngine(cast(SparkSession, spark))
+    engine = ClassicEngine(cast(SparkSession, spark), StagingFolders())
     session = engine.open("mine")
     assert session.engine() == "Spark 4"
     for times in (1, 2):  # a statement may have been sent between two looks
@@ -46,7 +47,7 @@ def test_a_released_session_of_this_application_does_nothing_more() -> None:
 
 
 def test_a_statement_that_ends_well_after_the_interruption_does_not_revive_its_session() -> None:
-    session = SparkEngineSession(cast(SparkSession, Noted()))
+    session = SparkEngineSession(cast(SparkSession, Noted()), StagingFolders())
     with session._act(cast(Any, None)):
         session.interrupt()
     with pytest.raises(Retry):
