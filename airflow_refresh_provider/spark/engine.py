@@ -40,6 +40,7 @@ from airflow_refresh_provider.spark.acts import (
     doing,
     kernel,
     key_check,
+    log_state,
     stamped_writes,
     touched_values,
     verifying,
@@ -131,6 +132,10 @@ class SparkEngineSession:
         left = "The rows of the target are as they were; some of its columns may have been changed already."
         with self._act(Doing(left=left, target=location)):
             ddl.evolve(self._spark, location, evolution)
+
+    def expect_commit(self, target: Target) -> None:
+        if not (self._lost or self._released):
+            log_state.compute(self._spark, target.location)
 
     def mark(self, target: Target, stamp: Stamp) -> None:
         with self._act(Doing(left="The target's rows were not touched.", target=target.location)):

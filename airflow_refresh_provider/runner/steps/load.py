@@ -31,6 +31,8 @@ def load(tenure: Tenure, session: EngineSession) -> Run:
     source = pinned_inputs.source(ports, run)
     result = session.describe(source)
     ready = targets.make_ready(ports, session, run, result, pinned_inputs.expected_rows(ports, run.plan.pins))
+    if not ready.target.small:
+        session.expect_commit(ready.target)
     run = tenure.write(Event.PREPARE, plan=run.plan.model_copy(update={"target": ready.target}))
     planned = tenure.write(Event.FREEZE, frozen=_staged(tenure, session, source, ready))
     for notice in notices_of(planned):

@@ -1,0 +1,49 @@
+"""The state of a table's log is computed ahead of a commit, without doing anything to the session or the table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from airflow_refresh_provider.core.definition.columns import Column
+from airflow_refresh_provider.core.plan.plan import Target
+from airflow_refresh_provider.delta.tables.staging_folders import StagingFolders
+from airflow_refresh_provider.spark.acts import kernel, log_state, sql
+from airflow_refresh_provider.spark.engine import SparkEngineSession
+
+
+def test_the_session_is_used_meanwhile(open_session: Callable[[], SparkSession], tmp_path: Path) -> None:
+    spark, location = open_session(), str(tmp_path / "it's a `target`")
+    spark.range(3).write.format("delta").save(location)
+    computing = log_state.compute(spark, location)
+    assert spark.sql("SELECT 1 AS one").collect()[0].one == 1
+    computing.join(60)
+    assert not computing.is_alive()
+    assert spark.sql(f"SELECT count(*) AS rows FROM {sql.table(location)}").collect()[0].rows == 3
+    assert len(list(Path(location, "_delta_log").glob("*.json"))) == 1
+
+
+def test_an_error_is_left_to_the_commit(open_session: Callable[[], SparkSession], tmp_path: Path) -> None:
+    spark = open_session()
+    for setting, value in kernel.settings_for("").items():
+        spark.conf.set(setting, value)  # refuses the statement that computes it
+    for location in (str(tmp_path / "nowhere"), "none:/of these"):
+        computing = log_state.compute(spark, location)
+        computing.join(60)
+        assert not computing.is_alive()
+    assert spark.sql("SELECT 1 AS one").collect()[0].one == 1
+
+
+def test_a_session_that_was_closed_computes_nothing(open_session: Callable[[], SparkSession], tmp_path: Path) -> None:
+    spark, location = open_session(), str(tmp_path / "target")
+    spark.range(3).write.format("delta").save(location)
+    session = SparkEngineSession(spark, StagingFolders())
+    columns = (Column(name="id", type="bigint"),)
+    target = Target(location=location, table_id="t", columns=columns, vnodes=1, deletion_vectors=False)
+    session.expect_commit(target)
+    session.close()
+    computing = log_state.compute(spark, location)
+    computing.join(60)
+    assert not computing.is_alive()
