@@ -1,8 +1,8 @@
 """The engine: every operation on data, run by Spark in sessions whose ids the caller chooses and stores beforehand.
 
-A session runs one statement at a time. An operation returns when it has ended, or raises; an error does not say whether
-a commit was made, so callers read the marker. Operations are repeatable: a write whose marker the table already has
-does nothing.
+A session runs one statement at a time, and beside it at most one that only reads (ADR 66). An operation returns when it
+has ended, or raises; an error does not say whether a commit was made, so callers read the marker. Operations are
+repeatable: a write whose marker the table already has does nothing.
 """
 
 from __future__ import annotations
