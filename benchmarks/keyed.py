@@ -13,7 +13,19 @@ from statistics import median
 
 from airflow_refresh_provider.core.definition.definition import Definition
 from benchmarks import contenders
-from benchmarks.keyed_lake import NEWEST, SCATTERED, SHARE, USUAL, Change, add_day, at, change_orders, create_inputs
+from benchmarks.keyed_lake import (
+    NEWEST,
+    SCATTERED,
+    SHARE,
+    USUAL,
+    VECTORS,
+    Change,
+    add_day,
+    at,
+    change_orders,
+    create_inputs,
+    with_last_changes,
+)
 from benchmarks.keyed_views import SALES, VIEWS, View
 from benchmarks.scenarios import Bench, Figures
 
@@ -21,7 +33,8 @@ _WARM_UPS = 3
 """The first incremental refresh is verified by a whole comparison."""
 _FEWER = 2
 """How often other changes are measured."""
-_MEASURED = ("refresh", "stages", "rows", "touched", "overwrite", "merge")
+_DELETING = "WHEN NOT MATCHED BY SOURCE THEN DELETE"
+_MEASURED = ("refresh", "stages", "rows", "touched", "overwrite", "merge", "by_hand")
 CHANGES = (
     Change(0.00001, SCATTERED),
     Change(0.0001, SCATTERED),
@@ -46,7 +59,7 @@ def beside(bench: Bench, section: str, views: Collection[str], *, merge: bool = 
         if any(SALES in VIEWS[name].inputs for name in views):
             add_day(bench, root, seed)
         for name in views:
-            figures = _refreshed(bench, root, name) | _contenders(bench, root, name, merge=merge and seed > 0)
+            figures = _refreshed(bench, root, name) | _contenders(bench, root, name, merge=merge)
             if seed >= _WARM_UPS:
                 _keep(found[name], figures)
     return {"share": SHARE, **{name: _summed_up(bench, root, name, figures) for name, figures in found.items()}}
@@ -105,8 +118,9 @@ def _prepare(bench: Bench, root: Path, name: str, *, merge: bool) -> None:
     )
     contenders.refresh(bench.refreshes, _definition(root, name))
     if merge:
-        merged = at(root, f"{name}_merged")
-        bench.spark.sql(f"CREATE TABLE {merged} USING delta AS {_bound(root, view)}").collect()
+        for contender, properties in (("merged", ""), ("by_hand", VECTORS)):
+            table = at(root, f"{name}_{contender}")
+            bench.spark.sql(f"CREATE TABLE {table} USING delta {properties} AS {_bound(root, view)}").collect()
 
 
 def _refreshed(bench: Bench, root: Path, name: str) -> Figures:
@@ -122,11 +136,15 @@ def _refreshed(bench: Bench, root: Path, name: str) -> Figures:
 
 
 def _contenders(bench: Bench, root: Path, name: str, *, merge: bool) -> Figures:
-    """What one overwrite and one MERGE took."""
+    """What one overwrite took, one MERGE, and one of the changes alone."""
+    view = VIEWS[name]
     found: Figures = {"overwrite": contenders.seconds(lambda: _overwrite(bench, root, name))}
     if merge:
-        text = _merge(at(root, f"{name}_merged"), f"({_bound(root, VIEWS[name])})", VIEWS[name].keys)
+        text = f"{_merge(at(root, f'{name}_merged'), _bound(root, view), view.keys)} {_DELETING}"
         found["merge"] = contenders.seconds(lambda: bench.spark.sql(text).collect())
+    if merge and (changed := view.changed_over(with_last_changes(root, view.inputs))):
+        by_hand = _merge(at(root, f"{name}_by_hand"), changed, view.keys)
+        found["by_hand"] = contenders.seconds(lambda: bench.spark.sql(by_hand).collect())
     return found
 
 
@@ -144,16 +162,17 @@ def _keep(kept: Figures, figures: Figures) -> None:
 
 def _summed_up(bench: Bench, root: Path, name: str, figures: Figures) -> Figures:
     """The figures of a view with its ratios. Its tables have to be equal."""
-    _check(bench, root, name)
-    others = [other for other in ("overwrite", "merge") if figures[other]]
+    others = [other for other in ("overwrite", "merge", "by_hand") if figures[other]]
+    for table in ("target", *(other for other in ("by_hand",) if figures[other])):
+        _check(bench, root, name, table)
     ratios = {f"of_{other}": median(figures["refresh"]) / median(figures[other]) for other in others}
     sys.stderr.write(f"bench: keyed {name} {ratios['of_overwrite']:.2f} of an overwrite\n")
     return figures | ratios
 
 
-def _check(bench: Bench, root: Path, name: str) -> None:
-    if not contenders.equal(bench.spark, str(root / f"{name}_target"), str(root / f"{name}_overwritten")):
-        raise SystemExit(f"the refreshed table {name} differs from its query")
+def _check(bench: Bench, root: Path, name: str, table: str = "target") -> None:
+    if not contenders.equal(bench.spark, str(root / f"{name}_{table}"), str(root / f"{name}_overwritten")):
+        raise SystemExit(f"the table {name}_{table} differs from the query")
 
 
 def _definition(root: Path, name: str) -> str:
@@ -168,6 +187,6 @@ def _bound(root: Path, view: View) -> str:
 def _merge(target: str, result: str, keys: tuple[str, ...]) -> str:
     on = " AND ".join(f"t.{key} = s.{key}" for key in keys)
     return (
-        f"MERGE INTO {target} t USING {result} s ON {on} WHEN MATCHED THEN UPDATE SET * "
-        "WHEN NOT MATCHED THEN INSERT * WHEN NOT MATCHED BY SOURCE THEN DELETE"
+        f"MERGE INTO {target} t USING ({result}) s ON {on} WHEN MATCHED THEN UPDATE SET * "
+        "WHEN NOT MATCHED THEN INSERT *"
     )

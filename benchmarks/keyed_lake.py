@@ -5,12 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from deltalake import DeltaTable
+
 from benchmarks.keyed_views import FEEDS, SALES
 from benchmarks.scenarios import Bench
 
 SHARE = 0.001
 """Of the orders, with their lines: beside the contenders."""
 SCATTERED, NEWEST = "scattered", "newest"
+VECTORS = "TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')"
+"""As our targets have them: a MERGE is faster with them."""
 _FED = "TBLPROPERTIES ('delta.enableChangeDataFeed' = 'true', 'delta.enableDeletionVectors' = 'true')"
 _DAY = "DATE '1999-01-01'"
 """After every day of TPC-H."""
@@ -56,6 +60,13 @@ def add_day(bench: Bench, root: Path, seed: int) -> None:
     columns = f"* EXCEPT (l_shipdate), date_add({_DAY}, {seed}) AS l_shipdate"
     rows = f"SELECT {columns} FROM {at(root, 'lineitem')} WHERE {USUAL.condition('l_orderkey', seed, 0)}"
     bench.spark.sql(f"INSERT INTO {at(root, SALES)} BY NAME {rows}").collect()
+
+
+def with_last_changes(root: Path, inputs: tuple[str, ...]) -> dict[str, str]:
+    """The tables for statements by name, and as `changed_x` what the last commit to x has changed."""
+    last = {name: DeltaTable(root / name).version() for name in inputs if name in FEEDS}
+    changed = {f"changed_{name}": f"table_changes_by_path('{root / name}', {v})" for name, v in last.items()}
+    return {name: at(root, name) for name in inputs} | changed
 
 
 def at(root: Path, name: str) -> str:

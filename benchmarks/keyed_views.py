@@ -13,11 +13,15 @@ SALES = "sales"
 
 @dataclass(frozen=True)
 class View:
-    """A query and its keys; `title` is for people."""
+    """A query and its keys; `title` is for people.
+
+    `by_hand` restricts it to rows of the last changes, as people write incremental models; `changed_x` are those of x.
+    """
 
     title: str
     query: str
     keys: tuple[str, ...]
+    by_hand: str | None = None
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -31,15 +35,28 @@ class View:
 
     def over(self, tables: dict[str, str]) -> str:
         """The query over other names of its tables."""
-        query = self.query
-        for name in self.inputs:
-            query = _reading(name).sub(tables[name], query)
-        return query
+        return _over(self.query, tables)
+
+    def changed_over(self, tables: dict[str, str]) -> str | None:
+        """The query of the last changes, over other names of its tables."""
+        return _over(self.by_hand, tables) if self.by_hand else None
+
+
+def _over(query: str, tables: dict[str, str]) -> str:
+    for name, other in tables.items():
+        query = _reading(name).sub(other, query)
+    return query
 
 
 def _reading(name: str) -> re.Pattern[str]:
     return re.compile(rf"(?<=\bFROM ){name}\b|(?<=\bJOIN ){name}\b")
 
+
+_JOINED = (
+    "SELECT l.l_orderkey, l.l_linenumber, l.l_quantity, l.l_extendedprice, o.o_orderdate, o.o_orderpriority, "
+    "c.c_custkey, c.c_name, c.c_mktsegment FROM lineitem l JOIN orders o ON l.l_orderkey = o.o_orderkey "
+    "JOIN customer c ON o.o_custkey = c.c_custkey"
+)
 
 VIEWS = {
     "aggregate": View(
@@ -47,6 +64,9 @@ VIEWS = {
         "SELECT l_orderkey, count(*) AS lines, sum(l_extendedprice * (1 - l_discount)) AS revenue, "
         "max(l_shipdate) AS shipped FROM lineitem GROUP BY l_orderkey",
         ("l_orderkey",),
+        by_hand="SELECT l_orderkey, count(*) AS lines, sum(l_extendedprice * (1 - l_discount)) AS revenue, "
+        "max(l_shipdate) AS shipped FROM lineitem WHERE l_orderkey IN (SELECT l_orderkey FROM changed_lineitem) "
+        "GROUP BY l_orderkey",
     ),
     "sums": View(
         "lines by ship mode, 7 groups, added up from the changed rows",
@@ -56,16 +76,19 @@ VIEWS = {
     ),
     "join": View(
         "lines with their order and customer",
-        "SELECT l.l_orderkey, l.l_linenumber, l.l_quantity, l.l_extendedprice, o.o_orderdate, o.o_orderpriority, "
-        "c.c_custkey, c.c_name, c.c_mktsegment FROM lineitem l JOIN orders o ON l.l_orderkey = o.o_orderkey "
-        "JOIN customer c ON o.o_custkey = c.c_custkey",
+        _JOINED,
         ("l_orderkey", "l_linenumber"),
+        by_hand=f"{_JOINED} WHERE l.l_orderkey IN "
+        "(SELECT l_orderkey FROM changed_lineitem UNION SELECT o_orderkey FROM changed_orders)",
     ),
     "latest": View(
         "newest order of each customer, QUALIFY row_number() = 1",
         "SELECT o_custkey, o_orderkey, o_orderdate, o_totalprice FROM orders QUALIFY row_number() OVER "
         "(PARTITION BY o_custkey ORDER BY o_orderdate DESC, o_orderkey DESC) = 1",
         ("o_custkey",),
+        by_hand="SELECT o_custkey, o_orderkey, o_orderdate, o_totalprice FROM orders WHERE o_custkey IN "
+        "(SELECT o_custkey FROM changed_orders) QUALIFY row_number() OVER "
+        "(PARTITION BY o_custkey ORDER BY o_orderdate DESC, o_orderkey DESC) = 1",
     ),
     "months": View(
         "sales by month, over a table partitioned by day without a feed, a new day",
