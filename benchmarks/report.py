@@ -19,9 +19,10 @@ writing. The rest is a handful of Spark jobs, of half a second to three seconds 
 notices. What would save more is not reading: change feeds of the inputs, and row hashes that the target keeps (layout
 `vnode`).
 
-An incremental refresh reads and stages its window in little more than a second. Meanwhile Delta computes the whole state
-of the target's log, of which the markers of commits are a part. The rest is finding the rows to be replaced: all keys of
-the target are read for it, unless the changed ones lie close together, as the newest do, and most files can be passed over.
+An incremental refresh reads and stages its window in little more than a second. Meanwhile Delta computes the whole
+state of the target's log, of which the markers of commits are a part. The rest is finding the rows to be replaced:
+all keys of the target are read for it, unless the changed ones lie close together, as the newest do, and most files
+can be passed over.
 
 A first load pays for the check of its keys, for making the table and, as a rewritten table does, half a
 second for the commit that seals it once its inputs are found to be as they were; the overwrite checks nothing.

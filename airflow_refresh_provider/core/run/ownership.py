@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Mapping
 
 from airflow_refresh_provider.core.definition.choices import Layout
-from airflow_refresh_provider.core.definition.columns import HIDDEN, RESERVED
+from airflow_refresh_provider.core.definition.columns import HIDDEN, RESERVED, VNODE
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.errors import Refused
 
@@ -93,11 +93,15 @@ def check_ownership(definition: Definition, properties: Mapping[str, str], contr
             next=f"Give {definition.name} another target, or drop {properties.get(DEFINITION)} first.",
         )
     if not definition.adopt:
-        whose = "belongs to another control root" if CONTROL in properties else "was not created by airflow-refresh"
+        ours = CONTROL in properties
+        whose = "belongs to another control root" if ours else "was not created by airflow-refresh"
+        needed = "`adopt: true`"
+        if definition.layout is Layout.VNODE and not ours:
+            needed = f"{needed} and `layout: plain`, for it has no column {VNODE},"
         raise Refused(
             "foreign_target",
             f"the target {definition.target} exists and {whose}",
-            next="Set `adopt: true` to take it over as it is, or name another target. "
+            next=f"Set {needed} to take it over as it is, or name another target. "
             f"`airflow-refresh run {definition.name} --compare-only` shows how it differs from the query.",
         )
 

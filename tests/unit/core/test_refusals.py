@@ -110,6 +110,22 @@ def test_a_foreign_target_is_refused(properties: dict[str, str], code: str) -> N
     assert raised.value.code == code
 
 
+@pytest.mark.parametrize(
+    ("layout", "properties", "advised"),
+    [
+        ("plain", {}, "`adopt: true` to take it over"),
+        ("vnode", {}, "`adopt: true` and `layout: plain`, for it has no column _vnode, to take it over"),
+        ("vnode", {CONTROL: "other", DEFINITION: "d"}, "`adopt: true` to take it over"),
+    ],
+)
+def test_a_table_is_not_advised_to_be_adopted_in_a_layout_that_it_does_not_have(
+    layout: str, properties: dict[str, str], advised: str
+) -> None:
+    with pytest.raises(Refused) as raised:
+        check_ownership(definition(layout=layout), properties, "c")
+    assert advised in raised.value.next
+
+
 def test_an_own_target_passes_and_a_foreign_one_when_it_is_adopted() -> None:
     check_ownership(definition(), MINE, "c")
     check_ownership(definition(adopt=True), {}, "c")
