@@ -23,12 +23,12 @@ _EXACT = re.compile(r"tinyint|smallint|int|bigint|boolean|date|string|decimal\(\
 """Types of which two values are equal in Spark where they are in Python."""
 
 
-def counted(task: CompareTask, found: DataFrame, folder: str | None, staged: StagedValues) -> Counts:
+def counted(task: CompareTask, found: DataFrame, folder: str | None, files: StagedValues) -> Counts:
     """The counts of the differences in `found`; `folder` has these, where they are plain parquet files."""
     keys = sql.key_columns(task.target.columns, task.source.keys)
     rows = None
     if folder is not None and all(_EXACT.fullmatch(key.type) for key in keys):
-        rows = staged.values(folder, (VNODE, OP, *(key.name for key in keys)), _MOST_ROWS)
+        rows = files.values(folder, (VNODE, OP, *(key.name for key in keys)), _MOST_ROWS)
     return _by_spark(found, task.source.keys) if rows is None else _of(rows)
 
 

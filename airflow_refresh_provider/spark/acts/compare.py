@@ -40,13 +40,13 @@ class _Comparing:
 
     spark: SparkSession
     task: CompareTask
-    staged: StagedValues
+    files: StagedValues
     observed: differences.Counted
 
 
-def compare(spark: SparkSession, task: CompareTask, staged: StagedValues) -> Comparison:
+def compare(spark: SparkSession, task: CompareTask, files: StagedValues) -> Comparison:
     """Stage the differences and count them."""
-    comparing = _Comparing(spark, task, staged, differences.Counted(sides=task.target_rows is None))
+    comparing = _Comparing(spark, task, files, differences.Counted(sides=task.target_rows is None))
     partitions = max(_FEWEST_PARTITIONS, -(-task.expected_rows // _PARTITION_ROWS))
     by_keys = task.row_wise and not task.inexact
     settings = {"spark.sql.shuffle.partitions": str(partitions), **kernel.settings_for(task.source.query)}
@@ -61,7 +61,7 @@ def _in_one_query(made: _Comparing) -> Comparison:
         differences.whole(spark, task, made.observed), task, by_vnode=_chunked(task, task.expected_changes)
     )
     found = content.staged(spark, changes, task.target)
-    counts = change_counts.counted(task, found, None if changes.version is not None else changes.location, made.staged)
+    counts = change_counts.counted(task, found, None if changes.version is not None else changes.location, made.files)
     return _checked(made, counts, changes)
 
 
@@ -69,7 +69,7 @@ def _by_keys(made: _Comparing) -> Comparison:
     spark, task = made.spark, made.task
     folder = f"{task.location}-keys"
     differing = content.kept(spark, differences.of_keys(spark, task, made.observed), folder)
-    counts = change_counts.counted(task, differing, folder, made.staged)
+    counts = change_counts.counted(task, differing, folder, made.files)
     compared = _checked(made, counts, StagedTable(location=task.location, version=None))
     total = compared.total.total
     if not total or compared.keys.null_keys or compared.keys.duplicate_keys:
