@@ -1,4 +1,4 @@
-"""Spark is told of a commit to a target before the changes are read, so that it gets ready meanwhile."""
+"""A commit to a target is announced to Spark before the changes are read, so that it gets ready meanwhile."""
 
 from __future__ import annotations
 
