@@ -60,9 +60,12 @@ clean: ## remove what make made
 	rm -rf .venv .cache .demo .ci/*.egg-info
 
 # Compiled once: where the environment keeps Python from it, each command would start two seconds later.
-# Made again when the lock or the metadata is younger; an interrupted set-up leaves no mark and is repeated.
+# Made again when the lock or the metadata is younger; an interrupted set-up leaves no mark and is repeated. What another
+# Python has begun is removed: the two would be mixed.
+SAME_PYTHON := import sys; print(sys.base_prefix, sys.version)
 .venv/ready: constraints.txt setup.cfg pyproject.toml
 	@test -n "$(PYTHON)" || { echo "No Python 3.11 or newer found: install one, or name it: make PYTHON=..." >&2; exit 1; }
+	@test "$$($(PY) -c '$(SAME_PYTHON)' 2>&1)" = "$$($(PYTHON) -c '$(SAME_PYTHON)')" || rm -rf .venv
 	@$(PYTHON) -m venv .venv || { echo "Python's venv is missing (Debian and Ubuntu: apt-get install python3-venv)" >&2; exit 1; }
 	@$(PY) -m pip install --quiet --constraint constraints.txt uv
 	@rm -rf *.egg-info
