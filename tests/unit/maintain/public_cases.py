@@ -128,8 +128,13 @@ def _tables(database: duckdb.DuckDBPyConnection) -> dict[str, Table]:
 def _table(database: duckdb.DuckDBPyConnection, name: str) -> Table:
     """A table with its rows; values of structs, arrays and maps are NULL."""
     described = database.execute(f'DESCRIBE "{name}"').fetchall()
-    types = {str(column).lower(): exp.DataType.build(kind, dialect="duckdb") for column, kind, *_ in described}
+    types = {str(column).lower(): _type(str(kind)) for column, kind, *_ in described}
     names = (str(column).replace('"', '""') for column in types)
     chosen = ", ".join("NULL" if t.args.get("nested") else f'"{n}"' for n, t in zip(names, types.values(), strict=True))
     rows = database.execute(f'SELECT {chosen} FROM "{name}" LIMIT {MOST_ROWS}').fetchall()
     return Table({column: t.sql("spark").lower() for column, t in types.items()}, tuple(rows))
+
+
+def _type(kind: str) -> exp.DataType:
+    """A type of DuckDB's. Structs without names, which sqlglot does not know, are as good as others: all are NULL."""
+    return exp.DataType.build("STRUCT(v INT)" if "TUPLE(" in kind else kind, dialect="duckdb")

@@ -88,6 +88,14 @@ def test_a_script_has_the_tables_and_rows_of_then(tmp_path: Path) -> None:
     assert report_of([grouped, plain]).counts == {"refreshed rightly, and added up": 1, "refreshed rightly": 1}
 
 
+def test_a_column_of_structs_without_names_has_no_values(tmp_path: Path) -> None:
+    (tmp_path / "a.slt").write_text(
+        "statement ok\nCREATE TABLE t AS SELECT 1 AS k, ROW(2, 3) AS r\n\nquery I\nSELECT k FROM t\n"
+    )
+    (_, case) = cases_in(tmp_path)
+    assert case.tables["t"] == Table({"k": "int", "r": "struct<v: int>"}, ((1, None),))
+
+
 def test_views_are_found_in_calls_strings_lists_and_files_that_belong_together(tmp_path: Path) -> None:
     (tmp_path / "a.groovy").write_text(GROOVY)
     (tmp_path / "b.yaml").write_text(YAML)
