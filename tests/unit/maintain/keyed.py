@@ -227,6 +227,8 @@ def _leads(restriction: tuple[str | None, ...], key: Row) -> str:
 def _literal(value: Any) -> str:
     if value is None or isinstance(value, int | Decimal):
         return "NULL" if value is None else str(value)
+    if isinstance(value, bytes):
+        return f"from_hex('{value.hex()}')"
     text = str(value).replace("'", "''")
     return f"'{text}'" if isinstance(value, str) else f"CAST('{text}' AS {_LITERALS[type(value)]})"
 

@@ -129,3 +129,11 @@ def test_a_result_that_is_added_up_wrongly_is_found() -> None:
     assert sums is not None
     wrong = sums.model_copy(update={"least": sums.greatest, "greatest": ()})
     assert refreshed(query, plan, wrong, tables).startswith("difference: seed")
+
+
+def test_binary_keys_are_followed(tmp_path: Path) -> None:
+    (tmp_path / "a.slt").write_text(
+        "statement ok\nCREATE TABLE t (k BYTEA, v INT)\n\nstatement ok\nINSERT INTO t VALUES ('\\xAA', 1), ('b', 2)\n\n"
+        "query II\nSELECT k, count(*) AS n FROM t GROUP BY k\n"
+    )
+    assert report_of(cases_in(tmp_path)).counts == {"refreshed rightly, and added up": 1}
