@@ -1,4 +1,4 @@
-"""Incremental refreshes of joins, aggregates and windows beside an overwrite and a stock MERGE.
+"""Incremental refreshes of joins, aggregates and windows beside an overwrite, a stock MERGE, and one written by hand.
 
 Orders and their lines change together; these inputs keep a change data feed. A table that is partitioned by day gets
 a new day, and keeps none.
