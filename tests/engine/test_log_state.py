@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from pyspark.sql import SparkSession
 
 from airflow_refresh_provider.core.definition.columns import Column
@@ -12,6 +13,8 @@ from airflow_refresh_provider.core.plan.plan import Target
 from airflow_refresh_provider.delta.tables.staging_folders import StagingFolders
 from airflow_refresh_provider.spark.acts import kernel, log_state, sql
 from airflow_refresh_provider.spark.engine import SparkEngineSession
+
+pytestmark = pytest.mark.filterwarnings("error::pytest.PytestUnhandledThreadExceptionWarning")
 
 
 def test_the_session_is_used_meanwhile(open_session: Callable[[], SparkSession], tmp_path: Path) -> None:
@@ -47,3 +50,17 @@ def test_a_session_that_was_closed_computes_nothing(open_session: Callable[[], S
     computing = log_state.compute(spark, location)
     computing.join(60)
     assert not computing.is_alive()
+
+
+def test_a_channel_that_is_closed_meanwhile_prints_nothing(
+    open_session: Callable[[], SparkSession], tmp_path: Path
+) -> None:
+    for wait in (0.0, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2):
+        spark, location = open_session(), str(tmp_path / f"target {wait}")
+        spark.range(3).write.format("delta").save(location)
+        session = SparkEngineSession(spark, StagingFolders())
+        computing = log_state.compute(spark, location)
+        computing.join(wait)
+        session.close()
+        computing.join(60)
+        assert not computing.is_alive()

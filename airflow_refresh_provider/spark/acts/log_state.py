@@ -15,6 +15,9 @@ from pyspark.sql import SparkSession
 from airflow_refresh_provider.spark.acts import sql
 from airflow_refresh_provider.spark.connect.faults import SPARK_ERRORS
 
+_NOT_COMPUTED = (*SPARK_ERRORS, ValueError)
+"""A ValueError is what gRPC raises where the session is closed meanwhile."""
+
 
 def compute(spark: SparkSession, location: str) -> Thread:
     """Start to compute it. An error is left to the commit, which meets it too."""
@@ -24,5 +27,5 @@ def compute(spark: SparkSession, location: str) -> Thread:
 
 
 def _compute(spark: SparkSession, location: str) -> None:
-    with suppress(*SPARK_ERRORS):
+    with suppress(*_NOT_COMPUTED):
         spark.sql(f"DESCRIBE DETAIL {sql.table(location)}").collect()

@@ -66,7 +66,7 @@ def _refreshed(world: World, outcome: Outcome) -> tuple[Acts, Acts, Acts]:
     return log, engine, store
 
 
-def test_one_changed_row_opens_the_target_twice_and_sends_three_acts_to_the_engine(world: World) -> None:
+def test_one_changed_row_opens_the_target_twice_and_sends_a_hint_and_three_acts_to_the_engine(world: World) -> None:
     world.lake.append(INPUT, [row(7)])
     log, engine, store = _refreshed(world, Outcome.SUCCEEDED)
     assert world.fresh()
@@ -74,7 +74,7 @@ def test_one_changed_row_opens_the_target_twice_and_sends_three_acts_to_the_engi
     assert log[f"facts {INPUT}"] == 0
     assert log[f"oldest {TARGET}"] == 0
     assert log[f"identity {TARGET}"] <= 4
-    assert engine == {"describe": 1, "read_windows": 1, "apply": 1, "close": 1}
+    assert engine == {"describe": 1, "expect_commit": 1, "read_windows": 1, "apply": 1, "close": 1}
     assert store["commit"] == 6
 
 
