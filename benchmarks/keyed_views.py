@@ -9,19 +9,20 @@ FEEDS = ("lineitem", "orders", "customer")
 """The inputs that keep a change data feed."""
 SALES = "sales"
 """Lines, partitioned by day, without a feed."""
+_AFTER_WHERE = re.compile(r" (?=GROUP BY|QUALIFY)|$")
 
 
 @dataclass(frozen=True)
 class View:
     """A query and its keys; `title` is for people.
 
-    `by_hand` restricts it to rows of the last changes, as people write incremental models; `changed_x` are those of x.
+    `changed` restricts it to the last changes, as people write incremental models; `changed_x` are those of x.
     """
 
     title: str
     query: str
     keys: tuple[str, ...]
-    by_hand: str | None = None
+    changed: str | None = None
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -39,7 +40,10 @@ class View:
 
     def changed_over(self, tables: dict[str, str]) -> str | None:
         """The query of the last changes, over other names of its tables."""
-        return _over(self.by_hand, tables) if self.by_hand else None
+        if self.changed is None:
+            return None
+        restricted = _AFTER_WHERE.sub(f" WHERE {self.changed} ", self.query, count=1)
+        return _over(restricted, tables)
 
 
 def _over(query: str, tables: dict[str, str]) -> str:
@@ -52,21 +56,13 @@ def _reading(name: str) -> re.Pattern[str]:
     return re.compile(rf"(?<=\bFROM ){name}\b|(?<=\bJOIN ){name}\b")
 
 
-_JOINED = (
-    "SELECT l.l_orderkey, l.l_linenumber, l.l_quantity, l.l_extendedprice, o.o_orderdate, o.o_orderpriority, "
-    "c.c_custkey, c.c_name, c.c_mktsegment FROM lineitem l JOIN orders o ON l.l_orderkey = o.o_orderkey "
-    "JOIN customer c ON o.o_custkey = c.c_custkey"
-)
-
 VIEWS = {
     "aggregate": View(
         "lines of each order, GROUP BY the order",
         "SELECT l_orderkey, count(*) AS lines, sum(l_extendedprice * (1 - l_discount)) AS revenue, "
         "max(l_shipdate) AS shipped FROM lineitem GROUP BY l_orderkey",
         ("l_orderkey",),
-        by_hand="SELECT l_orderkey, count(*) AS lines, sum(l_extendedprice * (1 - l_discount)) AS revenue, "
-        "max(l_shipdate) AS shipped FROM lineitem WHERE l_orderkey IN (SELECT l_orderkey FROM changed_lineitem) "
-        "GROUP BY l_orderkey",
+        changed="l_orderkey IN (SELECT l_orderkey FROM changed_lineitem)",
     ),
     "sums": View(
         "lines by ship mode, 7 groups, added up from the changed rows",
@@ -76,19 +72,18 @@ VIEWS = {
     ),
     "join": View(
         "lines with their order and customer",
-        _JOINED,
+        "SELECT l.l_orderkey, l.l_linenumber, l.l_quantity, l.l_extendedprice, o.o_orderdate, o.o_orderpriority, "
+        "c.c_custkey, c.c_name, c.c_mktsegment FROM lineitem l JOIN orders o ON l.l_orderkey = o.o_orderkey "
+        "JOIN customer c ON o.o_custkey = c.c_custkey",
         ("l_orderkey", "l_linenumber"),
-        by_hand=f"{_JOINED} WHERE l.l_orderkey IN "
-        "(SELECT l_orderkey FROM changed_lineitem UNION SELECT o_orderkey FROM changed_orders)",
+        changed="l.l_orderkey IN (SELECT l_orderkey FROM changed_lineitem UNION SELECT o_orderkey FROM changed_orders)",
     ),
     "latest": View(
         "newest order of each customer, QUALIFY row_number() = 1",
         "SELECT o_custkey, o_orderkey, o_orderdate, o_totalprice FROM orders QUALIFY row_number() OVER "
         "(PARTITION BY o_custkey ORDER BY o_orderdate DESC, o_orderkey DESC) = 1",
         ("o_custkey",),
-        by_hand="SELECT o_custkey, o_orderkey, o_orderdate, o_totalprice FROM orders WHERE o_custkey IN "
-        "(SELECT o_custkey FROM changed_orders) QUALIFY row_number() OVER "
-        "(PARTITION BY o_custkey ORDER BY o_orderdate DESC, o_orderkey DESC) = 1",
+        changed="o_custkey IN (SELECT o_custkey FROM changed_orders)",
     ),
     "months": View(
         "sales by month, over a table partitioned by day without a feed, a new day",

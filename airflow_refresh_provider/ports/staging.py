@@ -39,7 +39,7 @@ class StagedValues(Protocol):
     """The content of small folders of staged parquet files, read without Spark: a job of Spark takes longer."""
 
     def values(self, folder: str, columns: tuple[str, ...], most: int) -> list[tuple[Any, ...]] | None:
-        """Some columns of all rows; None where there are more than `most` rows.
+        """Some columns of all rows; None where there are more than `most` rows, or many files.
 
         Dates are days, and timestamps microseconds, since 1970.
         """

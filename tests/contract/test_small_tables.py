@@ -280,6 +280,7 @@ from airflow_refresh_provider.delta.tables.small_tables import SmallDeltaTables
 from airflow_refresh_provider.delta.tables.staging_folders import StagingFolders
 task = pickle.load(sys.stdin.buffer)
 counted = StagingFolders().changes(task.changes)
+assert len(StagingFolders().values(task.changes.location, ("_vnode", "_op"), 10)) == 3
 fits = SmallDeltaTables().fits(task.target, task.source.keys, task.changes, task.base)
 print(sorted(counted.items()), fits, SmallDeltaTables().rewrite(task), "pandas" in sys.modules)
 """

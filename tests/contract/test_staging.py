@@ -136,6 +136,13 @@ def test_values_of_small_folders_are_read_by_the_client(tmp_path: Path) -> None:
     assert FOLDERS.values(str(tmp_path / "absent"), columns, 3) == []
 
 
+@pytest.mark.parametrize(("files", "read"), [(32, True), (33, False)])
+def test_values_in_many_files_are_left_to_spark(tmp_path: Path, files: int, read: bool) -> None:
+    staged = plain(tmp_path / "changes", *({"k": [n]} for n in range(files)))
+    found = FOLDERS.values(staged.location, ("k",), 100)
+    assert (found is not None and {k for (k,) in found} == set(range(files))) is read
+
+
 def test_values_of_a_damaged_file_are_not_read_by_the_client(tmp_path: Path) -> None:
     staged = plain(tmp_path / "changes", {"k": [1]})
     (tmp_path / "changes" / "part-0.parquet").write_bytes(b"PAR1 no footer PAR1")

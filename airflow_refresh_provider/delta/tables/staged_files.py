@@ -15,6 +15,9 @@ from airflow_refresh_provider.delta.storage.file_lists import hidden, list_files
 from airflow_refresh_provider.delta.storage.object_stores import is_local, storage, translated
 from airflow_refresh_provider.delta.tables.parquet_footers import metadata_of
 
+_MOST_FILES = 32
+"""Each is opened twice, one after the other, which takes long in an object store."""
+
 
 def files_in(folder: str) -> tuple[FileStamp, ...]:
     """The files of a change set; none where there is no such folder."""
@@ -38,25 +41,28 @@ def changes_in(folder: str) -> dict[tuple[int, str], int]:
 
 
 def values_in(folder: str, columns: tuple[str, ...], most: int) -> list[tuple[Any, ...]] | None:
-    """Some columns of all rows, None where there are more than `most` rows: dates as days, timestamps as microseconds
-    since 1970.
+    """Some columns of all rows, dates as days and timestamps as microseconds since 1970; None where there are more than
+    `most` rows, or so many files that Spark, which reads them side by side, is faster.
     """
-    found: list[tuple[Any, ...]] = []
-    for file in files_in(folder):
-        footer = metadata_of(file)
-        if footer is None or len(found) + footer.num_rows > most:
-            return None
-        rows = _read(file, list(columns))
-        found.extend(zip(*(_numbered(rows[name]).to_pylist() for name in columns), strict=True))
-    return found
+    files = files_in(folder)
+    if len(files) > _MOST_FILES:
+        return None
+    footers = [metadata_of(file) for file in files]
+    if None in footers or sum(footer.num_rows for footer in footers) > most:
+        return None
+    read = (_read(file, list(columns)) for file in files)
+    return [row for rows in read for row in zip(*(_numbered(rows[name]) for name in columns), strict=True)]
 
 
-def _numbered(column: Any) -> Any:
+def _numbered(column: Any) -> list[Any]:
+    """The values of a column. Not as dates of Python, which end with the year 9999."""
     import pyarrow as pa
 
     if pa.types.is_date32(column.type):
-        return column.cast(pa.int32())
-    return column.cast(pa.timestamp("us")).cast(pa.int64()) if pa.types.is_timestamp(column.type) else column
+        column = column.cast(pa.int32())
+    elif pa.types.is_timestamp(column.type):
+        column = column.cast(pa.timestamp("us")).cast(pa.int64())
+    return list(column.to_pylist())
 
 
 def rows_in(folder: str) -> Any:

@@ -68,7 +68,7 @@ class StagingFolders:
         return min(lowest), max(highest)
 
     def values(self, folder: str, columns: tuple[str, ...], most: int) -> list[tuple[Any, ...]] | None:
-        """Some columns of all rows in a folder of plain parquet files; None where there are more than `most` rows."""
+        """Some columns of all rows in a folder of plain parquet files; None for more than `most` rows or many files."""
         return staged_files.values_in(folder, columns, most)
 
     def runs(self, root: str) -> tuple[str, ...]:
