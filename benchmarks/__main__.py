@@ -20,8 +20,9 @@ from airflow_refresh_provider.compose import embedded_server, refreshes
 from airflow_refresh_provider.places import Places
 from airflow_refresh_provider.spark.connect.endpoint import Endpoint
 from airflow_refresh_provider.spark.connect.sessions import connect
-from benchmarks import control_store, floors, incremental, keyed, lake, many, page, report, scenarios
+from benchmarks import control_store, floors, incremental, keyed, keyed_changes, lake, many, page, report, scenarios
 from benchmarks.contenders import refresh
+from benchmarks.figures import Figures
 from benchmarks.keyed_views import REPORTS, SIMPLE, VIEWS
 
 _PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
@@ -93,17 +94,21 @@ def _warm(bench: scenarios.Bench) -> None:
     scenarios.changed(replace(bench, runs=_WARM_UPS), _WARM_UP_SHARE, seed=_WARM_UP_SEED)
 
 
-def _keyed_larger(bench: scenarios.Bench) -> scenarios.Figures:
+def _keyed_larger(bench: scenarios.Bench) -> Figures:
     """The views over larger tables, without MERGE, which takes minutes each time."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME", ".cache")) / "bench"
-    larger = replace(bench, parquet=lake.generate(cache, _LARGER).resolve(), runs=_RUNS_OF_LARGER)
+    larger = _larger(bench)
     return {"scale": _LARGER, "runs": larger.runs, **keyed.beside(larger, "keyed_larger", VIEWS, merge=False)}
 
 
-_WARMED_BY_THEMSELVES = {"keyed", "keyed_reports", "keyed_changes", "keyed_larger", "many"}
+def _larger(bench: scenarios.Bench) -> scenarios.Bench:
+    cache = Path(os.environ.get("XDG_CACHE_HOME", ".cache")) / "bench"
+    return replace(bench, parquet=lake.generate(cache, _LARGER).resolve(), runs=_RUNS_OF_LARGER)
+
+
+_WARMED_BY_THEMSELVES = {"keyed", "keyed_reports", "keyed_changes", "keyed_larger", "keyed_grown", "many"}
 """Sections with tables of their own, whose first rounds do not count."""
 
-_SECTIONS: dict[str, Callable[[scenarios.Bench, Endpoint], scenarios.Figures]] = {
+_SECTIONS: dict[str, Callable[[scenarios.Bench, Endpoint], Figures]] = {
     "first_load": lambda bench, _: scenarios.first_loads(bench),
     "changed": lambda bench, _: {
         str(share): scenarios.changed(bench, share, seed=100 * i) for i, share in enumerate(scenarios.SHARES)
@@ -111,19 +116,20 @@ _SECTIONS: dict[str, Callable[[scenarios.Bench, Endpoint], scenarios.Figures]] =
     "incremental": lambda bench, _: incremental.measure(bench),
     "keyed": lambda bench, _: keyed.beside(bench, "keyed", SIMPLE),
     "keyed_reports": lambda bench, _: keyed.beside(bench, "keyed_reports", REPORTS),
-    "keyed_changes": lambda bench, _: keyed.after_changes(bench, "keyed_changes"),
+    "keyed_changes": lambda bench, _: keyed_changes.by_mode(bench, "keyed_changes"),
     "keyed_larger": lambda bench, _: _keyed_larger(bench),
+    "keyed_grown": lambda bench, _: keyed_changes.in_grown(bench, _larger(bench), _LARGER),
     "unchanged": lambda bench, _: scenarios.unchanged(bench),
     "resumed": lambda bench, endpoint: scenarios.resumed(bench, endpoint.url),
     "many": many.measure,
 }
 """The sections of the page in the order in which they can be taken; no input may have changed before `unchanged`."""
 
-_WITHOUT_SPARK: dict[str, Callable[[], scenarios.Figures]] = {"control": control_store.measure, "page": page.measure}
+_WITHOUT_SPARK: dict[str, Callable[[], Figures]] = {"control": control_store.measure, "page": page.measure}
 """Those that are taken in this process alone."""
 
 
-def _about(bench: scenarios.Bench, options: argparse.Namespace) -> scenarios.Figures:
+def _about(bench: scenarios.Bench, options: argparse.Namespace) -> Figures:
     return {
         "scale": options.scale,
         "rows": bench.rows,
@@ -134,7 +140,7 @@ def _about(bench: scenarios.Bench, options: argparse.Namespace) -> scenarios.Fig
     }
 
 
-def _keep(figures: scenarios.Figures) -> None:
+def _keep(figures: Figures) -> None:
     """Put figures beside those that were taken before."""
     before = json.loads(_RAW.read_text()) if _RAW.exists() else {}
     _RAW.write_text(json.dumps(before | figures, indent=1) + "\n")

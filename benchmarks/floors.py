@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from benchmarks.report import Figures
+from benchmarks.figures import Figures
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,9 @@ FLOORS = (
     Floor("new day by month, scale 5, of an overwrite", ("keyed_larger", "months", "of_overwrite"), 0.25),
     Floor("TPC-H 3, scale 5, of an overwrite", ("keyed_larger", "q3", "of_overwrite"), 0.5),
     Floor("TPC-H 18, scale 5, of an overwrite", ("keyed_larger", "q18", "of_overwrite"), 0.5),
+    Floor("15 orders changed, the slowest query", ("keyed_changes", "few"), 3, "s"),
+    Floor("mode auto, of the faster mode, at worst", ("keyed_changes", "auto_of_better"), 1.15),
+    Floor("as many changes, scale 5 of scale 1, at worst", ("keyed_grown", "most"), 2),
     Floor("due, in the process", ("incremental", "due", "looks"), 0.1, "s"),
     Floor("due, as a command", ("incremental", "due", "commands"), 0.6, "s"),
     Floor("nothing changed, as a command", ("unchanged", "command"), 1, "s"),

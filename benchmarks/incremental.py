@@ -11,9 +11,10 @@ from pyspark.sql import SparkSession
 
 from airflow_refresh_provider.core.run.results import RunResult
 from benchmarks import contenders, lake, scenarios
+from benchmarks.figures import Figures
 from benchmarks.lake import Lake
 from benchmarks.measured import timed
-from benchmarks.scenarios import Bench, Figures
+from benchmarks.scenarios import Bench
 
 SHARE = 0.001
 TIMES_LARGER = 4

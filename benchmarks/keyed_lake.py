@@ -55,10 +55,10 @@ def change_orders(bench: Bench, root: Path, change: Change, seed: int, newest: i
         bench.spark.sql(f"UPDATE {at(root, name)} SET {column} = {column} + 1 WHERE {where}").collect()
 
 
-def add_day(bench: Bench, root: Path, seed: int) -> None:
+def add_day(bench: Bench, root: Path, change: Change, seed: int, newest: int) -> None:
     """As many lines as are changed, on a day that has none yet."""
     columns = f"* EXCEPT (l_shipdate), date_add({_DAY}, {seed}) AS l_shipdate"
-    rows = f"SELECT {columns} FROM {at(root, 'lineitem')} WHERE {USUAL.condition('l_orderkey', seed, 0)}"
+    rows = f"SELECT {columns} FROM {at(root, 'lineitem')} WHERE {change.condition('l_orderkey', seed, newest)}"
     bench.spark.sql(f"INSERT INTO {at(root, SALES)} BY NAME {rows}").collect()
 
 

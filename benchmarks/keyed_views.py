@@ -29,11 +29,6 @@ class View:
         """The tables that it reads."""
         return tuple(name for name in (*FEEDS, SALES) if _reading(name).search(self.query))
 
-    @property
-    def fed(self) -> bool:
-        """Whether it follows orders and their lines, and not the table of days."""
-        return SALES not in self.inputs
-
     def over(self, tables: dict[str, str]) -> str:
         """The query over other names of its tables."""
         return _over(self.query, tables)

@@ -18,8 +18,9 @@ from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.places import Places
 from airflow_refresh_provider.spark.connect.endpoint import Endpoint
 from benchmarks import contenders, scenarios
+from benchmarks.figures import Figures
 from benchmarks.measured import timed
-from benchmarks.scenarios import Bench, Figures
+from benchmarks.scenarios import Bench
 
 TABLES = 50
 WORKERS = 4

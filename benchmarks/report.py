@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from statistics import median
-from typing import Any
 
-from benchmarks.keyed_views import VIEWS
-
-Figures = dict[str, Any]
+from benchmarks.figures import Figures
+from benchmarks.keyed_report import KEYED
 
 _LIMITS = """
 ## What limits a refresh
@@ -106,60 +104,6 @@ def _followed(raw: Figures) -> str:
     return "\n".join(lines)
 
 
-def _keyed(raw: Figures) -> str:
-    return "\n".join(
-        [
-            "## Incremental refreshes of joins, aggregates and windows\n",
-            f"{raw['share']:.1%} of the orders changed with their lines, scattered over all keys; the inputs keep a "
-            "change data feed. Overwrite and stock MERGE evaluate the whole query. By hand: a MERGE of the query "
-            "restricted to the keys of the last change, as incremental models are written; it knows its keys from the "
-            "text, removes nothing, and cannot be resumed. `times` is how often each was measured.\n",
-            *_views(raw),
-        ]
-    )
-
-
-def _views(raw: Figures) -> list[str]:
-    lines = [
-        "| query | times | touched values | refresh (s) | overwrite (s) | stock MERGE (s) | by hand (s) | of overwrite "
-        "| of MERGE | of by hand |",
-        "|---|---|---|---|---|---|---|---|---|---|",
-    ]
-    for name, view in VIEWS.items():
-        if figures := raw.get(name):
-            contenders = ("overwrite", "merge", "by_hand")
-            cells = [view.title, str(len(figures["refresh"])), f"{median(figures['touched']):,.0f}"]
-            cells += (_seconds(figures.get(measured)) for measured in ("refresh", *contenders))
-            cells += (_ratio(figures.get(f"of_{contender}")) for contender in contenders)
-            lines.append(f"| {' | '.join(cells)} |")
-    return [*lines, ""]
-
-
-def _seconds(measured: list[float] | None) -> str:
-    return f"{median(measured):.1f}" if measured else "-"
-
-
-def _ratio(found: float | None) -> str:
-    return "-" if found is None else f"{found:.2f}"
-
-
-def _keyed_larger(raw: Figures) -> str:
-    return "\n".join([f"At scale {raw['scale']:g}:\n", *_views(raw)])
-
-
-def _keyed_changes(raw: Figures) -> str:
-    fed = [name for name, view in VIEWS.items() if view.fed]
-    lines = [
-        "After other changes, in seconds and of an overwrite:\n",
-        f"| orders changed | {' | '.join(VIEWS[name].title.partition(',')[0] for name in fed)} |",
-        f"|---|{'---|' * len(fed)}",
-    ]
-    for found in raw["changes"]:
-        cells = (f"{median(found['refresh'][name]):.1f} ({found['of_overwrite'][name]:.2f})" for name in fed)
-        lines.append(f"| {100 * found['share']:g} %, {found['where']} | {' | '.join(cells)} |")
-    return "\n".join([*lines, ""])
-
-
 def _many(raw: Figures) -> str:
     lines = [
         "## Many tables\n",
@@ -207,10 +151,7 @@ def _of_page(raw: Figures, name: str) -> str:
 
 
 _NEWER = {
-    "keyed": _keyed,
-    "keyed_reports": lambda raw: "\n".join(_views(raw)),
-    "keyed_changes": _keyed_changes,
-    "keyed_larger": _keyed_larger,
+    **KEYED,
     "many": _many,
     "page": _page,
 }

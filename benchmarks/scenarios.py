@@ -19,14 +19,13 @@ from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.run.results import RunResult
 from airflow_refresh_provider.runner.refreshes import Refreshes
 from benchmarks import contenders
+from benchmarks.figures import Figures
 from benchmarks.lake import KEYS, QUERY, Lake, change
 from benchmarks.measured import timed
 
 SHARES = (0.0, 0.001, 0.01, 0.1, 1.0)
 RESUMED_CHUNKS = 8
 _POLL_SECONDS = 0.2
-
-Figures = dict[str, Any]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,113 @@
+"""Keyed refreshes after small and large changes, in each mode, and in a lake that has grown."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import median
+
+from airflow_refresh_provider.core.definition.mode import Mode
+from benchmarks.figures import Figures
+from benchmarks.keyed import WARM_UPS, check, created, overwritten, refreshed
+from benchmarks.keyed_lake import NEWEST, SCATTERED, SHARE, USUAL, Change, add_day, change_orders
+from benchmarks.keyed_views import VIEWS
+from benchmarks.scenarios import Bench
+
+_TIMES = 2
+"""How often each figure is taken."""
+_FEW = Change(0.00001, SCATTERED)
+"""15 orders at scale 1."""
+CHANGES = (
+    _FEW,
+    Change(0.0001, SCATTERED),
+    Change(0.0001, NEWEST),
+    Change(0.001, SCATTERED),
+    Change(0.001, NEWEST),
+    Change(0.01, SCATTERED),
+    Change(0.01, NEWEST),
+)
+_MODES = (Mode.INCREMENTAL, Mode.AUTO, Mode.FULL)
+
+
+def by_mode(bench: Bench, section: str) -> Figures:
+    """Views after each change in each mode, beside an overwrite after the first."""
+    root, newest = created(bench, section, VIEWS, merge=False, modes=_MODES)
+    for seed in range(WARM_UPS):
+        _change(bench, root, USUAL, seed, newest)
+        overwrites = {name: overwritten(bench, root, name) for name in VIEWS}
+        for name in VIEWS:
+            _in_turn(bench, root, name, seed)
+    changes = [_after(bench, root, (i, change), overwrites, newest) for i, change in enumerate(CHANGES, 1)]
+    for name in VIEWS:
+        overwritten(bench, root, name)
+        for mode in _MODES:
+            check(bench, root, name, mode)
+    found = [view for change in changes for view in change["views"].values()]
+    return {
+        "changes": changes,
+        "few": max(median(view["seconds"][Mode.INCREMENTAL]) for view in changes[0]["views"].values()),
+        "auto_of_better": max(view["auto_of_better"] for view in found),
+        "all_auto_of_better": sum(median(v["seconds"][Mode.AUTO]) for v in found) / sum(_better(v) for v in found),
+    }
+
+
+def _change(bench: Bench, root: Path, change: Change, seed: int, newest: int) -> None:
+    change_orders(bench, root, change, seed, newest)
+    add_day(bench, root, change, seed, newest)
+
+
+def _after(
+    bench: Bench, root: Path, numbered: tuple[int, Change], overwrites: dict[str, float], newest: int
+) -> Figures:
+    """What the refreshes took after several changes of one kind."""
+    number, change = numbered
+    taken: dict[str, Figures] = {
+        name: {"seconds": {mode: [] for mode in _MODES}, "auto": [], "reasons": []} for name in overwrites
+    }
+    for seed in range(_TIMES):
+        _change(bench, root, change, 100 * number + seed, newest)
+        for name, figures in taken.items():
+            for mode, found in _in_turn(bench, root, name, seed).items():
+                figures["seconds"][mode].append(found["refresh"])
+                if mode is Mode.AUTO:
+                    figures["auto"].append(found["mode"])
+                    figures["reasons"].append(found["reason"])
+    for name, figures in taken.items():
+        seconds = figures["seconds"]
+        figures["of_overwrite"] = median(seconds[Mode.INCREMENTAL]) / overwrites[name]
+        figures["auto_of_better"] = median(seconds[Mode.AUTO]) / _better(figures)
+    shown = ", ".join(f"{name} {f['of_overwrite']:.2f} auto {f['auto_of_better']:.2f}" for name, f in taken.items())
+    sys.stderr.write(f"bench: keyed {change.share:.3%} {change.where}: {shown}\n")
+    return {"share": change.share, "where": change.where, "views": taken}
+
+
+def _in_turn(bench: Bench, root: Path, name: str, seed: int) -> dict[Mode, Figures]:
+    """The refreshes of a view in each mode; each time another is the first that reads the new files."""
+    first = seed % len(_MODES)
+    return {mode: refreshed(bench, root, name, mode) for mode in _MODES[first:] + _MODES[:first]}
+
+
+def _better(figures: Figures) -> float:
+    return float(min(median(figures["seconds"][mode]) for mode in (Mode.INCREMENTAL, Mode.FULL)))
+
+
+def in_grown(bench: Bench, larger: Bench, times: float) -> Figures:
+    """Views of two lakes, of which the second is so many times as large, after the same number of changes."""
+    small = _measured(bench, "grown_from", USUAL)
+    large = _measured(larger, "grown_to", Change(SHARE / times, SCATTERED))
+    ratios = {name: median(large[name]) / median(small[name]) for name in VIEWS}
+    return {"times": times, "small": small, "large": large, "ratios": ratios, "most": max(ratios.values())}
+
+
+def _measured(bench: Bench, section: str, change: Change) -> dict[str, Sequence[float]]:
+    """The seconds of each view after changes of one kind."""
+    root, newest = created(bench, section, VIEWS, merge=False)
+    taken: dict[str, list[float]] = {name: [] for name in VIEWS}
+    for seed in range(WARM_UPS + _TIMES):
+        _change(bench, root, change, seed, newest)
+        for name, seconds in taken.items():
+            found = refreshed(bench, root, name)
+            if seed >= WARM_UPS:
+                seconds.append(found["refresh"])
+    return dict(taken)
