@@ -20,7 +20,20 @@ from airflow_refresh_provider.compose import embedded_server, refreshes
 from airflow_refresh_provider.places import Places
 from airflow_refresh_provider.spark.connect.endpoint import Endpoint
 from airflow_refresh_provider.spark.connect.sessions import connect
-from benchmarks import control_store, floors, incremental, keyed, keyed_changes, lake, many, page, report, scenarios
+from benchmarks import (
+    control_store,
+    floors,
+    incremental,
+    keyed,
+    keyed_changes,
+    lake,
+    many,
+    page,
+    partitions,
+    pipelines,
+    report,
+    scenarios,
+)
 from benchmarks.contenders import refresh
 from benchmarks.figures import Figures
 from benchmarks.keyed_views import REPORTS, SIMPLE, VIEWS
@@ -105,7 +118,16 @@ def _larger(bench: scenarios.Bench) -> scenarios.Bench:
     return replace(bench, parquet=lake.generate(cache, _LARGER).resolve(), runs=_RUNS_OF_LARGER)
 
 
-_WARMED_BY_THEMSELVES = {"keyed", "keyed_reports", "keyed_changes", "keyed_larger", "keyed_grown", "many"}
+_WARMED_BY_THEMSELVES = {
+    "keyed",
+    "keyed_reports",
+    "keyed_changes",
+    "keyed_larger",
+    "keyed_grown",
+    "partitions",
+    "pipelines",
+    "many",
+}
 """Sections with tables of their own, whose first rounds do not count."""
 
 _SECTIONS: dict[str, Callable[[scenarios.Bench, Endpoint], Figures]] = {
@@ -119,6 +141,8 @@ _SECTIONS: dict[str, Callable[[scenarios.Bench, Endpoint], Figures]] = {
     "keyed_changes": lambda bench, _: keyed_changes.by_mode(bench, "keyed_changes"),
     "keyed_larger": lambda bench, _: _keyed_larger(bench),
     "keyed_grown": lambda bench, _: keyed_changes.in_grown(bench, _larger(bench), _LARGER),
+    "partitions": lambda bench, _: {"scale": _LARGER, **partitions.measure(_larger(bench))},
+    "pipelines": lambda bench, _: pipelines.measure(bench),
     "unchanged": lambda bench, _: scenarios.unchanged(bench),
     "resumed": lambda bench, endpoint: scenarios.resumed(bench, endpoint.url),
     "many": many.measure,

@@ -25,7 +25,7 @@ from benchmarks.keyed_lake import (
     create_inputs,
     with_last_changes,
 )
-from benchmarks.keyed_views import SALES, VIEWS, View
+from benchmarks.keyed_views import SALES, VIEWS
 from benchmarks.scenarios import Bench
 
 WARM_UPS = 3
@@ -90,7 +90,7 @@ def _prepare(bench: Bench, root: Path, name: str, mode: Mode) -> None:
 def _create_merged(bench: Bench, root: Path, name: str) -> None:
     for contender, properties in (("merged", ""), ("by_hand", VECTORS)):
         table = at(root, f"{name}_{contender}")
-        bench.spark.sql(f"CREATE TABLE {table} USING delta {properties} AS {_bound(root, VIEWS[name])}").collect()
+        bench.spark.sql(f"CREATE TABLE {table} USING delta {properties} AS {bound(root, name)}").collect()
 
 
 def refreshed(bench: Bench, root: Path, name: str, mode: Mode = Mode.INCREMENTAL) -> Figures:
@@ -111,7 +111,7 @@ def _contenders(bench: Bench, root: Path, name: str, *, merge: bool) -> Figures:
     view = VIEWS[name]
     found: Figures = {"overwrite": overwritten(bench, root, name)}
     if merge:
-        text = f"{_merge(at(root, f'{name}_merged'), _bound(root, view), view.keys)} {_DELETING}"
+        text = f"{_merge(at(root, f'{name}_merged'), bound(root, name), view.keys)} {_DELETING}"
         found["merge"] = contenders.seconds(lambda: bench.spark.sql(text).collect())
     if merge and (changed := view.changed_over(with_last_changes(root, view.inputs))):
         by_hand = _merge(at(root, f"{name}_by_hand"), changed, view.keys)
@@ -121,7 +121,7 @@ def _contenders(bench: Bench, root: Path, name: str, *, merge: bool) -> Figures:
 
 def overwritten(bench: Bench, root: Path, name: str) -> float:
     """How long an overwrite took."""
-    text = f"CREATE OR REPLACE TABLE {at(root, f'{name}_overwritten')} USING delta AS {_bound(root, VIEWS[name])}"
+    text = f"CREATE OR REPLACE TABLE {at(root, f'{name}_overwritten')} USING delta AS {bound(root, name)}"
     return contenders.seconds(lambda: bench.spark.sql(text).collect())
 
 
@@ -153,9 +153,10 @@ def _definition(root: Path, name: str, mode: Mode) -> str:
     return f"{root.name}_{name}_{mode}"
 
 
-def _bound(root: Path, view: View) -> str:
-    """The query over the tables by path."""
-    return view.over({name: at(root, name) for name in view.inputs})
+def bound(root: Path, name: str) -> str:
+    """The query of a view over the tables by path."""
+    view = VIEWS[name]
+    return view.over({table: at(root, table) for table in view.inputs})
 
 
 def _merge(target: str, result: str, keys: tuple[str, ...]) -> str:

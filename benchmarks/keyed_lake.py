@@ -43,9 +43,14 @@ def create_inputs(bench: Bench, root: Path) -> int:
     for name in FEEDS:
         files = f"parquet.`{bench.parquet.parent / name}`"
         bench.spark.sql(f"CREATE TABLE {at(root, name)} USING delta {_FED} AS SELECT * FROM {files}").collect()
+    create_sales(bench, root)
+    return int(bench.spark.sql(f"SELECT max(o_orderkey) FROM {at(root, 'orders')}").collect()[0][0])
+
+
+def create_sales(bench: Bench, root: Path) -> None:
+    """Make the lines by day."""
     lines = f"SELECT * FROM parquet.`{bench.parquet}` DISTRIBUTE BY l_shipdate"
     bench.spark.sql(f"CREATE TABLE {at(root, SALES)} USING delta PARTITIONED BY (l_shipdate) AS {lines}").collect()
-    return int(bench.spark.sql(f"SELECT max(o_orderkey) FROM {at(root, 'orders')}").collect()[0][0])
 
 
 def change_orders(bench: Bench, root: Path, change: Change, seed: int, newest: int) -> None:

@@ -95,11 +95,44 @@ def _keyed_grown(raw: Figures) -> str:
     return "\n".join([*lines, ""])
 
 
+def _partitions(raw: Figures) -> str:
+    lines = [
+        f"{raw['days']} days of a table partitioned by day change, without a change data feed, at scale "
+        f"{raw['scale']:g}; the query ranks the lines of each day, and the target is partitioned by day too. By hand: "
+        "INSERT INTO ... REPLACE WHERE of these days.\n",
+        "| changed in each day | rows changed in the target | refresh (s) | by hand (s) | overwrite (s) | of by hand "
+        "| of overwrite |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for what, figures in raw["changes"].items():
+        rows = median(sum(found[kind] for kind in ("inserted", "updated", "deleted")) for found in figures["rows"])
+        cells = [what, f"{rows:,.0f}", *(f"{median(figures[key]):.1f}" for key in ("refresh", "by_hand", "overwrite"))]
+        cells += (_ratio(figures[f"of_{other}"]) for other in ("by_hand", "overwrite"))
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join([*lines, ""])
+
+
+def _pipelines(raw: Figures) -> str:
+    lines = [
+        "Beside materialized views of Spark's declarative pipelines in Delta, which evaluate the whole query; each "
+        "pipeline has one view, and is run without starting a process:\n",
+        "| query | refresh (s) | pipeline (s) | of the pipeline |",
+        "|---|---|---|---|",
+    ]
+    for name, view in VIEWS.items():
+        if figures := raw.get(name):
+            cells = [view.title, *(f"{median(figures[key]):.1f}" for key in ("refresh", "pipeline"))]
+            lines.append(f"| {' | '.join([*cells, _ratio(figures['of_pipeline'])])} |")
+    return "\n".join([*lines, ""])
+
+
 KEYED = {
     "keyed": _keyed,
     "keyed_reports": lambda raw: "\n".join(_views(raw)),
     "keyed_changes": _keyed_changes,
     "keyed_larger": _keyed_larger,
     "keyed_grown": _keyed_grown,
+    "partitions": _partitions,
+    "pipelines": _pipelines,
 }
 """The text of each section, in this order."""

@@ -1,0 +1,95 @@
+"""A target and its input that are partitioned by day, after changes to many days: beside REPLACE WHERE, an overwrite.
+
+The input keeps no change data feed. By hand, people replace the changed days by what the query gives for these; they
+have to know which they are.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from statistics import median
+
+from airflow_refresh_provider.core.definition.definition import Definition
+from airflow_refresh_provider.core.definition.mode import Mode
+from benchmarks import contenders
+from benchmarks.figures import Figures
+from benchmarks.keyed_lake import at, create_sales
+from benchmarks.keyed_views import SALES
+from benchmarks.scenarios import Bench
+
+DAYS = 300
+_CHANGED = f"l_shipdate >= DATE'1995-01-01' AND l_shipdate < date_add(DATE'1995-01-01', {DAYS})"
+_QUERY = (
+    "SELECT l_shipdate, l_orderkey, l_linenumber, l_extendedprice, row_number() OVER (PARTITION BY l_shipdate "
+    f"ORDER BY l_extendedprice DESC, l_orderkey, l_linenumber) AS place FROM {SALES}"
+)
+_NAME = "places"
+_WARM_UPS = 2
+ROWS = {"few rows": "pmod(xxhash64(l_orderkey, l_linenumber), 1000) = 0", "all rows": "true"}
+"""Which rows of the changed days are changed."""
+
+
+def measure(bench: Bench) -> Figures:
+    """Some rows of each of these days are changed, then all of them."""
+    root = bench.lake.root / "partitions"
+    create_sales(bench, root)
+    _register(bench, root)
+    contenders.refresh(bench.refreshes, _NAME)
+    table = f"CREATE TABLE {at(root, 'by_hand')} USING delta PARTITIONED BY (l_shipdate) AS {_over(root)}"
+    bench.spark.sql(table).collect()
+    for _ in range(_WARM_UPS):
+        _after(bench, root, "few rows")
+    found = {what: [_after(bench, root, what) for _ in range(bench.runs)] for what in ROWS}
+    _check(bench, root)
+    return {"days": DAYS, "changes": {what: _summed_up(what, rounds) for what, rounds in found.items()}}
+
+
+def _register(bench: Bench, root: Path) -> None:
+    definition = {
+        "name": _NAME,
+        "target": str(root / "kept"),
+        "query": _QUERY,
+        "inputs": {SALES: {"path": str(root / SALES)}},
+        "keys": ["l_shipdate", "l_orderkey", "l_linenumber"],
+        "partition_by": ["l_shipdate"],
+        "mode": "incremental",
+    }
+    bench.refreshes.register(Definition.model_validate(definition))
+
+
+def _after(bench: Bench, root: Path, what: str) -> Figures:
+    """What each contender takes after one change."""
+    change = f"UPDATE {at(root, SALES)} SET l_extendedprice = l_extendedprice + 1 WHERE {_CHANGED} AND {ROWS[what]}"
+    bench.spark.sql(change).collect()
+    result = contenders.refresh(bench.refreshes, _NAME)
+    if result.mode != Mode.INCREMENTAL:
+        raise SystemExit(f"the refresh compared everything: {result.mode_reason}")
+    by_hand = f"INSERT INTO {at(root, 'by_hand')} REPLACE WHERE {_CHANGED} {_over(root)} WHERE {_CHANGED}"
+    overwrite = f"CREATE OR REPLACE TABLE {at(root, 'overwritten')} USING delta PARTITIONED BY (l_shipdate) AS "
+    return {
+        "refresh": result.seconds,
+        "stages": result.stages,
+        "rows": result.rows.model_dump(),
+        "touched": result.touched,
+        "by_hand": contenders.seconds(lambda: bench.spark.sql(by_hand).collect()),
+        "overwrite": contenders.seconds(lambda: bench.spark.sql(overwrite + _over(root)).collect()),
+    }
+
+
+def _summed_up(what: str, rounds: list[Figures]) -> Figures:
+    figures: Figures = {key: [found[key] for found in rounds] for key in rounds[0]}
+    ratios = {f"of_{other}": median(figures["refresh"]) / median(figures[other]) for other in ("by_hand", "overwrite")}
+    sys.stderr.write(f"bench: {DAYS} days, {what}: {ratios}\n")
+    return figures | ratios
+
+
+def _check(bench: Bench, root: Path) -> None:
+    """All three tables have to be equal."""
+    for table in ("kept", "by_hand"):
+        if not contenders.equal(bench.spark, str(root / table), str(root / "overwritten")):
+            raise SystemExit(f"the table {table} differs from the query")
+
+
+def _over(root: Path) -> str:
+    return _QUERY.replace(f"FROM {SALES}", f"FROM {at(root, SALES)}")
