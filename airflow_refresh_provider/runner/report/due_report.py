@@ -88,7 +88,7 @@ def _blocked(seen: Observation) -> Cause | None:
         return Cause.SUSPENDED
     if seen.record.paused:
         return Cause.PAUSED
-    return Cause.RUNNING if seen.liveness.is_running else None
+    return Cause.RUNNING if seen.live else None
 
 
 def _ready(seen: Observation) -> Cause | None:

@@ -42,6 +42,15 @@ def test_between_two_phases_no_other_caller_takes_the_run() -> None:
         world.another()
 
 
+def test_between_two_phases_no_refresh_is_due_until_the_run_is_kept_no_longer() -> None:
+    world = changed(refresh={"interval": "1 h"})
+    started(world)
+    assert world.refreshes.due(NAME).cause == "running"
+    later = world.process()
+    later.clock.sleep(PARKED_FOR.total_seconds() + 1)
+    assert Refreshes(later).due(NAME).cause == "interrupted"
+
+
 def test_runs_of_one_schedule_skip_while_one_is_running() -> None:
     world = changed()
     started(world, Request(origin="http://airflow dag backfill__one", scheduled=True))
