@@ -2,11 +2,12 @@
 
 The sizes are chosen so that every change takes several chunks, unless the kind wants one commit: about 650 of 2,000
 rows change in a step, chunks have 100 to 210. After four steps every row has changed. The input is written by delta-rs
-only, the target by Spark only.
+only, the target by Spark only, but for a small one.
 """
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from itertools import cycle
 from pathlib import Path
@@ -27,13 +28,15 @@ _COLUMNS = "id, grp, name, amount"
 class Kind:
     """A way to lay the target out, and the size of the input; `given` are fields of the definition.
 
-    `moved` keys leave, and as many come, in each step.
+    `moved` keys leave, and as many come, in each step. `wide` rows make a target that is too large for the client
+    to rewrite it.
     """
 
     name: str
     given: tuple[tuple[str, Any], ...]
     rows: int = 2_400
     moved: int = 80
+    wide: bool = False
 
     def __str__(self) -> str:
         return self.name
@@ -45,10 +48,12 @@ VNODE = Kind("vnode", (("vnodes", 2), ("layout", "vnode")))
 
 _IN_ONE = (("visibility", "whole"), ("chunking", Chunking()))
 _GROUPED = "SELECT id, max(grp) AS grp, max(name) AS name, max(amount) AS amount FROM items WHERE grp <> 3 GROUP BY id"
-WHOLE = Kind("whole", (("vnodes", 4), *_IN_ONE))
+WHOLE = Kind("whole", (("vnodes", 4), *_IN_ONE), wide=True)
 """A definition that leaves everything to its defaults: a change is one commit."""
+SMALL = Kind("small", WHOLE.given)
+"""As `WHOLE`, but the client rewrites the target."""
 WHOLE_VNODES = Kind("whole vnodes", (*VNODE.given, *_IN_ONE))
-UPSERTED = Kind("upserted", WHOLE.given, moved=0)
+UPSERTED = Kind("upserted", WHOLE.given, moved=0, wide=True)
 REWRITTEN = Kind("rewritten", WHOLE.given, rows=12_500)
 KEYED = Kind("keyed", (*PLAIN.given, ("query", _GROUPED), ("mode", "incremental"), ("verify_share", 0.05)))
 """An aggregate that follows its input by touched values; those of the rest are sampled."""
@@ -113,7 +118,14 @@ def _rows(kind: Kind, step: int) -> pa.Table:
         {
             "id": pa.array(ids, pa.int64()),
             "grp": pa.array([i % 7 for i in ids], pa.int32()),
-            "name": pa.array([None if i % 5 == 0 else f"item {i} of {t}" for i, t in zip(ids, touched, strict=True)]),
+            "name": pa.array([_text(kind, i, t) for i, t in zip(ids, touched, strict=True)]),
             "amount": pa.array([i * 1000 + t for i, t in zip(ids, touched, strict=True)], pa.int64()),
         }
     )
+
+
+def _text(kind: Kind, id: int, touched: int) -> str | None:
+    if id % 5 == 0:
+        return None
+    text = f"item {id} of {touched}"
+    return f"{text} {hashlib.shake_128(text.encode()).hexdigest(100)}" if kind.wide else text

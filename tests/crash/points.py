@@ -63,6 +63,11 @@ def progress(when: str) -> Point:
     return Point(f"{when}_store.add_progress")
 
 
+def small_table(when: str) -> Point:
+    """The one commit of a target that the client rewrites."""
+    return Point(f"{when}_small_tables.rewrite")
+
+
 def staging_dropped(when: str) -> Point:
     """The removal of the run's staging."""
     return Point(f"{when}_staging.drop", STAGING)

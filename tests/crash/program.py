@@ -1,7 +1,8 @@
-"""The program `airflow-refresh` as it is, but for wrappers around three of its ports.
+"""The program `airflow-refresh` as it is, but for wrappers around four of its ports.
 
-Calls of the control store and of staging stop at the points that a test has named in a folder. Owners named by process
-id count as gone, so that a process that was only stopped can be taken over without waiting for its lease.
+Calls of the control store, of staging and of what rewrites small tables stop at the points that a test has named in a
+folder. Owners named by process id count as gone, so that a process that was only stopped can be taken over without
+waiting for its lease.
 
     python -m tests.crash.program FOLDER PIDS WORDS...      PIDS: numbers joined by commas, or -
 """
@@ -83,6 +84,7 @@ def held(folder: Path, gone: frozenset[int]) -> Callable[[Places, Watch], Refres
             ports,
             store=Stopping("store", ports.store, folder),
             staging=Stopping("staging", ports.staging, folder),
+            small_tables=Stopping("small_tables", ports.small_tables, folder),
             processes=SomeGone(ports.processes, gone),
         )
         return Refreshes(wrapped)

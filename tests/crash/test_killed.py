@@ -24,7 +24,7 @@ from tests.crash.directions import (
     start,
 )
 from tests.crash.holds import Point
-from tests.crash.lake import PLAIN, VNODE, WHOLE, Kind, in_turn
+from tests.crash.lake import PLAIN, SMALL, VNODE, WHOLE, Kind, in_turn
 from tests.crash.points import AFTER, BEFORE
 from tests.crash.stage import Stage, play
 
@@ -163,6 +163,18 @@ def test_the_only_chunk_is_not_applied_again_after_a_death(stage_of: SetUp, vict
 def test_a_refresh_cut_before_its_only_chunk_is_finished(stage_of: SetUp, victim: Victim) -> None:
     stage = stage_of(WHOLE)
     play(stage, *dies(victim, points.chunk(1, BEFORE)), *another_finishes())
+    check_all(stage)
+
+
+@pytest.mark.slow
+def test_a_small_table_that_was_rewritten_is_not_rewritten_again(stage_of: SetUp) -> None:
+    finished_after_its_only_chunk(stage_of(SMALL), Victim.CLIENT, points.small_table(AFTER))
+
+
+@pytest.mark.slow
+def test_a_refresh_cut_before_its_small_table_is_rewritten_is_finished(stage_of: SetUp) -> None:
+    stage = stage_of(SMALL)
+    play(stage, *dies(Victim.CLIENT, points.small_table(BEFORE)), *another_finishes())
     check_all(stage)
 
 

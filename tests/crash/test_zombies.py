@@ -35,6 +35,7 @@ from tests.crash.lake import (
     PLAIN,
     REPLACED,
     REWRITTEN,
+    SMALL,
     UPSERTED,
     VNODE,
     WHOLE,
@@ -138,6 +139,16 @@ def test_a_client_that_was_stopped_in_the_only_commit_changes_nothing_when_it_wa
 ) -> None:
     stage = stage_of(kind)
     play(stage, *ALL_CHANGED, *stopped_and_replaced(points.chunk(1, BEFORE, way)))
+    check_all(stage)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("when", [BEFORE, AFTER])
+def test_a_client_that_was_stopped_as_it_rewrote_a_small_table_changes_nothing_when_it_wakes_up(
+    stage_of: SetUp, when: str
+) -> None:
+    stage = stage_of(SMALL)
+    play(stage, *stopped_and_replaced(points.small_table(when)))
     check_all(stage)
 
 
