@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
@@ -158,6 +159,17 @@ def test_rows_that_others_have_added_since_the_comparison_stay(bench: Bench) -> 
     bench.append([(9, "foreign")])
     assert bench.tables.rewrite(task) is None
     assert bench.rows() == [*AFTER, (9, "foreign")]
+
+
+def test_a_rewritten_table_is_still_small(tmp_path: Path) -> None:
+    """Its file is compressed as those of Spark."""
+    bench = Real(tmp_path)
+    bench.create([(k, f"the text of item {k}") for k in range(1, 10_001)])
+    assert bench.tables.rewrite(_task(bench, bench.stage([("U", 2, "b")]))) is None
+    (file,) = DeltaTable(bench.location).file_uris()
+    row_group = pq.ParquetFile(unquote(file)).metadata.row_group(0)
+    assert {row_group.column(number).compression for number in range(2)} == {"SNAPPY"}
+    assert _facts(bench).small
 
 
 @pytest.mark.parametrize("marker", [Marker(3, 1), Marker(4, 0)], ids=["its own", "a younger one"])

@@ -57,7 +57,7 @@ UPSERTED = Kind("upserted", WHOLE.given, moved=0, wide=True)
 REWRITTEN = Kind("rewritten", WHOLE.given, rows=12_500)
 KEYED = Kind("keyed", (*PLAIN.given, ("query", _GROUPED), ("mode", "incremental"), ("verify_share", 0.05)))
 """An aggregate that follows its input by touched values; those of the rest are sampled."""
-REPLACED = Kind("replaced", (*WHOLE.given, ("query", _GROUPED)), rows=12_500)
+REPLACED = Kind("replaced", (*WHOLE.given, ("query", _GROUPED)), rows=12_500, wide=True)
 
 
 def in_turn(*found: Any, first: Kind | None = None) -> list[tuple[Kind, Any]]:

@@ -39,8 +39,9 @@ _NO_CHECKPOINT = PostCommitHookProperties(create_checkpoint=False, cleanup_expir
 """Spark writes checkpoints and cleans up the log. Hadoop's checksum beside a file of Spark's that is overwritten would
 make Spark refuse that file."""
 
-_WITHOUT_STATISTICS = WriterProperties(default_column_properties=ColumnProperties(statistics_enabled="NONE"))
-"""delta-rs rounds DECIMAL in statistics and leaves NaN out of them; a table of one file has little use for any."""
+_WRITTEN = WriterProperties(compression="SNAPPY", default_column_properties=ColumnProperties(statistics_enabled="NONE"))
+"""As Spark compresses: with properties of its own delta-rs compresses nothing, and the table would not stay small.
+It rounds DECIMAL in statistics and leaves NaN out of them; a table of one file has little use for any."""
 
 
 class SmallDeltaTables:
@@ -126,7 +127,7 @@ def overwrite(view: DeltaTable, location: str, rows: Any, stamp: Stamp) -> None:
                 view,
                 rows,
                 mode="overwrite",
-                writer_properties=_WITHOUT_STATISTICS,
+                writer_properties=_WRITTEN,
                 commit_properties=CommitProperties(
                     app_transactions=[Transaction(stamp.app_id, stamp.marker.version)],
                     custom_metadata={"userMetadata": stamp.note.text()},
