@@ -30,7 +30,6 @@ from benchmarks import (
     many,
     page,
     partitions,
-    pipelines,
     report,
     scenarios,
 )
@@ -142,7 +141,6 @@ _SECTIONS: dict[str, Callable[[scenarios.Bench, Endpoint], Figures]] = {
     "keyed_larger": lambda bench, _: _keyed_larger(bench),
     "keyed_grown": lambda bench, _: keyed_changes.in_grown(bench, _larger(bench), _LARGER),
     "partitions": lambda bench, _: {"scale": _LARGER, **partitions.measure(_larger(bench))},
-    "pipelines": lambda bench, _: pipelines.measure(bench),
     "unchanged": lambda bench, _: scenarios.unchanged(bench),
     "resumed": lambda bench, endpoint: scenarios.resumed(bench, endpoint.url),
     "many": many.measure,

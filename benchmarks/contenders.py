@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.core.run.results import RunResult
@@ -46,9 +46,5 @@ def refresh(refreshes: Refreshes, name: str) -> RunResult:
 
 def equal(spark: SparkSession, left: str, right: str) -> bool:
     """Whether two tables hold the same rows, each as often."""
-    return same(*(spark.read.format("delta").load(location) for location in (left, right)))
-
-
-def same(left: DataFrame, right: DataFrame) -> bool:
-    """Whether both give the same rows, each as often."""
-    return left.count() == right.count() and left.exceptAll(right).isEmpty()
+    a, b = (spark.read.format("delta").load(location) for location in (left, right))
+    return a.count() == b.count() and a.exceptAll(b).isEmpty()

@@ -112,20 +112,6 @@ def _partitions(raw: Figures) -> str:
     return "\n".join([*lines, ""])
 
 
-def _pipelines(raw: Figures) -> str:
-    lines = [
-        "Beside materialized views of Spark's declarative pipelines in Delta, which evaluate the whole query; each "
-        "pipeline has one view, and is run without starting a process:\n",
-        "| query | refresh (s) | pipeline (s) | of the pipeline |",
-        "|---|---|---|---|",
-    ]
-    for name, view in VIEWS.items():
-        if figures := raw.get(name):
-            cells = [view.title, *(f"{median(figures[key]):.1f}" for key in ("refresh", "pipeline"))]
-            lines.append(f"| {' | '.join([*cells, _ratio(figures['of_pipeline'])])} |")
-    return "\n".join([*lines, ""])
-
-
 KEYED = {
     "keyed": _keyed,
     "keyed_reports": lambda raw: "\n".join(_views(raw)),
@@ -133,6 +119,5 @@ KEYED = {
     "keyed_larger": _keyed_larger,
     "keyed_grown": _keyed_grown,
     "partitions": _partitions,
-    "pipelines": _pipelines,
 }
 """The text of each section, in this order."""
