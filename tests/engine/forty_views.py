@@ -54,7 +54,7 @@ COUNTED = (
     "SELECT k, v FROM a WHERE v = (SELECT max(w) FROM b WHERE b.g = a.g)",
     "SELECT a.k, b.w FROM a LEFT JOIN b ON a.k <=> b.k",
     "SELECT g, k, v FROM a QUALIFY row_number() OVER (PARTITION BY g, k ORDER BY v, h, s) <= 2",
-    "WITH t AS (SELECT k, g, sum(v) s FROM a GROUP BY k, g) SELECT x.k, x.s, y.s z FROM t x JOIN t y ON x.k = y.g",
+    "WITH t AS (SELECT k, g, sum(v) m FROM a GROUP BY k, g) SELECT x.k, x.m, y.m z FROM t x JOIN t y ON x.k = y.g",
     "SELECT d.p.x AS x, d.k, b.w FROM d LEFT JOIN b ON d.p.x = b.k",
     "SELECT k, s, 'a' src FROM a UNION SELECT k, s, 'b' FROM b UNION SELECT k, NULL, 'c' FROM c",
 )

@@ -12,6 +12,7 @@ from airflow_refresh_provider.compose import refreshes
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.log.note import read_note
 from airflow_refresh_provider.core.plan.plan import ChangeCounts, Target
+from airflow_refresh_provider.core.plan.small_tables import MOST_ROWS
 from airflow_refresh_provider.core.plan.ways import Way
 from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.core.run.results import Rows
@@ -76,11 +77,12 @@ def test_without_deletion_vectors_the_files_of_rows_that_change_are_rewritten_an
         ("CAST(id AS DECIMAL(20, 0))", 0, Way.REPLACE_ON),
     ],
 )
-def test_a_refresh_of_one_percent_writes_one_percent(
+def test_a_refresh_of_few_rows_writes_few_rows(
     open_session: Callable[[], SparkSession], tmp_path: Path, spark_server: Endpoint, key: str, deleted: int, way: Way
 ) -> None:
     target, changed = tmp_path / "target", open_session()
-    rows = f"SELECT {key} AS k, id % 7 AS v FROM range(2000)"
+    many = MOST_ROWS + 2_000
+    rows = f"SELECT {key} AS k, id % 7 AS v FROM range({many})"
     changed.sql(f"CREATE TABLE delta.`{tmp_path}/input` USING delta AS {rows}").collect()
     runner = refreshes(Places(str(tmp_path / "control"), spark_server.url, str(tmp_path / "spark")))
     inputs = {"x": {"path": str(tmp_path / "input")}}
@@ -89,11 +91,11 @@ def test_a_refresh_of_one_percent_writes_one_percent(
     )
     runner.run("one", Request())
     before = newest_version(target)
-    then = f"SELECT {key} AS k, if(id % 200 = 100, -1, id % 7) AS v FROM range({deleted}, 2006)"
+    then = f"SELECT {key} AS k, if(id % {many // 10} = 100, -1, id % 7) AS v FROM range({deleted}, {many + 6})"
     changed.sql(f"INSERT OVERWRITE delta.`{tmp_path}/input` {then}").collect()
 
     assert runner.run("one", Request()).rows == Rows(
-        inserted=6, updated=10, deleted=deleted, unchanged=2000 - 10 - deleted
+        inserted=6, updated=10, deleted=deleted, unchanged=many - 10 - deleted
     )
     assert written(target, before) == Written(commits=1, into_new_files=16, marked_gone=10 + deleted)
     notes = [read_note(commit.note) for commit in DeltaTableLog().commits(str(target), before)]

@@ -52,7 +52,7 @@ FOLLOWED = (
     "SELECT k, 1 AS src, v FROM a UNION ALL SELECT k, 2, w FROM b",
     "WITH t AS (SELECT k, sum(v) s FROM a GROUP BY k) SELECT b.k, b.w, t.s FROM b JOIN t ON b.k = t.k",
     "WITH t AS (SELECT k, sum(v) s FROM a GROUP BY k) SELECT b.k, b.w, t.s FROM b LEFT JOIN t ON b.k = t.k",
-    "WITH t AS (SELECT k, g, sum(v) s FROM a GROUP BY k, g) SELECT x.k, x.s, y.s z FROM t x JOIN t y ON x.k = y.g",
+    "WITH t AS (SELECT k, g, sum(v) m FROM a GROUP BY k, g) SELECT x.k, x.m, y.m z FROM t x JOIN t y ON x.k = y.g",
     "WITH t AS (SELECT k, g, v FROM a) SELECT x.k, count(*) n FROM t x JOIN t y ON x.k = y.k AND x.v < y.v "
     "GROUP BY x.k",
     "SELECT x.k, count(*) n FROM a x JOIN a y ON x.g = y.h GROUP BY x.k",
@@ -261,7 +261,7 @@ CONSTRUCTS = {
     "UNION [ALL]": "SELECT k, 1 AS src, v FROM a UNION ALL SELECT k, 2, w FROM b",
     "INTERSECT, EXCEPT": "SELECT k, v FROM a EXCEPT SELECT k, w FROM b",
     "GROUP BY ALL": "SELECT k, count(*) n, min(v) l, max(v) m, avg(v) a FROM a GROUP BY ALL",
-    "WITH, read once or often": "WITH t AS (SELECT k, g, sum(v) s FROM a GROUP BY k, g) SELECT x.k, x.s, y.s z "
+    "WITH, read once or often": "WITH t AS (SELECT k, g, sum(v) m FROM a GROUP BY k, g) SELECT x.k, x.m, y.m z "
     "FROM t x JOIN t y ON x.k = y.g",
     "derived table": "SELECT a.k, x.n FROM a LEFT JOIN (SELECT g, count(*) n FROM b GROUP BY g) x ON a.g = x.g",
     "CASE and expressions as keys": "SELECT CASE WHEN g > 1 THEN 'hi' ELSE s END c, count(*) n FROM a "

@@ -161,12 +161,12 @@ MUTATIONS: dict[Mutate, tuple[str, ...]] = {
     ),
     any_in_is_positive: ("SELECT k, v FROM a WHERE k NOT IN (SELECT k FROM b)",),
     several_readers_need_what_the_first_needs: (
-        "WITH t AS (SELECT k, g, sum(v) s FROM a GROUP BY k, g) SELECT x.k, x.s, y.s z FROM t x JOIN t y ON x.k = y.g",
+        "WITH t AS (SELECT k, g, sum(v) m FROM a GROUP BY k, g) SELECT x.k, x.m, y.m z FROM t x JOIN t y ON x.k = y.g",
     ),
     columns_in_subqueries_are_not_read: ("SELECT k, v FROM a WHERE v = (SELECT max(x.h) FROM a x WHERE x.g = a.g)",),
     merged_columns_are_not_read: ("SELECT k, a.v, b.w FROM a JOIN b USING (k)",),
     rows_that_were_not_touched_are_kept: (
-        "WITH t AS (SELECT k, g, sum(v) s FROM a GROUP BY k, g) SELECT x.k, x.s, y.s z FROM t x JOIN t y ON x.k = y.g",
+        "WITH t AS (SELECT k, g, sum(v) m FROM a GROUP BY k, g) SELECT x.k, x.m, y.m z FROM t x JOIN t y ON x.k = y.g",
     ),
 }
 """Mutation -> views that are wrong with it."""
