@@ -51,7 +51,8 @@ def _folder(root: Path, chance: random.Random, first: int = 0, layout: Layout = 
             elsewhere.mkdir()
             _write(elsewhere / "linked.parquet", number)
             (place / f"linked{number}").symlink_to(elsewhere)
-            file.symlink_to(elsewhere / "linked.parquet")
+            _write(elsewhere.with_suffix(".parquet"), number + 100)
+            file.symlink_to(elsewhere.with_suffix(".parquet"))
         else:
             _write(file, number)
 
