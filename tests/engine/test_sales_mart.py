@@ -44,7 +44,7 @@ def test_the_mart_follows_its_inputs(tmp_path: Path, spark_server: Endpoint) -> 
             change_orders(lake, one_in=97 + change)
         for step in found.cascade(names, Request()).refreshes:
             assert step.result is not None, step
-            assert not step.result.notices
+            assert {notice.code for notice in step.result.notices} <= {"not_added_up"}, step.result.notices
             codes[step.name].append(step.result.mode_code)
         assert [name for name in names if not found.compare_only(name).equal] == []
     followed = [name for name in names if codes[name][2:] == ["changes"] * (CHANGES - 1)]
