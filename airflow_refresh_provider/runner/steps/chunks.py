@@ -18,7 +18,7 @@ from airflow_refresh_provider.errors import Conflict, Failed, Retry
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.engine import ApplyTask, EngineSession, Stamp
 from airflow_refresh_provider.ports.small_tables import Unfit
-from airflow_refresh_provider.runner.facts import pinned_inputs, targets
+from airflow_refresh_provider.runner.facts import pinned_inputs, staging_paths, targets
 from airflow_refresh_provider.runner.hold.marked_commits import MarkedCommit, commit_of, commit_until_marked
 from airflow_refresh_provider.runner.hold.tenure import UnitTenure
 
@@ -116,9 +116,21 @@ def _span(ports: Ports, run: FrozenRun, chunk: Chunk) -> tuple[int, int] | None:
 
 
 def _files(ports: Ports, run: FrozenRun) -> tuple[str, ...] | None:
-    """The files of the changes, if these are all that there is to know of them."""
+    """The files of the changes, if these are all that there is to know of them.
+
+    A table names its files. A folder does not, and Spark would apply what is left in it: raises Failed.
+    """
     changes = run.current.changes
-    return ports.staging.files(changes) if changes else None
+    if changes is None:
+        return None
+    if changes.version is None and (why := staging_paths.gone(ports, run.run)):
+        raise Failed(
+            "staging_lost",
+            why,
+            left="The target does not hold this chunk.",
+            next="Run again: this run is abandoned, and a new one compares everything.",
+        )
+    return ports.staging.files(changes)
 
 
 def _stamp(held: UnitTenure, run: FrozenRun, chunk: Chunk) -> Stamp:

@@ -7,6 +7,8 @@ import pytest
 from airflow_refresh_provider.core.log.seal import seals
 from airflow_refresh_provider.core.run.results import Outcome
 from airflow_refresh_provider.errors import Failed
+from airflow_refresh_provider.runner.refreshes import Refreshes
+from tests.unit.runner import phased
 from tests.unit.runner.disturbed import LIVE, changed, cut_off
 from tests.unit.runner.faults import at
 from tests.unit.runner.world import INPUT, NAME, RESTART, TARGET, World, definition, row
@@ -49,6 +51,21 @@ def test_a_run_that_cannot_be_resumed_is_abandoned_with_its_reason(happens: Any,
     world.another()
     assert world.fresh()
     assert reason in (world.refreshes.history(NAME)[1].reason or "")
+
+
+@pytest.mark.parametrize("happens", [lambda w: w.lake.remove(w.interrupted.plan.staging), lambda w: lose_a_change(w)])
+def test_a_task_applies_no_part_of_the_changes_that_another_has_staged(happens: Any) -> None:
+    world = phased.changed()
+    phased.started(world)
+    [unit] = phased.loaded(world)
+    before = world.lake.rows(TARGET)
+    happens(world)
+    with pytest.raises(Failed) as raised:
+        phased.merged(world, unit)
+    assert (raised.value.code, world.lake.rows(TARGET)) == ("staging_lost", before)
+
+    result = Refreshes(phased.ended(world, "dag/one")).run(NAME, phased.OTHER)
+    assert (result.outcome, result.resumed, world.fresh()) == (Outcome.SUCCEEDED, False, True)
 
 
 def lose_a_change(world: World) -> None:
