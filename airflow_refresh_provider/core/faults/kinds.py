@@ -172,7 +172,13 @@ _BY_STATUS = {
 }
 _BROKEN = re.compile(r"RST_STREAM|GOAWAY")
 """A stream that ended with its server, which gRPC calls cancelled, too."""
-_NO_DELTA_SOURCE = re.compile(r"[Ff]ailed to find (?:the )?data source: `?delta\b")
+_NO_DELTA = {
+    "DATA_SOURCE_NOT_FOUND": re.compile(r"[Ff]ailed to find (?:the )?data source: `?delta\b"),
+    # A table that is named by its path: Delta's own catalog takes it for a table, whatever lies there.
+    "TABLE_OR_VIEW_NOT_FOUND": re.compile(r"The table or view `delta`\.`"),
+    "UNSUPPORTED_DATASOURCE_FOR_DIRECT_QUERY": re.compile(r"direct query on files: `?delta\b"),
+}
+"""By class, what Spark says where it does not know Delta."""
 _PATHS_OF_A_LOG = "`CanonicalPathFunction`"
 """The function by which Delta reads the paths of a log."""
 _BAD_VALUE_STATES = ("21", "22", "23")
@@ -190,7 +196,8 @@ def kind_of(fault: Fault) -> FaultKind:
 
 def _by_class(fault: Fault) -> FaultKind | None:
     principal = fault.principal
-    if principal.error_class == "DATA_SOURCE_NOT_FOUND" and _NO_DELTA_SOURCE.search(principal.message):
+    no_delta = _NO_DELTA.get(principal.error_class)
+    if no_delta and no_delta.search(principal.message):
         return FaultKind.NO_DELTA
     if principal.error_class == "FAILED_EXECUTE_UDF" and _PATHS_OF_A_LOG in principal.message:
         return FaultKind.UNREADABLE
