@@ -35,6 +35,7 @@ from benchmarks import (
 )
 from benchmarks.contenders import refresh
 from benchmarks.figures import Figures
+from benchmarks.keyed_report import KEYED
 from benchmarks.keyed_views import REPORTS, SIMPLE, VIEWS
 
 _PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
@@ -117,16 +118,7 @@ def _larger(bench: scenarios.Bench) -> scenarios.Bench:
     return replace(bench, parquet=lake.generate(cache, _LARGER).resolve(), runs=_RUNS_OF_LARGER)
 
 
-_WARMED_BY_THEMSELVES = {
-    "keyed",
-    "keyed_reports",
-    "keyed_changes",
-    "keyed_larger",
-    "keyed_grown",
-    "partitions",
-    "pipelines",
-    "many",
-}
+_WARMED_BY_THEMSELVES = {*KEYED, "many"}
 """Sections with tables of their own, whose first rounds do not count."""
 
 _SECTIONS: dict[str, Callable[[scenarios.Bench, Endpoint], Figures]] = {

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from pyspark.sql import SparkSession
 
+from airflow_refresh_provider.core.definition.mode import Mode
 from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.core.run.results import RunResult
 from airflow_refresh_provider.runner.refreshes import Refreshes
@@ -42,6 +43,12 @@ def refresh(refreshes: Refreshes, name: str) -> RunResult:
     """One refresh of ours, which takes its own time."""
     os.sync()
     return refreshes.run(name, Request())
+
+
+def must_follow(mode: str | None, reason: str | None) -> None:
+    """Ends the bench where an incremental refresh has compared everything: its figure would say something else."""
+    if mode != Mode.INCREMENTAL:
+        raise SystemExit(f"the refresh compared everything: {reason}")
 
 
 def equal(spark: SparkSession, left: str, right: str) -> bool:

@@ -90,7 +90,7 @@ def _prepare(bench: Bench, root: Path, name: str, mode: Mode) -> None:
 def _create_merged(bench: Bench, root: Path, name: str) -> None:
     for contender, properties in (("merged", ""), ("by_hand", VECTORS)):
         table = at(root, f"{name}_{contender}")
-        bench.spark.sql(f"CREATE TABLE {table} USING delta {properties} AS {bound(root, name)}").collect()
+        bench.spark.sql(f"CREATE TABLE {table} USING delta {properties} AS {_bound(root, name)}").collect()
 
 
 def refreshed(bench: Bench, root: Path, name: str, mode: Mode = Mode.INCREMENTAL) -> Figures:
@@ -111,7 +111,7 @@ def _contenders(bench: Bench, root: Path, name: str, *, merge: bool) -> Figures:
     view = VIEWS[name]
     found: Figures = {"overwrite": overwritten(bench, root, name)}
     if merge:
-        text = f"{_merge(at(root, f'{name}_merged'), bound(root, name), view.keys)} {_DELETING}"
+        text = f"{_merge(at(root, f'{name}_merged'), _bound(root, name), view.keys)} {_DELETING}"
         found["merge"] = contenders.seconds(lambda: bench.spark.sql(text).collect())
     if merge and (changed := view.changed_over(with_last_changes(root, view.inputs))):
         by_hand = _merge(at(root, f"{name}_by_hand"), changed, view.keys)
@@ -121,13 +121,12 @@ def _contenders(bench: Bench, root: Path, name: str, *, merge: bool) -> Figures:
 
 def overwritten(bench: Bench, root: Path, name: str) -> float:
     """How long an overwrite took."""
-    text = f"CREATE OR REPLACE TABLE {at(root, f'{name}_overwritten')} USING delta AS {bound(root, name)}"
+    text = f"CREATE OR REPLACE TABLE {at(root, f'{name}_overwritten')} USING delta AS {_bound(root, name)}"
     return contenders.seconds(lambda: bench.spark.sql(text).collect())
 
 
 def _keep(kept: Figures, figures: Figures) -> None:
-    if figures["mode"] != Mode.INCREMENTAL:
-        raise SystemExit(f"the refresh compared everything: {figures['reason']}")
+    contenders.must_follow(figures["mode"], figures["reason"])
     for key in figures.keys() & kept.keys():
         kept[key].append(figures[key])
 
@@ -153,7 +152,7 @@ def _definition(root: Path, name: str, mode: Mode) -> str:
     return f"{root.name}_{name}_{mode}"
 
 
-def bound(root: Path, name: str) -> str:
+def _bound(root: Path, name: str) -> str:
     """The query of a view over the tables by path."""
     view = VIEWS[name]
     return view.over({table: at(root, table) for table in view.inputs})
