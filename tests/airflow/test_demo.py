@@ -67,7 +67,7 @@ def test_an_airflow_of_ones_own_runs_the_examples_and_down_ends_all_of_it(checko
         assert set(rest.health().values()) == {"healthy"}
         assert (rest.import_errors(), rest.dag_ids()) == (
             [],
-            {"orders_change", "refresh.tpch.large_orders", "refresh.tpch.open_orders", "small_tables"},
+            {"orders_change", "refresh.tpch.large_orders", "refresh.tpch.open_orders", "sales_mart", "small_tables"},
         )
         assert json.loads(rest.connection(CONNECTION)["extra"])["control"] == str(checkout / ".demo" / "control")
         own, _following = YAML.findall((ROOT / "README.md").read_text())
@@ -86,6 +86,7 @@ def test_an_airflow_of_ones_own_runs_the_examples_and_down_ends_all_of_it(checko
         _kill_one_component(checkout, said)
         rest.unpause("refresh.tpch.open_orders")
         refreshes = _refreshes(checkout)
+        until(lambda: "tpch.open_orders" in {status.name for status in refreshes.statuses()})
         until(lambda: refreshes.progress("tpch.open_orders").chunks_done > 0)
         refreshes.throttle("tpch.open_orders", 100)  # or it may be done before it is stopped
         until(lambda: refreshes.progress("tpch.open_orders").chunks_done > 4)
