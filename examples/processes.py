@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import signal
 import sys
+import time
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -13,6 +15,7 @@ MARK = "AIRFLOW_REFRESH_EXAMPLE"
 """The environment variable that holds the folder of the example a process works for."""
 
 _END_SECONDS = 10
+_LOOK_EVERY = 0.1
 
 
 def working_for(folder: Path) -> list[psutil.Process]:
@@ -45,6 +48,17 @@ def end(processes: Iterable[psutil.Process]) -> None:
             except psutil.NoSuchProcess:
                 continue
         _, left = psutil.wait_procs(left, timeout=_END_SECONDS)
+
+
+def has_ended(process: psutil.Process, within: float) -> bool:
+    """Whether a process ends within so many seconds. One whose parent has not asked for its end yet has ended."""
+    limit = time.monotonic() + within
+    with suppress(psutil.NoSuchProcess):
+        while process.is_running() and process.status() != psutil.STATUS_ZOMBIE:
+            if time.monotonic() > limit:
+                return False
+            time.sleep(_LOOK_EVERY)
+    return True
 
 
 class Stopped(SystemExit):

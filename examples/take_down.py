@@ -6,12 +6,10 @@ import signal
 import sys
 from pathlib import Path
 
-import psutil
-
 from examples import parked, recorded
 from examples.lake import Lake
 from examples.local_airflow import places_of, stop_spark
-from examples.processes import end, working_for
+from examples.processes import end, has_ended, working_for
 from examples.recorded import UP, Recorded
 
 CHECKOUT = Path(__file__).parents[1]
@@ -32,8 +30,7 @@ def down(lake: Lake) -> str | None:
     if program is not None:
         print(f"Ending `make up` (process {program.pid}) ...", flush=True)
         program.send_signal(signal.SIGINT)
-        _, left = psutil.wait_procs([program], timeout=_PATIENCE_SECONDS)
-        if left:
+        if not has_ended(program, _PATIENCE_SECONDS):
             return f"`make up` (process {program.pid}) has not ended within {_PATIENCE_SECONDS} s."
     elif not _end_left(lake, found):
         print("No `make up` is running here.", flush=True)
