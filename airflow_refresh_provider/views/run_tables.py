@@ -46,7 +46,7 @@ def _(value: RefreshStep) -> dict[str, Cell]:
         "rows": None if result is None else formats.change_counts(result.rows),
         "published": formats.published(result),
         "seconds": None if result is None else f"{result.seconds:.1f}",
-        "reason": value.reason,
+        "reason": "see below" if value.error else value.reason,
     }
 
 

@@ -76,6 +76,7 @@ def test_the_worst_error_decides_the_code_and_stands_below_the_table(several: Wo
     ended = here("run", "--all")
     assert ended.code == 1
     assert "broken: " in ended.out.splitlines()[-1] and "[input_missing]" in ended.out.splitlines()[-1]
+    assert ended.out.count("/silver/lost") == 1, "the table says where to look"
     assert outcomes(RefreshesResult.model_validate(here("run", "--all", "--output", "json").json)) == {
         "broken": "failed",
         "plain": "nothing_to_do",
