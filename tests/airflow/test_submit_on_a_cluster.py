@@ -124,7 +124,7 @@ def test_a_driver_that_slept_while_another_finished_changes_nothing_when_it_wake
 
 @pytest.mark.slow
 def test_an_application_and_an_embedded_server_do_not_write_one_disk_together(site: Site) -> None:
-    before = site.refreshes().show(NAME)
+    before = site.refreshes().stored(NAME)
     lock = try_lock(Path(site.control, ".spark", "writer.lock"))
     assert lock is not None
     try:
@@ -132,4 +132,4 @@ def test_an_application_and_an_embedded_server_do_not_write_one_disk_together(si
     finally:
         os.close(lock)
     assert (refused.code, json.loads(refused.out.splitlines()[-1])["error"]["code"]) == (3, "embedded_server_runs")
-    assert site.refreshes().show(NAME) == before
+    assert site.refreshes().stored(NAME) == before
