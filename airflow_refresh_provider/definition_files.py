@@ -16,7 +16,7 @@ import yaml
 
 from airflow_refresh_provider.core.definition.broken import Broken
 from airflow_refresh_provider.core.definition.definition import Definition
-from airflow_refresh_provider.core.definition.locations import is_relative
+from airflow_refresh_provider.core.definition.locations import is_relative, is_template
 from airflow_refresh_provider.core.definition.problems import invalid, together
 from airflow_refresh_provider.errors import Invalid
 
@@ -85,7 +85,7 @@ def _read(path: Path) -> tuple[_Found, _Errors]:
     errors: _Errors = []
     for file in _files(path):
         for given in _documents(file, errors):
-            wrong = list(_bare_target(given))
+            wrong = [*_bare_target(given), *_templates(given)]
             try:
                 found.append((file, _made(given, file.parent)))
             except Invalid as error:
@@ -215,7 +215,7 @@ def _with_query(fields: dict[str, object], folder: Path) -> tuple[dict[str, obje
     query = fields.get("query")
     if isinstance(query, _Folded):
         return fields | {"query": _UNKNOWN}, f"query: {_SWALLOWED.format(line=query.line)}"
-    if isinstance(query, str) and ("{{" in query or "{%" in query):
+    if isinstance(query, str) and is_template(query):
         return fields, _TEMPLATE
     return fields, None
 
@@ -225,6 +225,25 @@ def _bare_target(given: Mapping[str, object]) -> Iterator[Invalid]:
     target = given.get("target")
     if isinstance(target, str) and target.strip() and is_relative(target) and "/" not in target:
         yield invalid([f"target: {target} could be a table of a catalog, which is not supported yet: write ./{target}"])
+
+
+def _templates(given: Mapping[str, object]) -> Iterator[Invalid]:
+    """The errors about Jinja templates, but for fields that are checked for them elsewhere, and for free text."""
+    for field, text in _texts(given, ""):
+        if is_template(text) and field.rpartition(".")[2] not in ("target", "path", "query", "description"):
+            yield invalid([f"{field}: must not have a Jinja template: definitions are not rendered"])
+
+
+def _texts(value: object, field: str) -> Iterator[tuple[str, str]]:
+    """Each text with the field that it is in."""
+    if isinstance(value, str):
+        yield field, value
+    elif isinstance(value, Mapping):
+        for key, part in value.items():
+            yield from _texts(part, f"{field}.{key}" if field else str(key))
+    elif isinstance(value, list):
+        for part in value:
+            yield from _texts(part, field)
 
 
 def _resolved_input(value: object, folder: Path) -> object:

@@ -19,7 +19,7 @@ _USUAL_PORT = 8080
 _LOOK_EVERY = 2.0
 DAGS = ("refresh.tpch.open_orders", "small_tables")
 MART = "sales_mart"
-RUNNING = ("orders_change", "refresh.tpch.large_orders")
+RUNNING = ("orders_change", "refresh.tpch.large_orders", MART)
 
 
 def main() -> None:
@@ -50,11 +50,12 @@ def summary(lake: Lake, url: str, password: str) -> str:
   (the same every time; it is in {lake.airflow / "passwords.json"})
 
 The DAGs {" and ".join(DAGS)} are there, and the connection {CONNECTION}.
-Unpause a DAG: it runs at once, then every hour. Two are running already: {RUNNING[0]} changes an input
-every minute, and each commit starts {RUNNING[1]}.
+Unpause a DAG: it runs at once, then every hour. Three are running already: {RUNNING[0]} changes an input
+every minute, and each commit starts {RUNNING[1]}. {MART} keeps nine tables fresh, in three levels,
+joins and aggregates among them, every ten minutes.
 {DAGS[0]} loads its table in 16 chunks, which takes about a minute. Clear one of its merge tasks
-meanwhile, or end its process: the next try skips the chunks that are in. {MART} keeps nine tables fresh, in
-three levels, joins and aggregates among them. The page Browse > Refreshes says of each table how it is, and why.
+meanwhile, or end its process: the next try skips the chunks that are in. The page Browse > Refreshes says of each
+table how it is, and why.
 
 In another shell, for `airflow-refresh list` and, in Airflow's own program, `airflow refresh list`:
 

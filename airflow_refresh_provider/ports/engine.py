@@ -307,6 +307,10 @@ class EngineSession(Protocol):
         """Stage the values of the anchors that changes touch."""
         ...
 
+    def count_touched(self, target: Target, base: int, touched: Touched) -> int:
+        """Count the rows of a version of the target that have touched values."""
+        ...
+
     def sample(self, task: SampleTask) -> Touched:
         """Stage values of the anchors that some rows of the target have."""
         ...

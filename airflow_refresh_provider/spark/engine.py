@@ -42,6 +42,7 @@ from airflow_refresh_provider.spark.acts import (
     key_check,
     log_state,
     stamped_writes,
+    touched_rows,
     touched_values,
     verifying,
     window_rows,
@@ -161,6 +162,11 @@ class SparkEngineSession:
         act = doing.querying("The target was not changed.", task.source, None, (task.location,))
         with self._act(act, discarded=True):
             return touched_values.touch(self._spark, task, self._files)
+
+    def count_touched(self, target: Target, base: int, touched: Touched) -> int:
+        act = Doing(left="The target was not changed.", target=target.location, staging=(touched.location,))
+        with self._act(act):
+            return touched_rows.count(self._spark, target, base, touched)
 
     def sample(self, task: SampleTask) -> Touched:
         act = Doing(left="The target was not changed.", target=task.target.location, staging=(task.location,))

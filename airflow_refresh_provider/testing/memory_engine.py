@@ -170,6 +170,11 @@ class MemorySession:
         self._alive()
         return self._touched(self._queries.touched(task), task)
 
+    def count_touched(self, target: Target, base: int, touched: Touched) -> int:
+        """Count the rows of a version of the target that have touched values."""
+        self._alive()
+        return sum(map(self._among(touched), self._lake.rows(target.location, base)))
+
     def sample(self, task: SampleTask) -> Touched:
         """Stage the values of the anchors that some rows of the target have."""
         self._alive()

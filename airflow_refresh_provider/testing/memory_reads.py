@@ -102,10 +102,11 @@ class MemoryFolders:
         return location
 
     def delete_table(self, location: str) -> tuple[str, ...]:
-        """Delete a table; nothing is left."""
+        """Delete a table, and return those that lie inside it, which are left."""
         self._lake.step(f"drop {location}")
-        self._lake.remove(location)
-        return ()
+        with self._lake.lock:
+            self._lake.tables.pop(location, None)
+            return tuple(sorted(place for place in self._lake.tables if place.startswith(f"{location}/")))
 
 
 class MemoryStaging:

@@ -14,6 +14,7 @@ from airflow_refresh_provider.core.run.health import Health
 from airflow_refresh_provider.core.run.last_run import LastRun
 from airflow_refresh_provider.core.run.reports import DefinitionStatus, DueReport, Freshness, InputLag, RunStatus
 from airflow_refresh_provider.core.run.results import Outcome
+from airflow_refresh_provider.core.text.wording import counted
 from airflow_refresh_provider.views import formats
 from airflow_refresh_provider.views.explanation_lines import followed
 from airflow_refresh_provider.views.forecast_lines import (
@@ -284,6 +285,6 @@ def _input_lag(value: InputLag) -> str:
 
 def _kept(value: Dropped) -> str:
     if value.target_deleted:
-        left = f"; left {value.files_left} files that its log does not name, such as {value.left_example}"
+        left = f"; left {counted(value.files_left, 'file')} that its log does not name, such as {value.left_example}"
         return f"deleted{left if value.files_left else ''}"
     return f"kept: {value.kept_reason}" if value.kept_reason else "kept"

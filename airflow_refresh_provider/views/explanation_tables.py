@@ -6,6 +6,7 @@ from airflow_refresh_provider.core.definition.mode import Mode
 from airflow_refresh_provider.core.plan.foreseen import Foreseen, NextMode
 from airflow_refresh_provider.core.plan.reasons import ReasonCode
 from airflow_refresh_provider.core.run.explanation import Explanation, Follows, LastRefresh
+from airflow_refresh_provider.core.text.wording import counted
 from airflow_refresh_provider.views import formats
 from airflow_refresh_provider.views.explanation_lines import advice_lines, how_followed, short_reason
 from airflow_refresh_provider.views.result_table import Cell, ResultTable, details, name_value_table, row
@@ -36,10 +37,19 @@ def _(value: Explanation) -> ResultTable:
     cells |= {f"changes of {one.name}": how_followed(one, row_wise=value.row_wise) for one in value.inputs}
     cells |= _last(value.last) if value.last else {}
     if value.next:
-        cells |= {"next refresh": next_text(value.next), "reads": _reads(value.next), "foreseen": value.next.text}
+        cells |= {"next refresh": next_text(value.next), "changes": _changes(value)}
+        cells |= {"reads": _reads(value.next), "foreseen": value.next.text}
     error = value.error
     notes = (f"{error.message} [{error.code}] {error.next}",) if error else ()
     return name_value_table(cells.items(), (*notes, *advice_lines(value)))
+
+
+def _changes(value: Explanation) -> str | None:
+    """About how many rows of the inputs have changed, and what they touch."""
+    rows = _changed(value.next) if value.next else None
+    if rows is None or value.touched is None:
+        return rows
+    return f"{rows}, touching about {counted(value.touched, 'value')} of {', '.join(value.anchors)}"
 
 
 def _last(found: LastRefresh) -> dict[str, Cell]:
@@ -60,11 +70,15 @@ def _last(found: LastRefresh) -> dict[str, Cell]:
 def _foreseen(found: Foreseen) -> str:
     parts = (
         _mode_text(found.mode, found.reason, found.code),
-        f"about {found.change_rows:,} rows changed" if found.change_rows is not None else None,
+        _changed(found),
         _reads(found),
         found.text,
     )
     return "; ".join(filter(None, parts))
+
+
+def _changed(found: Foreseen) -> str | None:
+    return f"about {counted(found.change_rows, 'row')} changed" if found.change_rows else None
 
 
 def _mode_text(mode: str | None, reason: str | None, code: ReasonCode | None) -> str:

@@ -236,6 +236,22 @@ def test_the_asset_event_says_what_was_refreshed(airflow: Airflow, share: Callab
     assert event["rows"]["inserted"] == 9
     assert (event["incremental_seconds"], event["full_seconds"]) == (None, None), "nothing says it before the first one"
     assert event["input_versions"] == seen.returned["refresh"]["input_versions"]
+    reason = ("full", "full", "first_refresh", seen.returned["refresh"]["mode_reason"])
+    assert tuple(event[f] for f in ("mode", "requested_mode", "mode_code", "mode_reason")) == reason
+
+
+def test_the_asset_event_says_how_it_was_done_and_what_either_way_was_foreseen_to_take(
+    airflow: Airflow, share: Callable[..., Shared]
+) -> None:
+    shared = share(mode="auto")
+    dag = airflow.dag(SINGLE.format(name="asset_seconds", definition=shared.definition))
+    airflow.run(dag)
+    shared.world.become(row(1, "c"))
+    seen = airflow.run(dag)
+    [event] = airflow.asset_events(NAME, seen)
+    returned = seen.returned["refresh"]
+    assert (event["requested_mode"], event["mode"]) == ("auto", returned["mode"])
+    assert event["full_seconds"] == returned["estimates"]["full_seconds"] is not None
 
 
 BY_NAME = """

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,7 @@ from examples import recorded
 from examples.local_airflow import CONNECTION
 from examples.processes import working_for
 from examples.rest import Rest
+from examples.stand_alone import MART
 from tests.running.site import Acts
 
 ROOT = Path(__file__).parents[2]
@@ -76,6 +78,7 @@ def test_an_airflow_of_ones_own_runs_the_examples_and_down_ends_all_of_it(checko
         rest.unpause("refresh.my_revenue")
         until(lambda: "success" in Acts(rest).runs("refresh.my_revenue").values())
         until(lambda: "incremental" in _modes(rest, "refresh.tpch.large_orders"))
+        _the_mart_follows(checkout, rest)
         run_id = rest.trigger("small_tables")
         rest.unpause("small_tables")
         until(lambda: "running" in {task.state for task in rest.tasks("small_tables", run_id)})
@@ -126,6 +129,26 @@ def _kill_one_component(checkout: Path, said: Path) -> None:
     os.kill(triggerer.pid, signal.SIGKILL)
     until(lambda: "Airflow's triggerer has ended" in said.read_text())
     assert "It is started again (1 of 3 times)" in said.read_text()
+
+
+def _the_mart_follows(checkout: Path, rest: Rest) -> None:
+    """Nine tables follow an input that changes every minute: from the third time on all but one incrementally."""
+    refreshes = _refreshes(checkout)
+    mart = sorted(path.stem for path in (checkout / "dags" / MART).iterdir())
+    assert len(mart) == 9
+    for times in (1, 2, 3):
+        if times > 1:
+            until(lambda: bool(refreshes.freshness("mart.orders")[0].lag_seconds))
+            rest.trigger(MART)
+        until(partial(_succeeded, rest, MART, times))
+    newest = {name: refreshes.history(f"mart.{name}")[0] for name in mart}
+    followed = [name for name, entry in newest.items() if entry.result and entry.result.mode_code == "changes"]
+    assert len(followed) >= 8, newest
+    assert [name for name in mart if not refreshes.compare_only(f"mart.{name}").equal] == []
+
+
+def _succeeded(rest: Rest, dag_id: str, times: int) -> bool:
+    return list(Acts(rest).runs(dag_id).values()).count("success") >= times
 
 
 def _places(checkout: Path) -> Places:

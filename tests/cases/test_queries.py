@@ -32,3 +32,19 @@ def test_functions_of_one_row_over_an_imported_input_are_refreshed_incrementally
     result = case.refresh()
     assert (result.mode, result.rows) == ("incremental", Rows(inserted=1, unchanged=1))
     assert case.found("SELECT id, kind, tag FROM target") == {(1, "a", "x"), (2, "b", "z")}
+
+
+def test_a_group_that_cannot_be_computed_leaves_the_target_as_it_is(case: Case) -> None:
+    case.rows("src", id=[1, 1, 2], v=[10, 20, 5])
+    case.define("SELECT id, sum(100 / v) AS share FROM src GROUP BY id", mode="incremental")
+    case.refresh()
+    case.rows("src", id=[1], v=[4])
+    assert case.refresh().mode_code == "verification"
+
+    case.rows("src", id=[2, 3], v=[0, 1])
+    case.refused("bad_value", "zero")
+    assert case.found("SELECT * FROM target") == {(1, 40.0), (2, 20.0)}
+
+    case.update("src", "v = 0", v="2")
+    result = case.refresh()
+    assert (result.mode, result.rows) == ("incremental", Rows(inserted=1, updated=1, unchanged=1))

@@ -22,6 +22,7 @@ _READ_OTHERWISE = re.compile(r"%[0-9A-Fa-f]{2}|\\")
 _TABLE_NAME = re.compile(r"^[^/:\s]+$")
 _VARIABLE = re.compile(r"\$\{[^}]*\}")
 _AZURE = ("abfs", "abfss")  # container@account is part of the address there
+_SAME_STORAGE = {"s3a": "s3", "abfss": "abfs"}
 
 
 def is_relative(location: str) -> bool:
@@ -29,9 +30,14 @@ def is_relative(location: str) -> bool:
     return not (location.startswith(("/", "${")) or _SCHEME.match(location))
 
 
+def is_template(text: str) -> bool:
+    """Whether text is a Jinja template, which no definition is rendered from."""
+    return "{{" in text or "{%" in text
+
+
 def normalised(location: str) -> str:
     """The one spelling of a place. Raises ValueError, which never repeats what may be a credential."""
-    if "{{" in location:
+    if is_template(location):
         raise ValueError("must not have a Jinja template: definitions are not rendered; an input may have ${NAME}")
     if not location.strip() or any(ord(c) < 32 for c in location):
         raise ValueError("must be a path or URI without control characters")
@@ -48,6 +54,17 @@ def normalised(location: str) -> str:
 def read_otherwise(location: str) -> bool:
     """Whether a local path is another one to delta-rs, which takes `%20` for a blank and a backslash for a slash."""
     return location.startswith("/") and _READ_OTHERWISE.search(location) is not None
+
+
+def scheme_of(location: str) -> str:
+    """The scheme of a URI; empty for a local path."""
+    return location.partition("://")[0] if "://" in location else ""
+
+
+def in_one_scheme(location: str) -> str:
+    """A place with one scheme for each storage: files of `s3a://` are those of `s3://`, to Spark and to delta-rs."""
+    scheme = scheme_of(location)
+    return _SAME_STORAGE.get(scheme, scheme) + location[len(scheme) :]
 
 
 def _local(uri: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 
 from airflow_refresh_provider.core.query.facts import QueryFacts
@@ -45,11 +46,12 @@ def row_by_row(facts: QueryFacts) -> bool:
     return facts.obstacle is None
 
 
-def check_mode(mode: Mode, reason: str | None) -> None:
-    """Raises Invalid, with the reason, for mode incremental."""
-    if mode is Mode.INCREMENTAL and reason:
-        raise Invalid(
-            "not_incremental",
-            f"query: {reason}",
-            next="Use mode: auto, which compares everything where necessary, or mode: full; or change the query.",
-        )
+def check_mode(mode: Mode, reason: str | None, ways_out: Sequence[str] = ()) -> None:
+    """Raises Invalid, with the reason, for mode incremental. `ways_out`: changes of the query that would help."""
+    if mode is not Mode.INCREMENTAL or not reason:
+        return
+    modes = "mode: auto, which compares everything where necessary, or mode: full"
+    advice = f"Use {modes}; or change the query."
+    if ways_out:
+        advice = f"{'; or '.join(ways_out)}. `airflow-refresh explain FILE` writes the definition. Else use {modes}."
+    raise Invalid("not_incremental", f"query: {reason}", next=advice[0].upper() + advice[1:])

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from airflow_refresh_provider.core.definition.locations import scheme_of
 from airflow_refresh_provider.core.text.variables import variables
 from airflow_refresh_provider.errors import Refused
 
@@ -23,7 +24,7 @@ class Role(StrEnum):
 
 @dataclass(frozen=True)
 class Place:
-    """A place as a definition writes it, and `resolved`: where it is, links of a local disk followed.
+    """A place as a definition writes it, and `resolved`: where it is, links of a local disk followed, in one scheme.
 
     Where one has variables, only what is written is shown.
     """
@@ -54,10 +55,22 @@ def _check(one: Place, other: Place, *, same_allowed: bool) -> None:
     if one.resolved == other.resolved:
         if not same_allowed:
             raise _refused(one, "is the same place as", other)
+        _check_schemes(one, other)
     elif _is_inside(one.resolved, other.resolved) and _harmful(inner=one.role, outer=other.role):
         raise _refused(one, "lies inside", other)
     elif _is_inside(other.resolved, one.resolved) and _harmful(inner=other.role, outer=one.role):
         raise _refused(one, "has inside it", other)
+
+
+def _check_schemes(one: Place, other: Place) -> None:
+    """A target that is read is found by its path as it is written."""
+    schemes = {scheme_of(place.location) for place in (one, other) if not variables(place.location)}
+    if len(schemes) > 1 and "" not in schemes and Role.TARGET in (one.role, other.role):
+        raise Refused(
+            "places_overlap",
+            f"the {one} is the {other}, with another scheme",
+            next=f"Write it with the scheme of the {other.label} in both definitions.",
+        )
 
 
 def _is_inside(inner: str, outer: str) -> bool:

@@ -15,7 +15,7 @@ from airflow_refresh_provider.core.query.parse import Parsed, complaint
 from airflow_refresh_provider.errors import Invalid
 
 _WORDS = ("now", "today", "tomorrow", "yesterday")
-_OF_TEXT = (exp.Alias, exp.Select, exp.Concat, exp.ConcatWs, exp.DPipe, exp.Like)
+_OF_TEXT = (exp.Alias, exp.Select, exp.Concat, exp.ConcatWs, exp.DPipe, exp.Like, exp.ILike, exp.RegexpLike)
 """Parents in which Spark does not cast text to a date."""
 _OF_ANY_TYPE = (
     exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.NullSafeNEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between, exp.In, exp.If,

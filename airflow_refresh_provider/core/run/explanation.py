@@ -10,7 +10,7 @@ from airflow_refresh_provider.core.definition.mode import Mode, row_by_row
 from airflow_refresh_provider.core.maintain.advised import Advice
 from airflow_refresh_provider.core.maintain.explained import ExplainedInput, explained
 from airflow_refresh_provider.core.maintain.plan import Maintenance
-from airflow_refresh_provider.core.plan.foreseen import Foreseen
+from airflow_refresh_provider.core.plan.foreseen import Foreseen, NextMode
 from airflow_refresh_provider.core.plan.reasons import ReasonCode
 from airflow_refresh_provider.core.query.facts import QueryFacts
 from airflow_refresh_provider.core.run.results import ErrorReport, Rows
@@ -74,6 +74,18 @@ class Explanation(Stored):
     def broken(self) -> bool:
         """Whether it has to follow every input, and does not, or that is not known."""
         return self.strict and (self.assumed or self.follows is not Follows.EVERY_INPUT)
+
+    @property
+    def touched(self) -> int | None:
+        """About how many values of the anchors the next refresh touches: as many for each changed row as the last one.
+
+        None where it, or the last one, does not follow changes by touched values.
+        """
+        changed = self.next.change_rows if self.next and self.next.mode is NextMode.INCREMENTAL else None
+        before = self.last.foreseen.change_rows if self.last and self.last.foreseen else None
+        if changed is None or not before or self.last is None or self.last.touched is None:
+            return None
+        return round(self.last.touched * changed / before)
 
 
 def explanation(definition: Definition, facts: QueryFacts, maintenance: Maintenance | None) -> Explanation:

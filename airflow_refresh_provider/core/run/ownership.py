@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from airflow_refresh_provider.core.definition.choices import Layout
 from airflow_refresh_provider.core.definition.columns import HIDDEN, RESERVED, VNODE
 from airflow_refresh_provider.core.definition.definition import Definition
+from airflow_refresh_provider.core.definition.locations import scheme_of
 from airflow_refresh_provider.errors import Refused
 
 CONTROL = "airflow_refresh.control"
@@ -71,8 +72,7 @@ def check_no_reserved(columns: Iterable[str], properties: Mapping[str, str], tar
 
 def check_storage(definition: Definition) -> None:
     """Refuse storage on which two Spark drivers can overwrite each other's commits. Raises Refused."""
-    scheme = definition.target.partition("://")[0] if "://" in definition.target else ""
-    if scheme in _UNSAFE_SCHEMES and not definition.single_writer:
+    if scheme_of(definition.target) in _UNSAFE_SCHEMES and not definition.single_writer:
         raise Refused(
             "unsafe_storage",
             f"the target {definition.target} is on storage where commits of two Spark drivers are not atomic",

@@ -107,15 +107,29 @@ def _dearer(facts: CostFacts) -> Reason | None:
     return because(ReasonCode.FULL_CHEAPER, text)
 
 
+def share_at_most(touched: int, rows_per_value: float, target_rows: int) -> float:
+    """The share of the target's rows that values touch, if it has rows of all of them."""
+    return min(1.0, touched * rows_per_value / max(1, target_rows))
+
+
+def share_found(found_rows: int, target_rows: int, change_bytes: int | None, input_bytes: int) -> float:
+    """The share that is touched, by the rows of the target that have touched values.
+
+    A query that leaves most rows out has few of the values in its result; these are as good as any others to tell the
+    share by. Of values that are new to it, the size of the changes says how many there can be.
+    """
+    changed = 1.0 if change_bytes is None or not input_bytes else change_bytes / input_bytes
+    return min(1.0, max(found_rows / max(1, target_rows), changed))
+
+
 def too_many_touched(
-    mode: Mode, touched: int, rows_per_value: float, target_rows: int, anchors: tuple[str, ...]
+    mode: Mode, touched: int, share: float, target_rows: int, anchors: tuple[str, ...]
 ) -> Reason | None:
     """Why mode AUTO computes everything, whatever was measured; None where it follows the changes."""
-    rows = round(touched * rows_per_value)
-    if mode is not Mode.AUTO or rows <= MOST_TOUCHED * target_rows:
+    if mode is not Mode.AUTO or share <= MOST_TOUCHED:
         return None
     values = f"{touched:,} values of {', '.join(anchors)}"
-    text = f"the changes touch {values}, about {rows:,} of {target_rows:,} rows of the target"
+    text = f"the changes touch {values}, about {round(share * target_rows):,} of {target_rows:,} rows of the target"
     return because(ReasonCode.TOO_MANY_TOUCHED, text)
 
 

@@ -20,7 +20,7 @@ from airflow_refresh_provider.core.run.reports import Readable
 from airflow_refresh_provider.errors import Failed, Refused
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.runner.facts import pinned_inputs, table_places, targets
-from airflow_refresh_provider.runner.facts.maintaining import maintenance_of, unfollowed_reason
+from airflow_refresh_provider.runner.facts.maintaining import advised_maintenance, unfollowed_reason
 from airflow_refresh_provider.runner.facts.records import being_dropped
 from airflow_refresh_provider.runner.hold.control_writes import Change, change
 from airflow_refresh_provider.runner.report.query_changes import note_change
@@ -78,7 +78,8 @@ def _check_followed(ports: Ports, definition: Definition, facts: QueryFacts, pin
     """
     if definition.mode is not Mode.INCREMENTAL or row_by_row(facts) or pins is None:
         return
-    check_mode(definition.mode, unfollowed_reason(maintenance_of(ports, definition, pins), definition, pins))
+    found, advice = advised_maintenance(ports, definition, pins)
+    check_mode(definition.mode, unfollowed_reason(found, definition, pins), [one.text for one in advice])
 
 
 def _is_stored(record: Record, definition: Definition) -> bool:

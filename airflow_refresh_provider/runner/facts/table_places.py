@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
 from airflow_refresh_provider.core.definition.definition import Definition
+from airflow_refresh_provider.core.definition.locations import in_one_scheme
 from airflow_refresh_provider.core.definition.places import Place, Role, check_apart
 from airflow_refresh_provider.errors import Invalid
 from airflow_refresh_provider.ports.bundle import Ports
@@ -24,8 +25,12 @@ def _places(ports: Ports, definition: Definition) -> Iterator[Place]:
     for name, read in definition.inputs.items():
         with suppress(Invalid):  # a variable of another definition that has no value here
             path = read.expanded(ports.environment).path
-            yield Place(Role.INPUT, f"input {name} of {definition.name}", read.path, ports.folders.resolved(path))
+            yield Place(Role.INPUT, f"input {name} of {definition.name}", read.path, _resolved(ports, path))
 
 
 def _place(ports: Ports, role: Role, label: str, location: str) -> Place:
-    return Place(role, label, location, ports.folders.resolved(location))
+    return Place(role, label, location, _resolved(ports, location))
+
+
+def _resolved(ports: Ports, location: str) -> str:
+    return in_one_scheme(ports.folders.resolved(location))

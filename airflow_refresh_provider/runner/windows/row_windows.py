@@ -9,13 +9,11 @@ from airflow_refresh_provider.core.definition.columns import DOUBTFUL
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.maintain.plan import Sums
 from airflow_refresh_provider.core.plan.plan import StagedTable, counts_by_vnode
-from airflow_refresh_provider.core.plan.policy import ENVIRONMENT_ERRORS
 from airflow_refresh_provider.core.plan.reasons import Reason, ReasonCode, because
 from airflow_refresh_provider.core.run.record import Run
-from airflow_refresh_provider.errors import Failed, Invalid
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.engine import Comparison, EngineSession, KeyReport, Source, WindowTask
-from airflow_refresh_provider.runner.facts import hidden_values, staging_paths
+from airflow_refresh_provider.runner.facts import staging_paths
 from airflow_refresh_provider.runner.facts.targets import Ready
 from airflow_refresh_provider.runner.hold.tenure import Tenure
 from airflow_refresh_provider.runner.windows import rounds, trusting
@@ -26,6 +24,7 @@ from airflow_refresh_provider.runner.windows.window_changes import (
     frozen_of,
     known_histories,
     read_of,
+    unless_unreadable,
 )
 
 _MISFIT = "the changes of the inputs do not fit the rows of the target: a key is there twice, or others have changed it"
@@ -57,7 +56,7 @@ def load_sums(
 def _read(tenure: Tenure, session: EngineSession, task: WindowTask, ready: Ready) -> Comparison | Reason:
     """The staged changes, counted; or why everything has to be compared."""
     record, run = tenure.read()
-    staged_table = _staged(tenure.ports, session, run.definition, task)
+    staged_table = unless_unreadable(tenure.ports, run.definition, lambda: session.read_windows(task))
     if isinstance(staged_table, Reason):
         return staged_table
     # Spark skips a first commit that is cleaned up while it reads.
@@ -69,18 +68,6 @@ def _read(tenure: Tenure, session: EngineSession, task: WindowTask, ready: Ready
     if rows and not _fits(tenure.ports, task, staged_table):
         return because(ReasonCode.DOUBTFUL_KEYS, _MISFIT)
     return as_comparison(staged_table, rows, ready.rows or 0)
-
-
-def _staged(ports: Ports, session: EngineSession, definition: Definition, task: WindowTask) -> StagedTable | Reason:
-    """The staged changes, or why they cannot be read. A full disk is no reason: comparing would need more of it."""
-    try:
-        with hidden_values.without_values(ports.environment, definition.inputs.values()):
-            return session.read_windows(task)
-    except (Failed, Invalid) as error:
-        if error.code in ENVIRONMENT_ERRORS:
-            raise
-        text = f"the changes of the inputs cannot be read: {error.kept(redact=definition.redact_keys)}"
-        return because(ReasonCode.CHANGES_UNREADABLE, text)
 
 
 def _fits(ports: Ports, task: WindowTask, changes: StagedTable) -> bool:

@@ -5,12 +5,22 @@ from __future__ import annotations
 from dataclasses import replace
 
 from airflow_refresh_provider.core.changes.pins import size_of
+from airflow_refresh_provider.core.definition.mode import Mode
 from airflow_refresh_provider.core.maintain.plan import Maintenance
 from airflow_refresh_provider.core.maintain.temporal_sql import turned as turned_since
 from airflow_refresh_provider.core.plan.plan import Plan, StagedTable
-from airflow_refresh_provider.core.run.record import Published
+from airflow_refresh_provider.core.plan.reasons import Reason
+from airflow_refresh_provider.core.run.record import Published, Record
 from airflow_refresh_provider.core.run.trust import rows_are_known
-from airflow_refresh_provider.core.strategy.costing import CostFacts, estimates, full_is_cheaper, too_many_touched
+from airflow_refresh_provider.core.strategy.costing import (
+    MOST_TOUCHED,
+    CostFacts,
+    estimates,
+    full_is_cheaper,
+    share_at_most,
+    share_found,
+    too_many_touched,
+)
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.engine import (
     Comparison,
@@ -30,6 +40,7 @@ from airflow_refresh_provider.runner.windows.window_changes import (
     Loaded,
     known_histories,
     read_of,
+    unless_unreadable,
 )
 
 
@@ -45,27 +56,27 @@ def load_touched(
     record, run = tenure.read()
     location, _ = staging_paths.changes_of(run, tenure.generation, "touched")
     turned = _turned(record.published, run.plan, maintenance)
-    touched = session.touch(
-        TouchTask(
-            source=source,
-            changes={name: read_of(tenure.ports, run.definition, name, c, location) for name, c in changed.items()},
-            maintenance=maintenance,
-            target=ready.target,
-            location=location,
-            by_partition=_by_partition(tenure.ports, maintenance, changed),
-            turned=turned,
-            bytes=sum(c.source.bytes for c in changed.values()) + sum(run.plan.pins[n].bytes or 0 for n in turned),
-        )
+    task = TouchTask(
+        source=source,
+        changes={name: read_of(tenure.ports, run.definition, name, c, location) for name, c in changed.items()},
+        maintenance=maintenance,
+        target=ready.target,
+        location=location,
+        by_partition=_by_partition(tenure.ports, maintenance, changed),
+        turned=turned,
+        bytes=sum(c.source.bytes for c in changed.values()) + sum(run.plan.pins[n].bytes or 0 for n in turned),
     )
+    touched = unless_unreadable(tenure.ports, run.definition, lambda: session.touch(task))
+    if isinstance(touched, Reason):
+        return Loaded(reason=touched)
     record, _ = tenure.read()
     if record.published is None or known_histories(tenure.ports, run, record.published) is None:
         return Loaded(reason=CLEANED_UP)
-    per_value = record.trust.rows_per_value if record.trust else 1.0
-    share = min(1.0, touched.rows * per_value / max(1, ready.rows or 0))
+    share = _share(session, ready, touched, record)
     cost = CostFacts(record.measured, run.plan.change_bytes, size_of(run.plan.pins), share)
     found = Loaded(touched_at=tenure.ports.clock.now(), estimates=estimates(cost))
     mode, anchors = run.plan.mode, maintenance.anchors
-    many = too_many_touched(mode, touched.rows, per_value, ready.rows or 0, anchors)
+    many = too_many_touched(mode, touched.rows, share, ready.rows or 0, anchors)
     if reason := many or full_is_cheaper(mode, cost):
         return replace(found, reason=reason)
     compared = (
@@ -82,6 +93,16 @@ def load_touched(
     )
     loaded = trusting.loaded(tenure, session, ready, compared, touched)
     return replace(loaded, touched_at=found.touched_at, estimates=found.estimates)
+
+
+def _share(session: EngineSession, ready: Ready, touched: Touched, record: Record) -> float:
+    """The share of the target that is touched. It is asked where that would be too much if it had all of the values."""
+    run, rows = record.run, ready.rows or 0
+    share = share_at_most(touched.rows, record.trust.rows_per_value if record.trust else 1.0, rows)
+    if run is None or run.plan.mode is not Mode.AUTO or share <= MOST_TOUCHED:
+        return share
+    found = session.count_touched(ready.target, ready.version, touched)
+    return share_found(found, rows, run.plan.change_bytes, size_of(run.plan.pins) or 0)
 
 
 def _turned(published: Published | None, plan: Plan, maintenance: Maintenance) -> dict[str, str]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TypeVar
 
 from airflow_refresh_provider.core.changes.history import InputHistory
 from airflow_refresh_provider.core.changes.pins import Pin
@@ -11,15 +13,18 @@ from airflow_refresh_provider.core.changes.sources import ChangedRows, ChangeSou
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.plan.foreseen import Estimates
 from airflow_refresh_provider.core.plan.plan import Frozen
-from airflow_refresh_provider.core.plan.policy import check_deletes
+from airflow_refresh_provider.core.plan.policy import ENVIRONMENT_ERRORS, check_deletes
 from airflow_refresh_provider.core.plan.reasons import Reason, ReasonCode, because
 from airflow_refresh_provider.core.run.prepared import prepared
 from airflow_refresh_provider.core.run.record import Published, Run
+from airflow_refresh_provider.errors import Failed, Invalid
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.engine import Comparison, Disagreement
-from airflow_refresh_provider.runner.facts import pinned_inputs
+from airflow_refresh_provider.runner.facts import hidden_values, pinned_inputs
 from airflow_refresh_provider.runner.facts.targets import Ready
 from airflow_refresh_provider.runner.windows import rounds
+
+_Read = TypeVar("_Read")
 
 CLEANED_UP = because(ReasonCode.HISTORY_LOST, "the log of an input was cleaned up while its window was read")
 
@@ -118,6 +123,21 @@ def read_of(ports: Ports, definition: Definition, name: str, changes: Changes, l
     """What an engine reads of an input; what it has to stage first goes beside `location`."""
     kind, options = ports.inputs[changes.newest.format], pinned_inputs.options(ports, definition, name)
     return kind.changes(changes.applied, changes.newest, changes.source.source, f"{location}-{name}", options)
+
+
+def unless_unreadable(ports: Ports, definition: Definition, read: Callable[[], _Read]) -> _Read | Reason:
+    """What was read of changes, or why they cannot be read: then everything is compared.
+
+    A full disk is no reason: comparing would need more of it.
+    """
+    try:
+        with hidden_values.without_values(ports.environment, definition.inputs.values()):
+            return read()
+    except (Failed, Invalid) as error:
+        if error.code in ENVIRONMENT_ERRORS:
+            raise
+        text = f"the changes of the inputs cannot be read: {error.kept(redact=definition.redact_keys)}"
+        return because(ReasonCode.CHANGES_UNREADABLE, text)
 
 
 def frozen_of(run: Run, ready: Ready, read: Comparison) -> Frozen:

@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 from airflow_refresh_provider.core.maintain.binding import bound, use_name
 from airflow_refresh_provider.core.maintain.plan import Use
 from airflow_refresh_provider.core.maintain.spans import restricting
+from airflow_refresh_provider.core.plan.plan import Target
 from airflow_refresh_provider.ports.engine import Source, Touched
 from airflow_refresh_provider.spark.acts import content, sql, touched_values
 from airflow_refresh_provider.spark.connect import faults
@@ -40,6 +41,13 @@ def among(spark: SparkSession, rows: DataFrame, touched: Touched) -> DataFrame:
             rows = rows.where(condition)
     values = _small(touched_values.staged(spark, touched), touched)
     return rows.alias("r").join(values.alias("k"), F.expr(" AND ".join(conditions)), "left_semi")
+
+
+def count(spark: SparkSession, target: Target, base: int, touched: Touched) -> int:
+    """How many rows of a version of the target have touched values. Only their columns are read."""
+    anchors = [sql.name(anchor) for anchor in touched.maintenance.anchors]
+    rows = content.at_version(spark, target, base).select(*anchors)
+    return among(spark, rows, touched).count()
 
 
 def _restricted(rows: DataFrame, use: Use, values: DataFrame, touched: Touched) -> DataFrame:

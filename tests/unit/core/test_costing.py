@@ -19,6 +19,8 @@ from airflow_refresh_provider.core.strategy.costing import (
     CostFacts,
     estimates,
     full_is_cheaper,
+    share_at_most,
+    share_found,
     too_many_touched,
     tried_again,
 )
@@ -195,11 +197,25 @@ def test_where_changes_have_touched_too_much_they_are_not_looked_for() -> None:
 
 
 def test_values_that_stand_for_more_than_a_fifth_of_the_target_have_everything_computed() -> None:
-    assert too_many_touched(Mode.AUTO, 20, 1.0, 100, ("k",)) is None
+    assert too_many_touched(Mode.AUTO, 20, share_at_most(20, 1.0, 100), 100, ("k",)) is None
     assert too_many_touched(Mode.INCREMENTAL, 100, 1.0, 100, ("k",)) is None
-    found = too_many_touched(Mode.AUTO, 7, 3.0, 100, ("k", "g"))
+    found = too_many_touched(Mode.AUTO, 7, share_at_most(7, 3.0, 100), 100, ("k", "g"))
     assert found is not None and found.code is ReasonCode.TOO_MANY_TOUCHED
     assert found.text == "the changes touch 7 values of k, g, about 21 of 100 rows of the target"
+
+
+def test_an_empty_target_has_rows_of_no_value() -> None:
+    assert (share_at_most(3, 1.0, 0), share_found(0, 0, MB, GB)) == (1.0, 0.001)
+
+
+@pytest.mark.parametrize(
+    ("rows", "changed", "share"),
+    [(0, MB, 0.001), (1, MB, 0.02), (25, MB, 0.5), (0, 300 * MB, 0.3), (0, 2 * GB, 1.0), (0, None, 1.0)],
+)
+def test_the_share_is_that_of_the_rows_of_the_target_or_of_the_inputs(
+    rows: int, changed: int | None, share: float
+) -> None:
+    assert share_found(rows, 50, changed, GB) == share
 
 
 TIMES = st.floats(0.1, 600)

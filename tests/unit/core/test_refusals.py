@@ -175,6 +175,16 @@ def test_properties_name_the_owner_and_an_adopted_target_keeps_its_deletion_vect
     assert stated["delta.enableDeletionVectors"] == "false"
 
 
+@pytest.mark.parametrize(
+    ("view", "created", "kept"), [("gold.d", True, "30 days"), ("gold.d", False, None), (None, True, None)]
+)
+def test_a_target_made_with_a_view_keeps_removed_files_for_as_long_as_delta_keeps_its_log(
+    view: str | None, created: bool, kept: str | None
+) -> None:
+    made = wanted_properties(definition(view=view), "c", 8, created=created).get("delta.deletedFileRetentionDuration")
+    assert made == (f"interval {kept}" if kept else None)
+
+
 def test_storage_without_atomic_commits_needs_a_declared_single_writer() -> None:
     check_storage(definition())
     check_storage(definition(target="s3://b/t", single_writer=True))

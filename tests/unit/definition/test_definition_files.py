@@ -298,6 +298,31 @@ def test_a_wrong_field_of_an_input_hides_no_problem_of_the_query(tmp_path: Path)
     assert "query, line 1, column 16: unknown table x" in lines[1]
 
 
+@pytest.mark.parametrize(
+    ("line", "field"),
+    [
+        ("tags: [nightly, '{{ var.value.team }}']", "tags"),
+        ("owner: '{% if x %}a{% endif %}'", "owner"),
+        ("refresh: {cron: '{{ cron }}'}", "refresh.cron"),
+        (
+            "inputs: {orders: {path: /data/orders, options: {ignoreCase: '{{ ds }}'}}}",
+            "inputs.orders.options.ignoreCase",
+        ),
+        ("inputs: {orders: {path: '/data/{% raw %}x'}}", "inputs.orders.path"),
+    ],
+)
+def test_no_field_is_rendered(tmp_path: Path, line: str, field: str) -> None:
+    text, before = GOOD.format(name="a"), "inputs:\n  orders: {path: /data/orders}"
+    text = text.replace(before, line) if line.startswith("inputs") else f"{text}{line}\n"
+    assert f"{field}: must not have a Jinja template" in refusal(write(tmp_path, text))
+
+
+def test_a_description_may_show_a_template(tmp_path: Path) -> None:
+    text = f"{GOOD.format(name='a')}description: 'as {{{{ ds }}}} before'\n"
+    [found] = read_definitions(write(tmp_path, text))
+    assert found.description == "as {{ ds }} before"
+
+
 @pytest.mark.parametrize("inputs", ["{or ders: {path: /data/orders}}", "3", "{}"])
 def test_where_it_is_not_known_what_the_inputs_are_called_the_query_is_not_blamed(tmp_path: Path, inputs: str) -> None:
     text = GOOD.format(name="a").replace("\n  orders: {path: /data/orders}", f" {inputs}")

@@ -35,6 +35,11 @@ CONTROL = Place(Role.CONTROL, "control root", "/lake/control", "/lake/control")
         ([target("/link", resolved="/g")], [target("/g", "b")], "is the same place as the target of b (/g)"),
         ([target("/link/a", resolved="/in/a"), read("/in")], [], "(/link/a, which is /in/a) lies inside the input"),
         ([target("s3://b/in/gold"), read("s3://b/in")], [], "lies inside the input x of a (s3://b/in)"),
+        (
+            [read("s3a://b/g", resolved="s3://b/g")],
+            [target("s3://b/g", "b")],
+            "input x of a (s3a://b/g, which is s3://b/g) is the target of b (s3://b/g), with another scheme",
+        ),
     ],
 )
 def test_places_inside_one_another_are_refused(mine: list[Place], others: list[Place], message: str) -> None:
@@ -52,6 +57,9 @@ def test_places_inside_one_another_are_refused(mine: list[Place], others: list[P
         ([target("/in2"), read("/in")], [target("/in3", "b")]),
         ([target("/gold"), read("/in/x")], [read("/in", "b")]),
         ([target("/gold"), read("/lake/control/history")], [CONTROL]),
+        ([read("s3a://b/g", resolved="s3://b/g")], [target("s3a://b/g", "b", "s3://b/g")]),
+        ([read("s3a://b/g", resolved="s3://b/g")], [read("s3://b/g", "b")]),
+        ([read("${LAKE}/g", resolved="s3://b/g")], [target("s3a://b/g", "b", "s3://b/g")]),
     ],
 )
 def test_places_beside_one_another_and_chains_of_tables_are_not(mine: list[Place], others: list[Place]) -> None:

@@ -204,6 +204,7 @@ def test_words_that_may_be_plain_text_are_left_to_the_types(query: str, words: l
         "WITH uuid(a) AS (SELECT * FROM x) SELECT * FROM uuid",
         "SELECT DATE'2026-01-01' AS d, 'today' AS e FROM x",
         "SELECT a || 'now' AS b FROM x WHERE a LIKE 'now' OR a = concat('today') OR a = 'today and tomorrow'",
+        "SELECT a FROM x WHERE a ILIKE 'now' OR a RLIKE 'today' OR regexp_like(a, 'yesterday')",
     ],
 )
 def test_what_only_looks_like_something_that_changes_is_accepted(query: str) -> None:

@@ -56,6 +56,10 @@ def not_accepted() -> BaseException:
     return Failed("constraint_violated", "the target does not accept a row", left="Not known.", next="Correct it.")
 
 
+def full_disk() -> BaseException:
+    return Failed("disk_full", "there is no space left", left="Nothing of it was staged.", next="Free some.")
+
+
 @contextmanager
 def at(lake: MemoryLake, what: str, error: Callable[[], BaseException] = killed, nth: int = 1) -> Iterator[list[str]]:
     """Raise when a step begins with these words for the n-th time. Yields all steps."""

@@ -16,6 +16,7 @@ from airflow_refresh_provider.errors import Invalid, Lost, RefreshError, Refused
 from airflow_refresh_provider.runner.refreshes import Refreshes
 from airflow_refresh_provider.runner.steps import one_task
 from airflow_refresh_provider.testing.memory_engine import MemoryEngine
+from airflow_refresh_provider.views.tables import table_of
 from tests.unit.runner.faults import POINTS, Killed, at, disconnected
 from tests.unit.runner.world import COLUMNS, NAME, TARGET, World, definition, row
 
@@ -76,6 +77,18 @@ def test_dropping_deletes_the_target_only_on_request_and_only_its_own() -> None:
     other.lake.create(TARGET, COLUMNS)
     assert not other.refreshes.drop(NAME, delete_target=True).target_deleted
     assert TARGET in other.lake.tables
+
+
+def test_what_a_deleted_target_leaves_in_its_folder_is_told() -> None:
+    world, inside = World(row(1)), f"{TARGET}/mine"
+    world.run()
+    world.lake.create(inside, COLUMNS)
+
+    dropped = world.refreshes.drop(NAME, delete_target=True)
+
+    assert (dropped.files_left, dropped.left_example, inside in world.lake.tables) == (1, inside, True)
+    said = f"deleted; left 1 file that its log does not name, such as {inside}"
+    assert said in str(table_of(dropped))
 
 
 def test_a_definition_with_a_running_owner_is_dropped_only_with_stop() -> None:

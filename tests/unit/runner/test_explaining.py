@@ -112,6 +112,28 @@ def test_the_next_refresh_says_what_it_reads() -> None:
     assert found.input_bytes is not None and found.change_bytes["orders"] <= found.input_bytes
 
 
+def test_the_next_refresh_says_about_how_much_has_changed_and_what_it_touches() -> None:
+    shop = Shop()
+    shop.begin()
+    _order(shop, 97)()
+    shop.run()
+    shop.lake.append("/in/orders", [order(number, 1) for number in (95, 96)])
+    found = explain(shop)
+    assert found.touched is not None and found.touched > 0
+    assert f"about 2 rows changed, touching about {found.touched}" in text(found)
+    shop.run()
+    assert "rows changed," not in text(explain(shop)), "nothing has changed"
+
+
+def test_sums_are_added_up() -> None:
+    query = "SELECT customer AS k, count(*) AS n, sum(total) AS total FROM orders GROUP BY customer"
+    found = explain(Shop(query, inputs={"orders": {"path": "/in/orders"}}))
+    assert found.inputs[0].added_up
+    assert "add them to their groups; where that does not do, recompute the rows by" in text(found)
+    mean = explain(Shop(query.replace("sum(total)", "avg(total)"), inputs={"orders": {"path": "/in/orders"}}))
+    assert not mean.inputs[0].added_up and "add them" not in text(mean)
+
+
 def test_an_input_that_is_gone_is_in_the_result() -> None:
     shop = Shop()
     del shop.lake.tables["/in/orders"]

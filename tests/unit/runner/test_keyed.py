@@ -10,13 +10,16 @@ import pytest
 
 from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.core.run.results import Rows
-from airflow_refresh_provider.errors import Invalid, Refused
+from airflow_refresh_provider.errors import Failed, Invalid, Refused
 from airflow_refresh_provider.ports.engine import TouchTask
 from airflow_refresh_provider.testing.memory_engine import MemoryEngine, MemorySession
 from airflow_refresh_provider.testing.memory_lake import MemoryLake
 from airflow_refresh_provider.testing.memory_query import MemoryQueries
 from airflow_refresh_provider.testing.memory_table import Rows as StoredRows
+from tests.unit.runner.faults import at, full_disk, not_accepted
 from tests.unit.runner.shop import NAME, REVENUE, TARGET, Shop, customer, order
+
+LATEST = "SELECT o.customer AS k, o.id, c.name FROM orders o JOIN customers c ON c.k = o.customer"
 
 
 class ForgetfulEngine(MemoryEngine):
@@ -86,6 +89,64 @@ def test_mode_auto_computes_everything_where_nearly_all_is_touched() -> None:
     assert "touch 3 values of k" in (result.mode_reason or "")
 
 
+@pytest.mark.parametrize("mode", ["incremental", "auto"])
+def test_where_changes_cannot_be_read_everything_is_compared(mode: str) -> None:
+    shop = Shop(mode=mode)
+    shop.begin()
+    shop.lake.append("/in/orders", [order(50, 1)])
+    with at(shop.lake, "create memory://staging", not_accepted):
+        result = shop.run()
+    assert (result.mode, result.mode_code) == ("full", "changes_unreadable")
+    assert "the changes of the inputs cannot be read: the target does not accept" in (result.mode_reason or "")
+    shop.lake.append("/in/orders", [order(51, 1)])
+    assert shop.run().mode == "incremental"
+
+
+def test_a_full_disk_does_not_have_everything_compared() -> None:
+    shop = Shop()
+    shop.begin()
+    shop.lake.append("/in/orders", [order(50, 1)])
+    with at(shop.lake, "create memory://staging", full_disk), pytest.raises(Failed, match="no space"):
+        shop.run()
+    result = shop.run()
+    assert (result.mode, result.resumed) == ("incremental", True)
+
+
+def test_the_newest_row_of_a_key_is_followed_through_a_join() -> None:
+    shop = Shop(LATEST, on_duplicate="latest", latest_by="id")
+    shop.begin()
+    newest = _newest(shop)
+    assert newest[1] == (5, "a")
+
+    shop.lake.rewrite("/in/orders", lambda row: None if row["id"] == 5 else row)
+    assert (shop.run().mode, _newest(shop)) == ("incremental", newest | {1: (1, "a")})
+    shop.lake.append("/in/orders", [order(0, 1)])
+    shop.lake.rewrite("/in/customers", lambda row: row | {"name": "b"} if row["k"] == 1 else row)
+    result = shop.run()
+    assert (result.mode, result.rows) == ("incremental", Rows(updated=1, unchanged=3))
+    assert _newest(shop) == newest | {1: (1, "b")}
+
+
+def test_mode_auto_follows_changes_of_a_result_that_leaves_most_values_out() -> None:
+    large = REVENUE.replace("LEFT JOIN", "JOIN") + " HAVING sum(o.total) > 25"
+    shop = Shop(large, mode="auto")
+    shop.lake.append("/in/orders", [order(number, 100 + number) for number in range(100, 200)])
+    shop.lake.append("/in/customers", [customer(100 + number) for number in range(100, 200)])
+    shop.lake.append("/in/orders", [order(number, 3, 9) for number in range(200, 203)])
+    shop.begin()
+    assert len(shop.lake.rows(TARGET)) == 2
+
+    shop.lake.append("/in/orders", [order(300 + k, 100 + k) for k in range(100, 110)])
+    result = shop.run()
+    assert (result.mode, result.touched, result.rows) == ("incremental", 10, Rows(unchanged=2))
+    shop.lake.append("/in/orders", [order(400 + k, k) for k in (0, 3)])
+    assert shop.run().mode_code == "too_many_touched", "of the values that are there"
+
+
+def _newest(shop: Shop) -> dict[int, tuple[int, str]]:
+    return {row["k"]: (row["id"], row["name"]) for row in shop.lake.rows(TARGET)}
+
+
 def _without(number: int, row: dict[str, Any]) -> dict[str, Any] | None:
     return None if row["id"] == number else row
 
@@ -105,6 +166,14 @@ def test_an_input_that_cannot_be_followed_is_refused_or_has_everything_compared(
     result = shop.run()
     assert (result.mode, result.mode_code) == ("full", "not_followed")
     assert "an aggregate of all rows" in (result.mode_reason or "")
+
+
+def test_a_refused_query_is_told_how_it_would_be_followed() -> None:
+    with pytest.raises(Invalid) as raised:
+        Shop("SELECT k, name FROM customers WHERE k NOT IN (SELECT customer FROM orders)")
+    assert raised.value.code == "not_incremental"
+    assert raised.value.next.startswith("Write customers.k NOT IN (...) as NOT EXISTS")
+    assert raised.value.next.endswith("Else use mode: auto, which compares everything where necessary, or mode: full.")
 
 
 def test_where_inputs_are_not_made_yet_the_first_refresh_refuses() -> None:

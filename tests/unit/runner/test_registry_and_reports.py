@@ -65,6 +65,15 @@ def test_a_definition_whose_places_overlap_with_others_is_not_stored(change: dic
     assert [s.name for s in world.refreshes.statuses()] == [NAME]
 
 
+def test_a_place_is_the_same_with_either_scheme_of_its_storage() -> None:
+    world, gold = World(), "://lake@account.dfs.core.windows.net/gold"
+    world.refreshes.register(definition(name="other", target=f"abfss{gold}"))
+    for target in (f"abfs{gold}", f"abfs{gold}/inner"):
+        with pytest.raises(Refused, match=r"target of other \(abfss:") as refused:
+            world.refreshes.register(definition(name="another", target=target))
+        assert refused.value.code == "places_overlap"
+
+
 @pytest.mark.parametrize(
     ("change", "code"),
     [
