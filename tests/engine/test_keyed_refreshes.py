@@ -38,6 +38,11 @@ VIEWS: dict[str, tuple[str, tuple[str, ...]]] = {
         "SELECT k, name FROM customers c WHERE NOT EXISTS (SELECT 1 FROM orders o WHERE o.customer = c.k)",
         ("k",),
     ),
+    "large": (
+        "SELECT customer, sum(total) AS s FROM orders WHERE customer IS NOT NULL "
+        "GROUP BY customer HAVING sum(total) > 370",
+        ("customer",),
+    ),
     "shared": (
         "WITH t AS (SELECT customer AS k, sum(total) AS s FROM orders GROUP BY customer) SELECT x.k, x.s, c.name "
         "FROM t x JOIN customers c ON c.k = x.k WHERE x.s >= (SELECT min(s) FROM t y WHERE y.k = c.k)",
@@ -126,3 +131,16 @@ def test_only_touched_rows_are_compared(
     assert shop.run("aggregate").mode_code == "verification"
     shop.do("UPDATE {orders} SET total = total + 1 WHERE id = 30")
     assert shop.run("aggregate").rows == Rows(updated=1, unchanged=19)
+
+
+def test_mode_auto_follows_changes_of_values_that_the_result_leaves_out(
+    open_session: Callable[[], SparkSession], tmp_path: Path, spark_server: Endpoint
+) -> None:
+    shop = Shop(open_session(), tmp_path, spark_server, "feed")
+    shop.do(f"INSERT INTO {{orders}} SELECT 1000 + id, 1000 + id, 0, {DAY} FROM range(50000)")
+    shop.register("large", mode="auto")
+    assert shop.run("large").rows == Rows(inserted=2)
+    shop.do("UPDATE {orders} SET total = total + 1 WHERE customer IN (1, 2)")
+    assert shop.run("large").mode_code == "verification"
+    shop.do("UPDATE {orders} SET total = total + 1 WHERE customer IN (1, 2, 3)")
+    assert shop.run("large").mode_code == "changes"
