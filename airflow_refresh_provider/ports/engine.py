@@ -138,6 +138,9 @@ class Touched(Stored):
     `rows`: how many there are, `bytes`: about how large they are in memory, `types`: those of the columns. By the
     number of an anchor: `nulls` has those of whose values one is NULL, `spans` where its values lie, if that is known.
     At most about this `share` of the target's rows has them.
+
+    `skips` are the numbers of the uses of inputs, and `skips_target` is whether the target is one more table, of which
+    the spans leave out so much that they are worth a condition.
     """
 
     location: str
@@ -148,6 +151,8 @@ class Touched(Stored):
     types: tuple[str, ...] = ()
     nulls: frozenset[int] = frozenset()
     spans: dict[int, Spans] = {}
+    skips: frozenset[int] = frozenset()
+    skips_target: bool = False
 
 
 class TouchTask(Stored):

@@ -43,6 +43,7 @@ class _Log:
         self.newest = cache(log.newest)
         self.oldest = cache(log.oldest)
         self.readable_until = cache(log.readable_until)
+        self.sizes_within = cache(log.sizes_within)
         self.markers = cache(log.markers)
         self.commits = cache(log.commits)
 

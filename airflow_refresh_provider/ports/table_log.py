@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -11,6 +12,8 @@ from airflow_refresh_provider.core.log.commits import Commit
 from airflow_refresh_provider.core.plan.small_tables import is_small
 from airflow_refresh_provider.core.text.stored import Stored
 
+OPEN_COST = 4 << 20
+"""To open a file costs as much as to read so many bytes: Spark's default of `spark.sql.files.openCostInBytes`."""
 _CHECKPOINT_EVERY = 10
 """Delta's default of `delta.checkpointInterval`."""
 
@@ -87,6 +90,14 @@ class TableLog(Protocol):
 
     def oldest(self, location: str) -> int:
         """The oldest version whose commit file is still there without a gap up to the newest."""
+        ...
+
+    def sizes_within(self, location: str, column: str, spans: Sequence[tuple[int, int]]) -> tuple[int, int]:
+        """The size of the files of a table that may have values of a column within the spans, and of all its files.
+
+        By statistics and partition values; both are the same where there are none. Days are counted from 1970. Each
+        file is larger by OPEN_COST.
+        """
         ...
 
     def readable_until(self, location: str, version: int) -> datetime | None:

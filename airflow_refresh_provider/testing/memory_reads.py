@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Self
 
@@ -11,7 +11,7 @@ from airflow_refresh_provider.core.definition.columns import OP, VNODE, floating
 from airflow_refresh_provider.core.log.commits import Commit
 from airflow_refresh_provider.core.plan.plan import StagedTable
 from airflow_refresh_provider.core.run.reading import DELETION_VECTORS
-from airflow_refresh_provider.ports.table_log import LogGap, Opened, TableFacts, TableIdentity
+from airflow_refresh_provider.ports.table_log import OPEN_COST, LogGap, Opened, TableFacts, TableIdentity
 from airflow_refresh_provider.testing.memory_lake import MemoryLake
 from airflow_refresh_provider.testing.memory_table import ROW_BYTES
 
@@ -66,6 +66,12 @@ class MemoryLog:
         """The oldest version whose commit is still kept; a test cleans out by setting `MemoryTable.oldest`."""
         with self._lake.lock:
             return self._lake.table(location).oldest
+
+    def sizes_within(self, location: str, column: str, spans: Sequence[tuple[int, int]]) -> tuple[int, int]:
+        """A table is one file, without statistics."""
+        facts = self.facts(location)
+        size = OPEN_COST + (facts.bytes or 0 if facts else 0)
+        return size, size
 
     def readable_until(self, location: str, version: int) -> datetime | None:
         """As `MemoryTable.refused_from` says; the year 9999 where that says never."""

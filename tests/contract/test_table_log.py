@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
+from datetime import date
 from pathlib import Path
 
+import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
-from deltalake import DeltaTable
+from deltalake import DeltaTable, write_deltalake
 
 from airflow_refresh_provider.core.definition.inputs import Input
 from airflow_refresh_provider.core.log.marker import Marker, seal_app_id, slot_app_id
@@ -16,7 +18,7 @@ from airflow_refresh_provider.delta.tables.opened_tables import OpenedTables
 from airflow_refresh_provider.delta.tables.target_log import DeltaTableLog
 from airflow_refresh_provider.errors import Failed
 from airflow_refresh_provider.inputs.delta_table import DeltaTables
-from airflow_refresh_provider.ports.table_log import LogGap, Opened, TableIdentity
+from airflow_refresh_provider.ports.table_log import OPEN_COST, LogGap, Opened, TableIdentity
 from tests.contract.tables import rows, write
 
 LOG = DeltaTableLog()
@@ -277,3 +279,26 @@ def test_types_are_those_of_spark(table: Path) -> None:
     facts = LOG.facts(str(table))
     assert facts is not None
     assert [(c.name, c.type) for c in facts.types] == [("id", "bigint"), ("_vnode", "bigint")]
+
+
+def test_files_outside_of_spans_are_known_by_statistics(tmp_path: Path) -> None:
+    for first in (0, 100):
+        found = pa.table({"Id": [first, first + 9], "day": [date(1970, 1, 1 + first % 30), None], "t": ["a", "b"]})
+        write_deltalake(tmp_path, found, mode="append")
+    place, each = str(tmp_path), [p.stat().st_size + OPEN_COST for p in tmp_path.glob("*.parquet")]
+    both = sum(each)
+    assert LOG.sizes_within(place, "id", ((10, 99), (200, 300))) == (0, both)
+    assert LOG.sizes_within(place, "id", ((9, 9), (200, 300)))[0] in each
+    assert LOG.sizes_within(place, "id", ((-5, 100),)) == (both, both)
+    assert LOG.sizes_within(place, "day", ((10, 10),))[0] in each
+    assert LOG.sizes_within(place, "day", ((1, 9),)) == (0, both)
+    assert LOG.sizes_within(place, "t", ((1, 9),)) == LOG.sizes_within(place, "none", ((1, 9),)) == (both, both)
+    assert LOG.sizes_within(str(tmp_path / "nowhere"), "id", ((1, 9),)) == (0, 0)
+
+
+def test_files_outside_of_spans_are_known_by_partition_values(tmp_path: Path) -> None:
+    days = [date(1970, 1, day) for day in (1, 2, 3)]
+    write_deltalake(tmp_path, pa.table({"id": [1, 2, 3, 4], "day": [*days, None]}), partition_by=["day"])
+    within, everything = LOG.sizes_within(str(tmp_path), "day", ((1, 1),))
+    assert everything // OPEN_COST == 4
+    assert within // OPEN_COST == 2, "of the day, and of no day"

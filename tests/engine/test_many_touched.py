@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from airflow_refresh_provider.core.definition.columns import Column
 from airflow_refresh_provider.core.maintain.plan import Maintenance
+from airflow_refresh_provider.core.maintain.spans import Spans
 from airflow_refresh_provider.ports.engine import Touched
 from airflow_refresh_provider.spark.acts import touched_rows, touched_spans
 
@@ -48,6 +49,25 @@ def test_many_or_wide_values_are_not_broadcast(
     )
     plan = _shown(touched_rows.among(spark, spark.range(9).selectExpr("id AS k"), touched), capsys)
     assert ("strategy=broadcast" in plan) is broadcast
+
+
+@pytest.mark.parametrize("skips", [True, False])
+def test_spans_are_conditions_only_where_they_leave_out_enough(
+    open_session: Callable[[], SparkSession], tmp_path: Path, capsys: pytest.CaptureFixture[str], skips: bool
+) -> None:
+    spark = open_session()
+    spark.range(3).selectExpr("id AS k0").write.parquet(str(tmp_path / "touched"))
+    touched = Touched(
+        location=str(tmp_path / "touched"),
+        maintenance=Maintenance(anchors=("k",), uses=(), routes=()),
+        rows=3,
+        types=("bigint",),
+        spans={0: Spans(type="bigint", spans=((0, 2), (7007, 7009)))},
+        skips_target=skips,
+    )
+    rows = touched_rows.of_target(spark, spark.range(9000).selectExpr("id AS k"), touched)
+    assert ("7007" in _shown(rows, capsys)) is skips
+    assert {row.k for row in rows.collect()} == {0, 1, 2}
 
 
 def test_the_size_of_values_counts_their_text(open_session: Callable[[], SparkSession]) -> None:

@@ -16,6 +16,8 @@ MOST_SPANS = 32
 """More conditions cost more than they save."""
 _LEAST_CUT = 0.5
 """Gaps are left out where they make up this share of all values: scattered values have many small ones."""
+_MOST_READ = 0.5
+_LEAST_SKIPPED = 32 << 20
 _INTEGERS = frozenset({"tinyint", "smallint", "int", "bigint"})
 _EPOCH = date(1970, 1, 1)
 _DAY = 24 * 60 * 60 * 1_000_000
@@ -62,6 +64,24 @@ def restricting(spans: Spans, value: str) -> str | None:
     if _COLUMN.fullmatch(value):
         return None if spans.type == "timestamp" else spans.condition(value)
     return spans.condition(f"try_cast({value} AS {spans.type})")
+
+
+def column_of(value: str) -> str | None:
+    """The name of the column that an SQL expression is; None for any other expression."""
+    return value[1:-1].replace("``", "`") if _COLUMN.fullmatch(value) else None
+
+
+def columns_in(value: str) -> frozenset[str]:
+    """The names of the columns in an SQL expression, in lower case."""
+    return frozenset(name[1:-1].replace("``", "`").lower() for name in _COLUMN.findall(value))
+
+
+def skips_enough(read: int, all: int) -> bool:
+    """Whether it is worth its condition to read so many of all bytes of a table.
+
+    A condition makes Spark read statistics and compile code anew for each statement: up to a second for each table.
+    """
+    return read <= _MOST_READ * all and all - read >= _LEAST_SKIPPED
 
 
 def spans_of(type: str, low: int, high: int, gaps: Sequence[tuple[int, int]], *, nulls: bool) -> Spans | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import obstore
@@ -23,6 +24,7 @@ from airflow_refresh_provider.delta.tables.delta_table import (
     size_of,
     writes_plainly,
 )
+from airflow_refresh_provider.delta.tables.file_spans import sizes_within
 from airflow_refresh_provider.delta.tables.input_history import KEPT, REMOVED_FILES, committed_at, duration
 from airflow_refresh_provider.delta.tables.opened_tables import EACH_TIME, OpenedTables
 from airflow_refresh_provider.delta.tables.table_shape import shape_at
@@ -76,6 +78,11 @@ class DeltaTableLog:
     def oldest(self, location: str) -> int:
         """The oldest version whose commit file is still there without a gap up to the newest."""
         return _log(location).oldest
+
+    def sizes_within(self, location: str, column: str, spans: Sequence[tuple[int, int]]) -> tuple[int, int]:
+        """The size of the files of a table that may have values of a column within the spans, and of all its files."""
+        table = self._tables.at(location)
+        return (0, 0) if table is None else sizes_within(table, column, spans)
 
     def readable_until(self, location: str, version: int) -> datetime | None:
         """When Spark begins to refuse a version; in 1970 where its commit is gone, None for the newest."""

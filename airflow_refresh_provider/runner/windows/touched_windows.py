@@ -34,6 +34,7 @@ from airflow_refresh_provider.runner.facts import hidden_values, staging_paths
 from airflow_refresh_provider.runner.facts.targets import Ready
 from airflow_refresh_provider.runner.hold.tenure import Tenure
 from airflow_refresh_provider.runner.windows import comparing, trusting
+from airflow_refresh_provider.runner.windows.skipping import with_skipping
 from airflow_refresh_provider.runner.windows.window_changes import (
     CLEANED_UP,
     Changes,
@@ -69,6 +70,7 @@ def load_touched(
     touched = unless_unreadable(tenure.ports, run.definition, lambda: session.touch(task))
     if isinstance(touched, Reason):
         return Loaded(reason=touched)
+    touched = with_skipping(tenure.ports, run.plan.pins, ready.target.location, touched)
     record, _ = tenure.read()
     if record.published is None or known_histories(tenure.ports, run, record.published) is None:
         return Loaded(reason=CLEANED_UP)

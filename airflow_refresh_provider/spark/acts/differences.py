@@ -133,7 +133,7 @@ def _content(spark: SparkSession, task: CompareTask) -> DataFrame:
 
 def _found(spark: SparkSession, task: CompareTask, counted: Counted) -> DataFrame:
     rows = content.at_version(spark, task.target, task.base)
-    rows = touched_rows.among(spark, rows, task.touched) if task.touched else rows
+    rows = touched_rows.of_target(spark, rows, task.touched) if task.touched else rows
     by_vnode = any(c.name == ROW_HASH for c in task.target.columns)
     if task.vnodes is not None:
         literals = ", ".join(map(str, task.vnodes))

@@ -28,6 +28,7 @@ def result(spark: SparkSession, source: Source, touched: Touched) -> DataFrame:
     for number, use in enumerate(touched.maintenance.uses):
         with faults.reading(use.input):
             rows = content.rows(spark, source.reads[use.input])
+            rows = _within_spans(rows, use.restrictions, touched) if number in touched.skips else rows
             _restricted(rows, use, values, touched).createOrReplaceTempView(use_name(number))
     return spark.sql(bound(source.query, touched.maintenance.uses))
 
@@ -36,26 +37,27 @@ def among(spark: SparkSession, rows: DataFrame, touched: Touched) -> DataFrame:
     """The rows of a result, or of the target, whose anchors are touched."""
     anchors = [sql.name(anchor) for anchor in touched.maintenance.anchors]
     conditions = [f"r.{anchor} {_same(n, touched)} k.k{n}" for n, anchor in enumerate(anchors)]
-    for n, spans in touched.spans.items():
-        if condition := restricting(spans, anchors[n]):
-            rows = rows.where(condition)
     values = _small(touched_values.staged(spark, touched), touched)
     return rows.alias("r").join(values.alias("k"), F.expr(" AND ".join(conditions)), "left_semi")
+
+
+def of_target(spark: SparkSession, rows: DataFrame, touched: Touched) -> DataFrame:
+    """The rows of the target whose anchors are touched."""
+    anchors = tuple(sql.name(anchor) for anchor in touched.maintenance.anchors)
+    return among(spark, _within_spans(rows, (anchors,), touched) if touched.skips_target else rows, touched)
 
 
 def count(spark: SparkSession, target: Target, base: int, touched: Touched) -> int:
     """How many rows of a version of the target have touched values. Only their columns are read."""
     anchors = [sql.name(anchor) for anchor in touched.maintenance.anchors]
     rows = content.at_version(spark, target, base).select(*anchors)
-    return among(spark, rows, touched).count()
+    return of_target(spark, rows, touched).count()
 
 
 def _restricted(rows: DataFrame, use: Use, values: DataFrame, touched: Touched) -> DataFrame:
     """The rows of an input that lead to touched anchors, in one of the ways in which the text reads them."""
     if use.restrictions is None:
         return rows
-    if (within := _within_spans(use.restrictions, touched)) is not None:
-        rows = rows.where(within)
     if len(use.restrictions) == 1:
         keys, same = _keys(use.restrictions[0], values, touched, "")
         return rows.join(_small(keys, touched), F.expr(same), "left_semi")
@@ -95,13 +97,15 @@ def _small(keys: DataFrame, touched: Touched) -> DataFrame:
     return F.broadcast(keys) if few else keys
 
 
-def _within_spans(restrictions: tuple[tuple[str | None, ...], ...], touched: Touched) -> str | None:
-    """The condition that a row lies within the spans, in one of the ways; None where that is not known of one."""
+def _within_spans(
+    rows: DataFrame, restrictions: tuple[tuple[str | None, ...], ...] | None, touched: Touched
+) -> DataFrame:
+    """The rows that lie within the spans in one of the ways; all of them where that is not known of one."""
     ways = []
-    for restriction in restrictions:
+    for restriction in restrictions or ((),):
         known = ((n, value) for n, value in enumerate(restriction) if value is not None and n in touched.spans)
         conditions = [c for n, value in known if (c := restricting(touched.spans[n], value)) is not None]
         if not conditions:
-            return None
+            return rows
         ways.append(" AND ".join(conditions))
-    return " OR ".join(f"({way})" for way in ways)
+    return rows.where(" OR ".join(f"({way})" for way in ways))

@@ -10,7 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airflow_refresh_provider.core.maintain.rounding import rounded_out
-from airflow_refresh_provider.core.maintain.spans import MOST_SPANS, number_of, restricting, spans_of
+from airflow_refresh_provider.core.maintain.spans import (
+    MOST_SPANS,
+    column_of,
+    columns_in,
+    number_of,
+    restricting,
+    skips_enough,
+    spans_of,
+)
 
 NUMBERS = st.one_of(st.integers(-20, 20), st.integers(-(2**63), 2**63 - 1))
 
@@ -97,3 +105,22 @@ def test_an_expression_is_cast_and_a_column_is_as_it_is(kind: str, value: str, c
 def test_only_numbers_days_and_moments_have_spans() -> None:
     numbered = {kind for kind in ("bigint", "date", "timestamp", "string", "double") if number_of("k", kind)}
     assert numbered == {"bigint", "date", "timestamp"}
+
+
+@pytest.mark.parametrize(
+    ("read", "everything", "enough"),
+    [
+        (0, 32 << 20, True),
+        (0, (32 << 20) - 1, False),
+        (50 << 20, 100 << 20, True),
+        (51 << 20, 100 << 20, False),
+        (0, 0, False),
+    ],
+)
+def test_a_condition_has_to_leave_out_half_and_not_little(read: int, everything: int, enough: bool) -> None:
+    assert skips_enough(read, everything) is enough
+
+
+def test_columns_of_expressions() -> None:
+    assert (column_of("`a``b`"), column_of("trunc(`a`, 'MM')")) == ("a`b", None)
+    assert columns_in("f(`A`, `b``c`)") == {"a", "b`c"}
