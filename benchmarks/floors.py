@@ -37,8 +37,8 @@ class Standing:
 
 FLOORS = (
     Floor("first load, of an overwrite", ("first_load", "ratio"), 1.5),
-    Floor("0 rows changed, of an overwrite", ("changed", "0.0", "of_overwrite"), 1.2),
-    Floor("1 % changed, of an overwrite", ("changed", "0.01", "of_overwrite"), 1.8),
+    Floor("0 rows changed, of an overwrite", ("changed", "0.0", "of_overwrite"), 0.8),
+    Floor("1 % changed, of an overwrite", ("changed", "0.01", "of_overwrite"), 1.0),
     Floor("1 % changed, of a stock MERGE", ("changed", "0.01", "of_merge"), 1 / 2),
     Floor("incremental, scattered, of an overwrite", ("incremental", "scattered", "of_overwrite"), 0.5),
     Floor("incremental, scattered, of a stock MERGE", ("incremental", "scattered", "of_merge"), 1 / 6),

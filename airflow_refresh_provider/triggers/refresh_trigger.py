@@ -16,6 +16,8 @@ from airflow_refresh_provider.errors import Retry
 from airflow_refresh_provider.places import Places
 from airflow_refresh_provider.signals import metrics
 
+_LAST_RUN = {"run_id", "outcome", "at", "code", "reason"}
+
 
 @dataclass(frozen=True)
 class Condition:
@@ -56,6 +58,7 @@ def seen(status: DefinitionStatus) -> dict[str, Any]:
         "published_at": status.published_at.isoformat() if status.published_at else None,
         "input_versions": dict(status.input_versions),
         "cancelled": cancelled(status),
+        "last_run": status.last_run.model_dump(mode="json", include=_LAST_RUN) if status.last_run else None,
     }
 
 

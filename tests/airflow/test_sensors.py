@@ -14,7 +14,7 @@ from airflow.sdk.bases.operator import TriggerFailureReason
 from airflow.sdk.exceptions import AirflowSensorTimeout, AirflowSkipException, TaskDeferred
 from airflow.triggers.base import TriggerEvent
 
-from airflow_refresh_provider.errors import Invalid, Retry
+from airflow_refresh_provider.errors import Failed, Invalid, Retry
 from airflow_refresh_provider.places import Places
 from airflow_refresh_provider.sensors.refresh_sensors import (
     RefreshFreshnessSensor,
@@ -26,7 +26,7 @@ from airflow_refresh_provider.triggers import refresh_trigger as triggers
 from airflow_refresh_provider.triggers.refresh_trigger import Condition, RefreshTrigger
 from tests.airflow.conftest import Airflow
 from tests.airflow.shared import Shared
-from tests.unit.runner.faults import Killed, at
+from tests.unit.runner.faults import Killed, at, not_accepted
 from tests.unit.runner.world import INPUT, NAME, TARGET, row
 
 DAG = """
@@ -75,6 +75,18 @@ def test_a_trigger_fires_when_the_condition_is_met_and_survives_serialisation(sh
         return await asyncio.wait_for(first, 10)
 
     assert asyncio.run(waited()).payload["published_version"] == shared.world.refreshes.show(NAME).published_version
+
+
+def test_what_is_returned_says_how_the_last_run_ended(share: Callable[..., Shared]) -> None:
+    shared = share()
+    assert triggers.seen(shared.world.refreshes.stored(NAME))["last_run"] is None
+    shared.world.run()
+    shared.world.become(row(1, "z"))
+    with at(shared.world.lake, "begin /gold", not_accepted), pytest.raises(Failed):
+        shared.world.run()
+    last = triggers.seen(shared.world.refreshes.stored(NAME))["last_run"]
+    assert (last["outcome"], last["code"]) == ("failed", "constraint_violated")
+    assert "the target does not accept a row" in last["reason"]
 
 
 def test_a_condition_on_a_publication_compares_its_time(share: Callable[..., Shared]) -> None:

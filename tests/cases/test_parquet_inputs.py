@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from airflow_refresh_provider.core.run.results import Rows
-from tests.cases.case import Case
+from airflow_refresh_provider.views.tables import table_of
+from tests.cases.case import NAME, Case
 
 
 def test_a_column_of_the_folders_that_turns_from_number_to_text_is_refused_with_both_types(case: Case) -> None:
@@ -48,6 +49,8 @@ def test_a_stray_file_beside_folders_is_read_neither_alone_nor_with_the_whole(ca
     result = case.refresh()
     assert (result.mode, result.rows) == ("incremental", Rows(inserted=1, unchanged=2))
     assert (result.ignored_files["src"].example or "").endswith("stray.parquet")
+    [(_, not_read)] = [row for row in table_of(case.refreshes.show(NAME)).rows if row[0] == "files not read"]
+    assert "src" in str(not_read) and "stray.parquet" in str(not_read)
 
 
 @pytest.mark.slow

@@ -62,3 +62,20 @@ def test_a_stage_is_a_bar_with_chunks_rows_speed_and_time() -> None:
     assert "[bold]a note" in seen
     for text in ("load", "merge", "4/4 chunks", "3,000/3,000 rows", "rows/s", "━"):
         assert text in seen
+
+
+ENDED_EARLY = """
+import sys, time
+from airflow_refresh_provider.cli.bars import Bars
+with Bars(sys.stderr) as bars:
+    bars.stage("merge", rows=3000, chunks=4)
+    bars.advance(750)
+    time.sleep(0.3)
+    raise SystemExit(0)
+"""
+
+
+def test_the_bar_of_a_stage_that_fails_stays_where_it_is() -> None:
+    seen = on_a_terminal(ENDED_EARLY)
+    assert "1/4 chunks" in seen and "750/3,000 rows" in seen
+    assert "4/4 chunks" not in seen and "3,000/3,000" not in seen

@@ -173,7 +173,7 @@ class Definition(Stored):
     float_tolerance: Annotated[float, Field(strict=True, ge=0, lt=1)] = Field(
         default=1e-13,
         description="For DOUBLE and FLOAT computed with `sum`, `avg` and the like, whose last digits vary: up to this "
-        "relative difference a value is unchanged. 0: all digits count.",
+        "relative difference a value is unchanged. 0: all digits count. -0.0 equals 0.0, NaN equals NaN.",
     )
     adopt: StrictBool = Field(
         default=False, description="Take over an existing table that this provider did not create."

@@ -79,7 +79,7 @@ def columns_in(value: str) -> frozenset[str]:
 def skips_enough(read: int, all: int) -> bool:
     """Whether it is worth its condition to read so many of all bytes of a table.
 
-    A condition makes Spark read statistics and compile code anew for each statement: up to a second for each table.
+    A condition makes Spark read statistics and compile code again for each statement: up to a second for each table.
     """
     return read <= _MOST_READ * all and all - read >= _LEAST_SKIPPED
 

@@ -19,6 +19,8 @@ from airflow_refresh_provider.core.run.measured import ChangesSeconds, Measured,
 MOST_TOUCHED = 0.2
 """Mode AUTO follows changes that touch up to this share of the rows of the target. They lie in most files of the inputs
 by then, so that reading only these saves nothing."""
+COUNTED_FROM = 0.02
+"""Where touched values may have more than this share of the target's rows, the rows are counted. Less costs little."""
 ENOUGH_RUNS = 2
 """How many refreshes must have followed changes before their seconds decide. The first one compiles on the way."""
 DEARER_BY = 1.1
@@ -112,21 +114,21 @@ def share_at_most(touched: int, rows_per_value: float, target_rows: int) -> floa
     return min(1.0, touched * rows_per_value / max(1, target_rows))
 
 
-def share_found(found_rows: int, target_rows: int, change_bytes: int | None, input_bytes: int) -> float:
-    """The share that is touched, by the rows of the target that have touched values.
+def share_found(at_most: float, found: float, change_bytes: int | None, input_bytes: int | None) -> float:
+    """The share that is touched, by the share of the target's rows that were found to have touched values.
 
-    A query that leaves most rows out has few of the values in its result; these are as good as any others to tell the
-    share by. Of values that are new to it, the size of the changes says how many there can be.
+    A query that leaves most rows out has few of the values in its result; these are a sample of all values. Of values
+    that are new to it, the size of the changes says how many there can be.
     """
-    changed = 1.0 if change_bytes is None or not input_bytes else change_bytes / input_bytes
-    return min(1.0, max(found_rows / max(1, target_rows), changed))
+    changed = at_most if change_bytes is None or not input_bytes else change_bytes / input_bytes
+    return min(at_most, max(found, changed))
 
 
 def too_many_touched(
-    mode: Mode, touched: int, share: float, target_rows: int, anchors: tuple[str, ...]
+    mode: Mode, touched: int, share: float | None, target_rows: int, anchors: tuple[str, ...]
 ) -> Reason | None:
     """Why mode AUTO computes everything, whatever was measured; None where it follows the changes."""
-    if mode is not Mode.AUTO or share <= MOST_TOUCHED:
+    if mode is not Mode.AUTO or share is None or share <= MOST_TOUCHED:
         return None
     values = f"{touched:,} values of {', '.join(anchors)}"
     text = f"the changes touch {values}, about {round(share * target_rows):,} of {target_rows:,} rows of the target"

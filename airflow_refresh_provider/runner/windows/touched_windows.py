@@ -10,10 +10,10 @@ from airflow_refresh_provider.core.maintain.plan import Maintenance
 from airflow_refresh_provider.core.maintain.temporal_sql import turned as turned_since
 from airflow_refresh_provider.core.plan.plan import Plan, StagedTable
 from airflow_refresh_provider.core.plan.reasons import Reason
-from airflow_refresh_provider.core.run.record import Published, Record
+from airflow_refresh_provider.core.run.record import Published
 from airflow_refresh_provider.core.run.trust import rows_are_known
 from airflow_refresh_provider.core.strategy.costing import (
-    MOST_TOUCHED,
+    COUNTED_FROM,
     CostFacts,
     estimates,
     full_is_cheaper,
@@ -74,7 +74,8 @@ def load_touched(
     record, _ = tenure.read()
     if record.published is None or known_histories(tenure.ports, run, record.published) is None:
         return Loaded(reason=CLEANED_UP)
-    share = _share(session, ready, touched, record)
+    at_most = share_at_most(touched.rows, record.trust.rows_per_value if record.trust else 1.0, ready.rows or 0)
+    share = at_most if at_most <= COUNTED_FROM else _counted_share(session, run.plan, ready, touched, at_most)
     cost = CostFacts(record.measured, run.plan.change_bytes, size_of(run.plan.pins), share)
     found = Loaded(touched_at=tenure.ports.clock.now(), estimates=estimates(cost))
     mode, anchors = run.plan.mode, maintenance.anchors
@@ -87,7 +88,7 @@ def load_touched(
             session,
             ready.version,
             stored_hashes=False,
-            touched=touched.model_copy(update={"share": share if rows_are_known(record.trust) else 1.0}),
+            touched=touched.model_copy(update={"share": at_most if rows_are_known(record.trust) else 1.0}),
             kind="of-touched",
         )
         if touched.rows
@@ -97,14 +98,12 @@ def load_touched(
     return replace(loaded, touched_at=found.touched_at, estimates=found.estimates)
 
 
-def _share(session: EngineSession, ready: Ready, touched: Touched, record: Record) -> float:
-    """The share of the target that is touched. It is asked where that would be too much if it had all of the values."""
-    run, rows = record.run, ready.rows or 0
-    share = share_at_most(touched.rows, record.trust.rows_per_value if record.trust else 1.0, rows)
-    if run is None or run.plan.mode is not Mode.AUTO or share <= MOST_TOUCHED:
-        return share
-    found = session.count_touched(ready.target, ready.version, touched)
-    return share_found(found, rows, run.plan.change_bytes, size_of(run.plan.pins) or 0)
+def _counted_share(session: EngineSession, plan: Plan, ready: Ready, touched: Touched, at_most: float) -> float | None:
+    """The share of the target that is touched, by its rows; None where nothing is decided by it."""
+    if plan.mode is not Mode.AUTO:
+        return None
+    found = session.count_touched(ready.target, ready.version, touched) / max(1, ready.rows or 0)
+    return share_found(at_most, found, plan.change_bytes, size_of(plan.pins))
 
 
 def _turned(published: Published | None, plan: Plan, maintenance: Maintenance) -> dict[str, str]:

@@ -204,18 +204,25 @@ def test_values_that_stand_for_more_than_a_fifth_of_the_target_have_everything_c
     assert found.text == "the changes touch 7 values of k, g, about 21 of 100 rows of the target"
 
 
-def test_an_empty_target_has_rows_of_no_value() -> None:
-    assert (share_at_most(3, 1.0, 0), share_found(0, 0, MB, GB)) == (1.0, 0.001)
+def test_an_empty_target_may_have_all_values() -> None:
+    assert share_at_most(3, 1.0, 0) == 1.0
 
 
 @pytest.mark.parametrize(
-    ("rows", "changed", "share"),
-    [(0, MB, 0.001), (1, MB, 0.02), (25, MB, 0.5), (0, 300 * MB, 0.3), (0, 2 * GB, 1.0), (0, None, 1.0)],
+    ("at_most", "found", "changed", "share"),
+    [
+        (1.0, 0.0, MB, 0.001),
+        (1.0, 0.02, MB, 0.02),
+        (1.0, 0.0, 300 * MB, 0.3),
+        (0.1, 0.0, 300 * MB, 0.1),
+        (1.0, 0.0, 2 * GB, 1.0),
+        (0.4, 0.1, None, 0.4),
+    ],
 )
 def test_the_share_is_that_of_the_rows_of_the_target_or_of_the_inputs(
-    rows: int, changed: int | None, share: float
+    at_most: float, found: float, changed: int | None, share: float
 ) -> None:
-    assert share_found(rows, 50, changed, GB) == share
+    assert share_found(at_most, found, changed, GB) == share
 
 
 TIMES = st.floats(0.1, 600)

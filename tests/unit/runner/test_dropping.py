@@ -79,7 +79,7 @@ def test_dropping_deletes_the_target_only_on_request_and_only_its_own() -> None:
     assert TARGET in other.lake.tables
 
 
-def test_what_a_deleted_target_leaves_in_its_folder_is_told() -> None:
+def test_what_a_deleted_target_leaves_in_its_folder_is_reported() -> None:
     world, inside = World(row(1)), f"{TARGET}/mine"
     world.run()
     world.lake.create(inside, COLUMNS)

@@ -168,7 +168,7 @@ def test_an_input_that_cannot_be_followed_is_refused_or_has_everything_compared(
     assert "an aggregate of all rows" in (result.mode_reason or "")
 
 
-def test_a_refused_query_is_told_how_it_would_be_followed() -> None:
+def test_the_refusal_of_a_query_says_how_it_would_be_followed() -> None:
     with pytest.raises(Invalid) as raised:
         Shop("SELECT k, name FROM customers WHERE k NOT IN (SELECT customer FROM orders)")
     assert raised.value.code == "not_incremental"

@@ -16,9 +16,9 @@ def explained(shop: Shop) -> tuple[Explanation, int]:
 
 
 def test_a_query_is_analysed_once_until_it_is_another_one() -> None:
-    advised.cache_clear()
     shop = Shop()
     shop.begin()
+    advised.cache_clear()
     first, analyses = explained(shop)
     assert analyses == 1
     assert explained(shop) == (first, 0)
