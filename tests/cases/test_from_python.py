@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from airflow_refresh_provider import refresh, refresh_several
+from airflow_refresh_provider import cancel, refresh, refresh_several
 from airflow_refresh_provider.core.run.results import Outcome, Rows
-from airflow_refresh_provider.errors import Invalid
+from airflow_refresh_provider.errors import Invalid, Refused
 from airflow_refresh_provider.spark.connect.endpoint import Endpoint
 from tests.cases.case import NAME, Case
 
 
-def test_refreshes_are_run_from_python(case: Case, spark_server: Endpoint) -> None:
+def test_refreshes_are_run_and_cancelled_from_python(case: Case, spark_server: Endpoint) -> None:
     places: dict[str, Any] = {"control": str(case.folder / "control"), "spark": spark_server.url}
     case.rows("src", id=[1, 2], v=[10, 20])
     case.define("SELECT id, v FROM src", tags=["nightly"], mode="auto")
@@ -32,6 +32,9 @@ def test_refreshes_are_run_from_python(case: Case, spark_server: Endpoint) -> No
 
     case.rows("src", id=[None], v=[50])
     failed = refresh_several(NAME, **places)
-    assert (failed.outcome, failed.refreshes[0].error is not None) == (Outcome.REFUSED, True)
-    with pytest.raises(Invalid, match="unknown"):
+    [step] = failed.refreshes
+    assert (failed.outcome, step.error.code if step.error else None) == (Outcome.FAILED, "null_key")
+    with pytest.raises(Refused):
+        cancel(NAME, abandon=True, **places)
+    with pytest.raises(Invalid, match="moed"):
         refresh(NAME, moed="full", **places)

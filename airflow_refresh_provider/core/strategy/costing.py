@@ -30,7 +30,7 @@ TRY_AGAIN_AFTER = 20
 TRY_AGAIN_UP_TO = 2.0
 """After so many full refreshes changes are looked for again, to be measured, if following them is foreseen to take at
 most so many times as long."""
-FIXED_SECONDS = 4.0
+FIXED_SECONDS = 3.0
 """What following changes takes at least, before it has been measured."""
 BYTES_PER_SECOND = 20e6
 """How fast inputs are read, where no refresh of the definition says it."""
