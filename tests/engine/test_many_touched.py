@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
@@ -19,6 +20,13 @@ def _shown(rows: DataFrame, capsys: pytest.CaptureFixture[str]) -> str:
     capsys.readouterr()
     rows.explain(extended=True)
     return capsys.readouterr().out
+
+
+def _touched(spark: SparkSession, folder: Path, rows: int = 3, **more: Any) -> Touched:
+    """The values 0, 1 and 2 of one anchor; `rows` is how many there are said to be."""
+    location, maintenance = str(folder / "touched"), Maintenance(anchors=("k",), uses=(), routes=())
+    spark.range(3).selectExpr("id AS k0").write.parquet(location)
+    return Touched(location=location, maintenance=maintenance, rows=rows, types=("bigint",), **more)
 
 
 @pytest.mark.parametrize(
@@ -39,14 +47,7 @@ def test_many_or_wide_values_are_not_broadcast(
     broadcast: bool,
 ) -> None:
     spark = open_session()
-    spark.range(3).selectExpr("id AS k0").write.parquet(str(tmp_path / "touched"))
-    touched = Touched(
-        location=str(tmp_path / "touched"),
-        maintenance=Maintenance(anchors=("k",), uses=(), routes=()),
-        rows=rows,
-        bytes=bytes,
-        types=("bigint",),
-    )
+    touched = _touched(spark, tmp_path, rows=rows, bytes=bytes)
     plan = _shown(touched_rows.among(spark, spark.range(9).selectExpr("id AS k"), touched), capsys)
     assert ("strategy=broadcast" in plan) is broadcast
 
@@ -56,15 +57,8 @@ def test_spans_are_conditions_only_where_they_leave_out_enough(
     open_session: Callable[[], SparkSession], tmp_path: Path, capsys: pytest.CaptureFixture[str], skips: bool
 ) -> None:
     spark = open_session()
-    spark.range(3).selectExpr("id AS k0").write.parquet(str(tmp_path / "touched"))
-    touched = Touched(
-        location=str(tmp_path / "touched"),
-        maintenance=Maintenance(anchors=("k",), uses=(), routes=()),
-        rows=3,
-        types=("bigint",),
-        spans={0: Spans(type="bigint", spans=((0, 2), (7007, 7009)))},
-        skips_target=skips,
-    )
+    spans = {0: Spans(type="bigint", spans=((0, 2), (7007, 7009)))}
+    touched = _touched(spark, tmp_path, spans=spans, skips_target=skips)
     rows = touched_rows.of_target(spark, spark.range(9000).selectExpr("id AS k"), touched)
     assert ("7007" in _shown(rows, capsys)) is skips
     assert {row.k for row in rows.collect()} == {0, 1, 2}
