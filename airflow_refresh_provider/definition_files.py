@@ -16,8 +16,9 @@ import yaml
 
 from airflow_refresh_provider.core.definition.broken import Broken
 from airflow_refresh_provider.core.definition.definition import Definition
-from airflow_refresh_provider.core.definition.locations import is_relative, is_template
+from airflow_refresh_provider.core.definition.locations import is_relative
 from airflow_refresh_provider.core.definition.problems import invalid, together
+from airflow_refresh_provider.core.text.templates import is_template, templated
 from airflow_refresh_provider.errors import Invalid
 
 PARSED_FOR = "_AIRFLOW_PARSING_CONTEXT_DAG_ID"
@@ -229,21 +230,9 @@ def _bare_target(given: Mapping[str, object]) -> Iterator[Invalid]:
 
 def _templates(given: Mapping[str, object]) -> Iterator[Invalid]:
     """The errors about Jinja templates, but for fields that are checked for them elsewhere, and for free text."""
-    for field, text in _texts(given, ""):
-        if is_template(text) and field.rpartition(".")[2] not in ("target", "path", "query", "description"):
+    for field in templated(given):
+        if field.rpartition(".")[2] not in ("target", "path", "query", "description"):
             yield invalid([f"{field}: must not have a Jinja template: definitions are not rendered"])
-
-
-def _texts(value: object, field: str) -> Iterator[tuple[str, str]]:
-    """Each text with the field that it is in."""
-    if isinstance(value, str):
-        yield field, value
-    elif isinstance(value, Mapping):
-        for key, part in value.items():
-            yield from _texts(part, f"{field}.{key}" if field else str(key))
-    elif isinstance(value, list):
-        for part in value:
-            yield from _texts(part, field)
 
 
 def _resolved_input(value: object, folder: Path) -> object:

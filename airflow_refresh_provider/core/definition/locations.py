@@ -15,6 +15,8 @@ from urllib.parse import unquote, urlsplit
 from pydantic import AfterValidator
 from pydantic_core import PydanticCustomError
 
+from airflow_refresh_provider.core.text.templates import is_template
+
 SCHEMES = ("s3", "s3a", "abfs", "abfss", "gs")
 
 _SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*):(?=/)")
@@ -28,11 +30,6 @@ _SAME_STORAGE = {"s3a": "s3", "abfss": "abfs"}
 def is_relative(location: str) -> bool:
     """Whether a place is given relative to something: neither absolute, nor a URI, nor starting with a variable."""
     return not (location.startswith(("/", "${")) or _SCHEME.match(location))
-
-
-def is_template(text: str) -> bool:
-    """Whether text is a Jinja template, which no definition is rendered from."""
-    return "{{" in text or "{%" in text
 
 
 def normalised(location: str) -> str:

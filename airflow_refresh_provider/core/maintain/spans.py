@@ -18,6 +18,7 @@ _LEAST_CUT = 0.5
 """Gaps are left out where they make up this share of all values: scattered values have many small ones."""
 _MOST_READ = 0.5
 _LEAST_SKIPPED = 32 << 20
+"""A condition has to leave out the other half of a table, and so many bytes, which are read in about a second."""
 _INTEGERS = frozenset({"tinyint", "smallint", "int", "bigint"})
 _EPOCH = date(1970, 1, 1)
 _DAY = 24 * 60 * 60 * 1_000_000
