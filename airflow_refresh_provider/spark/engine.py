@@ -165,7 +165,7 @@ class SparkEngineSession:
 
     def count_touched(self, target: Target, base: int, touched: Touched) -> int:
         act = Doing(left="The target was not changed.", target=target.location, staging=(touched.location,))
-        with self._act(act):
+        with self._act(act), stamped_writes.setting(self._spark, kernel.settings_for("")):
             return touched_rows.count(self._spark, target, base, touched)
 
     def sample(self, task: SampleTask) -> Touched:

@@ -10,13 +10,13 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from airflow_refresh_provider.core.maintain.binding import bound, use_name
-from airflow_refresh_provider.core.maintain.plan import Use
 from airflow_refresh_provider.core.maintain.spans import restricting
 from airflow_refresh_provider.core.plan.plan import Target
 from airflow_refresh_provider.ports.engine import Source, Touched
 from airflow_refresh_provider.spark.acts import content, sql, touched_values
 from airflow_refresh_provider.spark.connect import faults
 
+_Restrictions = tuple[tuple[str | None, ...], ...]
 BROADCAST_MAX_VALUES = 1_000_000
 BROADCAST_MAX_BYTES = 64 << 20
 """Broadcast the touched values up to this many, and up to this size: their hash table takes several times as much."""
@@ -28,8 +28,10 @@ def result(spark: SparkSession, source: Source, touched: Touched) -> DataFrame:
     for number, use in enumerate(touched.maintenance.uses):
         with faults.reading(use.input):
             rows = content.rows(spark, source.reads[use.input])
-            rows = _within_spans(rows, use.restrictions, touched) if number in touched.skips else rows
-            _restricted(rows, use, values, touched).createOrReplaceTempView(use_name(number))
+            if use.restrictions is not None:
+                rows = _within_spans(rows, use.restrictions, touched) if number in touched.skips else rows
+                rows = _restricted(rows, use.restrictions, values, touched)
+            rows.createOrReplaceTempView(use_name(number))
     return spark.sql(bound(source.query, touched.maintenance.uses))
 
 
@@ -54,19 +56,17 @@ def count(spark: SparkSession, target: Target, base: int, touched: Touched) -> i
     return of_target(spark, rows, touched).count()
 
 
-def _restricted(rows: DataFrame, use: Use, values: DataFrame, touched: Touched) -> DataFrame:
+def _restricted(rows: DataFrame, restrictions: _Restrictions, values: DataFrame, touched: Touched) -> DataFrame:
     """The rows of an input that lead to touched anchors, in one of the ways in which the text reads them."""
-    if use.restrictions is None:
-        return rows
-    if len(use.restrictions) == 1:
-        keys, same = _keys(use.restrictions[0], values, touched, "")
+    if len(restrictions) == 1:
+        keys, same = _keys(restrictions[0], values, touched, "")
         return rows.join(_small(keys, touched), F.expr(same), "left_semi")
     names = rows.columns
-    for number, restriction in enumerate(use.restrictions):
+    for number, restriction in enumerate(restrictions):
         keys, same = _keys(restriction, values, touched, f"{number}_")
         once = keys.distinct().withColumn(_mark(number), F.lit(1))
         rows = rows.join(_small(once, touched), F.expr(same), "left")
-    needed = " OR ".join(f"{_mark(number)} IS NOT NULL" for number in range(len(use.restrictions)))
+    needed = " OR ".join(f"{_mark(number)} IS NOT NULL" for number in range(len(restrictions)))
     return rows.where(needed).select(*(F.col(sql.name(name)) for name in names))
 
 
@@ -97,12 +97,10 @@ def _small(keys: DataFrame, touched: Touched) -> DataFrame:
     return F.broadcast(keys) if few else keys
 
 
-def _within_spans(
-    rows: DataFrame, restrictions: tuple[tuple[str | None, ...], ...] | None, touched: Touched
-) -> DataFrame:
+def _within_spans(rows: DataFrame, restrictions: _Restrictions, touched: Touched) -> DataFrame:
     """The rows that lie within the spans in one of the ways; all of them where that is not known of one."""
     ways = []
-    for restriction in restrictions or ((),):
+    for restriction in restrictions:
         known = ((n, value) for n, value in enumerate(restriction) if value is not None and n in touched.spans)
         conditions = [c for n, value in known if (c := restricting(touched.spans[n], value)) is not None]
         if not conditions:
