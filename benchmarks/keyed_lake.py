@@ -47,9 +47,9 @@ def create_inputs(bench: Bench, root: Path) -> int:
     return int(bench.spark.sql(f"SELECT max(o_orderkey) FROM {at(root, 'orders')}").collect()[0][0])
 
 
-def create_sales(bench: Bench, root: Path) -> None:
+def create_sales(bench: Bench, root: Path, where: str = "true") -> None:
     """Make the lines by day."""
-    lines = f"SELECT * FROM parquet.`{bench.parquet}` DISTRIBUTE BY l_shipdate"
+    lines = f"SELECT * FROM parquet.`{bench.parquet}` WHERE {where} DISTRIBUTE BY l_shipdate"
     bench.spark.sql(f"CREATE TABLE {at(root, SALES)} USING delta PARTITIONED BY (l_shipdate) AS {lines}").collect()
 
 

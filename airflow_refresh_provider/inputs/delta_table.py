@@ -18,7 +18,7 @@ from airflow_refresh_provider.delta.storage.file_lists import list_files
 from airflow_refresh_provider.delta.storage.log_files import has_log, recent_log
 from airflow_refresh_provider.delta.storage.object_stores import storage
 from airflow_refresh_provider.delta.tables.column_types import column_types
-from airflow_refresh_provider.delta.tables.delta_table import open_table, plain_files, size_of
+from airflow_refresh_provider.delta.tables.delta_table import listed_files, open_table, plain_files, size_of
 from airflow_refresh_provider.delta.tables.feed_files import feed_files
 from airflow_refresh_provider.delta.tables.file_tables import lay_out
 from airflow_refresh_provider.delta.tables.input_history import changed_files, history
@@ -56,7 +56,7 @@ class DeltaTables:
         table = self._tables.at(path)
         if table is None:
             raise _no_table(name, path)
-        rows, size = size_of(table, path)
+        rows, size = size_of(table, path, listed_files(table))
         about = table.metadata()
         return DeltaPin(
             location=path,

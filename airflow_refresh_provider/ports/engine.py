@@ -60,11 +60,15 @@ class Stamp(Stored):
 
 
 class KeyReport(Stored):
-    """The keys of a source: rows, rows with a NULL in the key, keys that occur more than once, three examples each."""
+    """The keys of a source: rows, rows with a NULL in the key, keys that occur more than once, three examples each.
+
+    `partitions`: about how many partitions of the target the rows are for, 0 where it has none or that was not counted.
+    """
 
     rows: int
     null_keys: int = 0
     duplicate_keys: int = 0
+    partitions: int = 0
     null_examples: tuple[str, ...] = ()
     duplicate_examples: tuple[str, ...] = ()
 
@@ -299,7 +303,7 @@ class EngineSession(Protocol):
         ...
 
     def check_keys(self, source: Source, target: Target) -> KeyReport:
-        """Count rows and find NULL and duplicate keys, reading only the key columns."""
+        """Count rows and partitions, and find NULL and duplicate keys, reading only columns of keys and partitions."""
         ...
 
     def stage_rows(self, source: Source, target: Target, split: Split, location: str, stamp: Stamp) -> None:

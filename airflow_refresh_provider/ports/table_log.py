@@ -29,6 +29,7 @@ class TableIdentity(Stored):
 class TableFacts(TableIdentity):
     """A Delta table at its newest version. `rows` and `bytes` are None when its log has no statistics.
 
+    `partitions` is how many it has, 0 where it is not partitioned.
     `types` are all columns with their types, as Spark reads them. `padded` are the columns whose values Spark fills up
     when it reads them, `floating` those of DOUBLE or FLOAT, `own` those that the table fills itself or that must have a
     value.
@@ -37,6 +38,7 @@ class TableFacts(TableIdentity):
 
     version: int
     partitioned_by: tuple[str, ...] = ()
+    partitions: int = 0
     clustered: bool = False
     columns: tuple[str, ...] = ()
     types: Columns = ()

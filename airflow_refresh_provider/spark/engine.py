@@ -12,6 +12,7 @@ from airflow_refresh_provider.core.definition.columns import VNODE, Columns
 from airflow_refresh_provider.core.definition.evolution import Evolution
 from airflow_refresh_provider.core.faults.fault import Doing
 from airflow_refresh_provider.core.faults.of_query import TARGET_CHANGED
+from airflow_refresh_provider.core.plan.placing import partition_columns
 from airflow_refresh_provider.core.plan.plan import Split, StagedTable, Target
 from airflow_refresh_provider.errors import Conflict, Failed, Invalid, Retry
 from airflow_refresh_provider.ports.engine import (
@@ -145,7 +146,7 @@ class SparkEngineSession:
     def check_keys(self, source: Source, target: Target) -> KeyReport:
         reading = stamped_writes.setting(self._spark, kernel.settings_for(source.query))
         with self._act(doing.querying("The target was not changed.", source)), reading:
-            return key_check.check(content.desired(self._spark, source, target), source.keys)
+            return key_check.check(content.desired(self._spark, source, target), source.keys, partition_columns(target))
 
     def stage_rows(self, source: Source, target: Target, split: Split, location: str, stamp: Stamp) -> None:
         left = "The target was not changed; staged splits are kept."

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 
 from airflow_refresh_provider.core.definition.columns import DOUBTFUL, OP, ROW_HASH, VNODE, Column, Columns, visible
 from airflow_refresh_provider.core.definition.evolution import Evolution
+from airflow_refresh_provider.core.plan.placing import partition_columns
 from airflow_refresh_provider.core.plan.plan import Split, StagedTable, Target
 from airflow_refresh_provider.errors import Failed, Retry
 from airflow_refresh_provider.ports.engine import (
@@ -137,9 +138,9 @@ class MemorySession:
         self._lake.transact(target.location, lambda _base: Change("WRITE"), stamp)
 
     def check_keys(self, source: Source, target: Target) -> KeyReport:
-        """Count rows, NULL keys and duplicate keys."""
+        """Count rows, partitions, NULL keys and duplicate keys."""
         self._alive()
-        return key_report(self._queries.rows(source), source.keys)
+        return key_report(self._queries.rows(source), source.keys, partition_columns(target))
 
     def stage_rows(self, source: Source, target: Target, split: Split, location: str, stamp: Stamp) -> None:
         """Append the rows of one split."""

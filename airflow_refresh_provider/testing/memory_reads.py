@@ -13,7 +13,7 @@ from airflow_refresh_provider.core.plan.plan import StagedTable
 from airflow_refresh_provider.core.run.reading import DELETION_VECTORS
 from airflow_refresh_provider.ports.table_log import OPEN_COST, LogGap, Opened, TableFacts, TableIdentity
 from airflow_refresh_provider.testing.memory_lake import MemoryLake
-from airflow_refresh_provider.testing.memory_table import ROW_BYTES
+from airflow_refresh_provider.testing.memory_table import ROW_BYTES, Rows
 
 
 class MemoryLog:
@@ -44,6 +44,7 @@ class MemoryLog:
                 version=newest.commit.version,
                 properties=dict(newest.properties),
                 partitioned_by=table.partitioned_by,
+                partitions=_partitions(newest.rows, table.partitioned_by),
                 clustered=table.clustered,
                 columns=tuple(c.name for c in newest.columns),
                 types=newest.columns,
@@ -152,6 +153,10 @@ class MemoryStaging:
         with self._lake.lock:
             below = (place.removeprefix(f"{root}/") for place in self._lake.tables if place.startswith(f"{root}/"))
             return tuple(sorted({f"{root}/{rest.partition('/')[0]}" for rest in below}))
+
+
+def _partitions(rows: Rows, partitioned_by: tuple[str, ...]) -> int:
+    return len({tuple(row[name] for name in partitioned_by) for row in rows}) if partitioned_by else 0
 
 
 def _has_vectors(properties: Mapping[str, str]) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 
 from airflow_refresh_provider.core.definition.columns import DOUBTFUL, OP, RESERVED, ROW_HASH, VNODE, visible
+from airflow_refresh_provider.core.plan.placing import partition_columns, parts_of_partition
 from airflow_refresh_provider.core.plan.plan import ChangeCounts, Chunk, Target
 from airflow_refresh_provider.core.plan.ways import Way
 from airflow_refresh_provider.errors import Failed
@@ -50,11 +51,20 @@ def shown(row: Mapping[str, object]) -> Row:
 def with_hashes(row: Mapping[str, object], target: Target, keys: Keys) -> Row:
     """The row with the target's visible columns, its vnode and its hash."""
     values = {c.name: row.get(c.name) for c in visible(target.columns)}
-    return {**values, VNODE: vnode_of(row, keys, target.vnodes), ROW_HASH: hashed(sorted(values.items()))}
+    return {**values, VNODE: _placed(values, target, keys), ROW_HASH: hashed(sorted(values.items()))}
 
 
-def key_report(rows: Rows, keys: Keys) -> KeyReport:
-    """NULL keys and duplicate keys, with examples."""
+def _placed(row: Row, target: Target, keys: Keys) -> int:
+    """The vnode of a row; by its partition in a partitioned target of layout plain."""
+    parts = parts_of_partition(target)
+    if parts is None:
+        return vnode_of(row, keys, target.vnodes)
+    first = vnode_of(row, partition_columns(target), target.vnodes)
+    return (first + vnode_of(row, keys, parts) * (target.vnodes // parts)) % target.vnodes
+
+
+def key_report(rows: Rows, keys: Keys, partition_by: Keys = ()) -> KeyReport:
+    """NULL keys and duplicate keys, with examples, and how many partitions the rows are for."""
     null = [r for r in rows if None in key_of(r, keys)]
     counts = Counter(key_of(r, keys) for r in rows if None not in key_of(r, keys))
     twice = [key for key, n in counts.items() if n > 1]
@@ -62,6 +72,7 @@ def key_report(rows: Rows, keys: Keys) -> KeyReport:
         rows=len(rows),
         null_keys=len(null),
         duplicate_keys=len(twice),
+        partitions=len({key_of(r, partition_by) for r in rows}) if partition_by else 0,
         null_examples=tuple(named(key_of(r, keys), keys) for r in null[:_EXAMPLES]),
         duplicate_examples=tuple(named(key, keys) for key in twice[:_EXAMPLES]),
     )

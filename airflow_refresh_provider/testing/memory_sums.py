@@ -40,9 +40,13 @@ def added_up(now: Group, went: Group, came: Group, sums: Sums) -> tuple[str, Gro
         new |= {name: furthest(_values(name, now, came), default=None) for name in names}
     if _doubtful(now, went, came, new, sums):
         return DOUBTFUL, new
-    if new[sums.rows] == 0:
+    if not _is_there(new, sums):
         return ("D" if now else ""), new
     return ("I" if not now else "U" if new != now else ""), new
+
+
+def _is_there(new: Group, sums: Sums) -> bool:
+    return sums.whole or bool(new[sums.rows])
 
 
 def _total(name: str, now: Group, went: Group, came: Group) -> Any:
@@ -56,7 +60,7 @@ def _values(name: str, *sides: Group) -> list[Any]:
 def _doubtful(now: Group, went: Group, came: Group, new: Group, sums: Sums) -> bool:
     if (went and not now) or any(new[name] < 0 for name in (sums.rows, *sums.counts)):
         return True
-    if new[sums.rows] == 0:
+    if not _is_there(new, sums):
         return False
     if any(by is None and went.get(name) is not None for name, by in sums.sums.items()):
         return True

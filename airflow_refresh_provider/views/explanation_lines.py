@@ -10,7 +10,7 @@ import yaml
 
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.maintain.advised import Advice, AdviceKind
-from airflow_refresh_provider.core.maintain.explained import ExplainedInput
+from airflow_refresh_provider.core.maintain.explained import ONLY_ADDED_UP, ExplainedInput
 from airflow_refresh_provider.core.query.facts import NOT_SUPPORTED
 from airflow_refresh_provider.core.run.explanation import Explanation, Follows
 from airflow_refresh_provider.core.text.wording import listed
@@ -34,6 +34,8 @@ def how_followed(one: ExplainedInput, *, row_wise: bool) -> str:
         return f"compute everything: {short_reason(one)}"
     if row_wise:
         return f"applied {one.by}"
+    if one.by == ONLY_ADDED_UP:
+        return "add them to the result; where that does not do, compute everything"
     whole = f"; {one.name} is read whole" if one.read_whole else ""
     time = f", and as time passes for {' and '.join(one.temporal)}" if one.temporal else ""
     recompute = f"recompute the rows by {one.by}{whole}{time}"

@@ -31,7 +31,7 @@ from airflow_refresh_provider.ports.engine import (
     Stamp,
     TargetSpec,
 )
-from airflow_refresh_provider.spark.acts import sql
+from airflow_refresh_provider.spark.acts import placing, sql
 from airflow_refresh_provider.spark.connect.endpoint import Endpoint
 from airflow_refresh_provider.spark.connect.sessions import close, connect
 from airflow_refresh_provider.spark.engine import SparkEngineSession
@@ -93,6 +93,7 @@ class Lake:
             vnodes=vnodes,
             deletion_vectors=facts.properties.get("delta.enableDeletionVectors") == "true",
             partition_by=facts.partitioned_by,
+            partitions=facts.partitions,
             small=facts.small,
         )
 
@@ -184,8 +185,7 @@ class Lake:
         names = [sql.name(c.name) for c in visible(target.columns)]
         right = "true"
         if HIDDEN[0] in found.columns:
-            keys = sql.key_columns(target.columns, source.keys)
-            right = f"{VNODE} = {sql.vnode(keys, target.vnodes)} AND {ROW_HASH} = {sql.row_hash(target.columns)}"
+            right = f"{VNODE} = {placing.vnode(target, source.keys)} AND {ROW_HASH} = {sql.row_hash(target.columns)}"
         shown = found.selectExpr("'target' AS where_", f"{right} AS hidden_", *names)
         wanted = self.spark.sql(source.query).selectExpr("'query' AS where_", "true AS hidden_", *names)
         rows: dict[str, Counter[str]] = {"target": Counter(), "query": Counter()}

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from airflow_refresh_provider.core.run.results import Rows
 from airflow_refresh_provider.spark.acts import added_up
 from airflow_refresh_provider.spark.connect.endpoint import Endpoint
 from tests.engine.test_keyed_refreshes import VIEWS, Shop
@@ -67,3 +68,29 @@ def test_a_column_that_spark_names_has_everything_compared(
     made.run("unnamed")
     made.do("INSERT INTO {orders} VALUES (200, 1, 5, DATE'2024-01-05')")
     assert made.run("unnamed").mode_code == "other_columns"
+
+
+def test_a_total_of_all_rows_is_added_up_and_stays_without_rows(
+    open_session: Callable[[], SparkSession], tmp_path: Path, spark_server: Endpoint
+) -> None:
+    """It has no column by whose values rows could be computed again (ADR 70)."""
+    made = Shop(open_session(), tmp_path, spark_server, "feed")
+    VIEWS["whole"] = (
+        "SELECT 'all' AS scope, count(*) AS orders, count(o.total) AS priced, sum(o.total) AS revenue "
+        "FROM orders o JOIN customers c ON o.customer = c.k",
+        ("scope",),
+    )
+    made.register("whole")
+    made.run("whole")
+    steps = (
+        ("INSERT INTO {orders} VALUES (200, 1, 5, DATE'2024-01-05'), (201, 2, NULL, DATE'2025-01-05')", "verification"),
+        ("UPDATE {orders} SET total = total + 7 WHERE id % 2 = 0", "changes"),
+        ("UPDATE {customers} SET k = k + 3", "changes"),
+        ("DELETE FROM {orders}", "changes"),
+        ("INSERT INTO {orders} VALUES (300, 4, 5, DATE'2024-01-05')", "changes"),
+    )
+    for statement, code in steps:
+        made.do(statement)
+        result = made.run("whole")
+        assert (result.mode_code, result.rows) == (code, Rows(updated=1)), statement
+    assert result.touched == 0

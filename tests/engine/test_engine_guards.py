@@ -7,7 +7,7 @@ import pytest
 from airflow_refresh_provider.core.plan.plan import ChangeCounts
 from airflow_refresh_provider.core.plan.ways import Way
 from airflow_refresh_provider.errors import Failed
-from airflow_refresh_provider.spark.acts import sql
+from airflow_refresh_provider.spark.acts import placing, sql
 from tests.engine.acts import Lake, source
 
 _ALIASES = (
@@ -50,7 +50,7 @@ def test_a_row_outside_its_vnode_is_refused_with_the_statement_that_removes_it(l
     wanted = source("SELECT id AS k FROM range(4)", "k")
     target = lake.target(wanted, by_vnode=True)
     lake.load(target, wanted)
-    right = sql.vnode(sql.key_columns(target.columns, wanted.keys), target.vnodes)
+    right = placing.vnode(target, wanted.keys)
     table = sql.table(target.location)
     lake.spark.sql(
         f"INSERT INTO {table} SELECT k, CAST({vnode.format(right=right)} AS INT), 0L FROM (SELECT 77L AS k)"

@@ -79,15 +79,21 @@ def test_added_rows_replace_older_ones(
     assert {row.k: row.v for row in found} | {5: "tied"} == {1: "new", 2: "newer", 3: "m", 4: "some", 5: "tied"}
 
 
-@pytest.mark.slow
-def test_where_a_row_was_removed_everything_is_compared(
-    open_session: Callable[[], SparkSession], tmp_path: Path, spark_server: Endpoint
+@pytest.mark.parametrize("kind", ["feed", pytest.param("files", marks=pytest.mark.slow)])
+def test_where_rows_were_removed_the_rows_of_their_keys_are_compared(
+    open_session: Callable[[], SparkSession], tmp_path: Path, spark_server: Endpoint, kind: str
 ) -> None:
-    events = Events(open_session(), tmp_path, spark_server, "feed")
-    events.add((1, "1", "old", "1"), (1, "2", "new", "1"), (2, "1", "x", "1"))
+    events = Events(open_session(), tmp_path, spark_server, kind)
+    events.add((1, "1", "old", "1"), (1, "2", "new", "1"), (2, "1", "x", "1"), (3, "3", "only", "1"))
     events.register()
     events.run()
     events.spark.sql(f"DELETE FROM delta.`{events.input}` WHERE v = 'new'").collect()
-    result = events.run()
-    assert (result.mode, result.rows) == ("full", Rows(updated=1, unchanged=1))
-    assert "on_duplicate: latest" in (result.mode_reason or "")
+    first = events.run()
+    events.add((1, "0", "older", "1"), (1, "NULL", "oldest", "1"), *TIED)
+    events.spark.sql(f"DELETE FROM delta.`{events.input}` WHERE v = 'only'").collect()
+    events.spark.sql(f"UPDATE delta.`{events.input}` SET at = NULL WHERE v = 'old'").collect()
+    second = events.run()
+
+    assert (first.mode_code, first.rows) == ("verification", Rows(updated=1, unchanged=2))
+    assert (second.mode, second.rows) == ("incremental", Rows(inserted=1, updated=1, deleted=1, unchanged=1))
+    assert second.touched == 3

@@ -15,7 +15,10 @@ from pyspark.sql import DataFrame, SparkSession
 from airflow_refresh_provider.compose import refreshes
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.definition.inputs import Input
+from airflow_refresh_provider.core.log.note import read_note
+from airflow_refresh_provider.core.plan.ways import Way
 from airflow_refresh_provider.core.run.request import Request
+from airflow_refresh_provider.delta.tables.target_log import DeltaTableLog
 from airflow_refresh_provider.errors import Invalid
 from airflow_refresh_provider.inputs.kinds import kind_of
 from airflow_refresh_provider.places import Places
@@ -80,9 +83,10 @@ def test_a_pin_reads_what_spark_reads_with_the_folder(open_session: Callable[[],
 def test_directly_after_a_refresh_a_comparison_finds_no_difference(
     open_session: Callable[[], SparkSession], tmp_path: Path, spark_server: Endpoint, seeds: range
 ) -> None:
-    """Whatever the folder looks like, and whether it was read whole or only its new files."""
+    """Whatever the folder looks like, and whether it was read whole, in splits or only its new files."""
     open_session()
-    modes = []
+    modes: list[str | None] = []
+    split = 0
     for seed in seeds:
         folder, chance = tmp_path / str(seed), random.Random(seed)
         root = folder / "in"
@@ -90,12 +94,20 @@ def test_directly_after_a_refresh_a_comparison_finds_no_difference(
         them = refreshes(Places(str(folder / "control"), spark_server.url, str(folder / "spark")))
         for first in (0, 10, 20):
             _folder(root, chance, first, _LAYOUTS[seed % len(_LAYOUTS)])
-            modes.append(_refreshed(them, folder))
-    assert "incremental" in modes and "full" in modes
+            modes.append(_refreshed(them, folder, rows=1 if seed % 2 else 1_000))
+        split += _appended_in_splits(folder / "target")
+    assert "incremental" in modes and "full" in modes and split
 
 
-def _refreshed(them: Refreshes, folder: Path) -> str | None:
-    """How a refresh read the folder; None where the folder is refused."""
+def _appended_in_splits(target: Path) -> bool:
+    """Whether the first load took several commits."""
+    commits = DeltaTableLog().commits(str(target), after=-1) if target.exists() else ()
+    notes = [note for commit in commits if (note := read_note(commit.note))]
+    return sum(note.way == Way.APPEND for note in notes) > 1
+
+
+def _refreshed(them: Refreshes, folder: Path, rows: int) -> str | None:
+    """How a refresh read the folder, by commits of so many rows; None where the folder is refused."""
     definition = Definition.build(
         name="odd",
         target=str(folder / "target"),
@@ -104,6 +116,7 @@ def _refreshed(them: Refreshes, folder: Path) -> str | None:
         keys=["id"],
         mode="incremental",
         max_delete_ratio=1.0,
+        chunking={"one_commit_up_to": rows, "chunk_rows": rows},
     )
     try:
         them.register(definition)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import deltalake
+import polars
 import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
 from deltalake.exceptions import DeltaProtocolError
@@ -39,11 +40,13 @@ def test_the_shown_line_reads_the_rows_of_a_target(
         rows = pa.table({"k": range(200), "v": [value if k < 3 else 0 for k in range(200)]})
         deltalake.write_deltalake(source, rows, mode="overwrite")
         made.run(NAME, Request())
-    [line] = [one for one in made.reading(NAME) if one.program == "pandas"]
-    assert line.line is not None
+    lines = {one.program: one for one in made.reading(NAME)}
+    line, of_polars = lines["pandas"], lines["polars"]
+    assert line.line is not None and of_polars.line is not None
     found = eval(line.line, {"deltalake": deltalake, "pyarrow": pa})
     assert list(found.columns) == ["k", "v"]
     assert found.sort_values("k").to_dict("list") == rows.to_pydict()
+    assert eval(of_polars.line, {"polars": polars}).sort("k").to_dict(as_series=False) == rows.to_pydict()
     if simple:
         assert line.line.endswith(".to_pandas()") and line.reason is None
         return

@@ -151,8 +151,7 @@ class Definition(Stored):
     )
     latest_by: ColumnName | None = Field(
         default=None,
-        description="With `on_duplicate: latest`: the column that says which row is newest. "
-        "Incremental while the inputs only gain rows.",
+        description="With `on_duplicate: latest`: the column that says which row is newest.",
     )
     on_schema_change: OnSchemaChange = Field(
         default=OnSchemaChange(), description="What to do when the columns of the result change."

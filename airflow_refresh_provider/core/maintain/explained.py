@@ -13,6 +13,10 @@ _COLUMN = re.compile(r"`(h\d+)`\.`((?:[^`]|``)*)`|\b(h\d+)\.`((?:[^`]|``)*)`")
 _QUOTED = re.compile(r"`([A-Za-z_][A-Za-z0-9_]*)`")
 
 
+ONLY_ADDED_UP = "adding up its changed rows"
+"""How an input is followed whose rows lead to no value of the result."""
+
+
 class ExplainedInput(Stored):
     """One input. `by`: how the rows of the result are found that its changes affect; null where that is not possible.
 
@@ -41,14 +45,17 @@ def explained(found: Maintenance, inputs: tuple[str, ...]) -> tuple[ExplainedInp
 
 
 def _explained(found: Maintenance, name: str, *, read_whole: bool) -> ExplainedInput:
+    added_up = found.sums is not None and name in found.sums.inputs
     if obstacle := found.unfollowed.get(name):
-        return ExplainedInput(name=name, reason=str(obstacle), read_whole=read_whole)
+        by = ONLY_ADDED_UP if added_up else None
+        reason = None if added_up else str(obstacle)
+        return ExplainedInput(name=name, by=by, reason=reason, read_whole=read_whole, added_up=added_up)
     ways = dict.fromkeys(_way(route, found.anchors) for route in found.routes if route.input == name)
     return ExplainedInput(
         name=name,
         by="; or ".join(ways) or "no row of it is read",
         read_whole=read_whole,
-        added_up=found.sums is not None and name in found.sums.inputs,
+        added_up=added_up,
         temporal=tuple(shown(one) for one in found.temporal if one.input == name),
     )
 

@@ -51,6 +51,7 @@ class Sums(Stored):
     `inputs`: those that may change, one at a time. `rows` is the column with the number of rows of a group, `counts`
     are other numbers of rows. `sums` have the column that is 0 where they are NULL; where none is, a sum is in doubt
     once rows of its group went. `least` and `greatest` are in doubt once the row went that they are of.
+    `whole`: the result is one row, of all rows, and is there also when these are none.
     """
 
     inputs: tuple[str, ...]
@@ -59,6 +60,7 @@ class Sums(Stored):
     sums: dict[str, str | None] = {}
     least: tuple[str, ...] = ()
     greatest: tuple[str, ...] = ()
+    whole: bool = False
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -93,6 +95,14 @@ class Maintenance(Stored):
     used: dict[str, tuple[str, ...]] = {}
     sums: Sums | None = None
     temporal: tuple[TemporalFilter, ...] = ()
+
+    def obstacle(self, input: str, *, added_up: bool) -> Obstacle | None:
+        """Why changes of an input need everything to be computed; None where they do not.
+
+        `added_up`: where it alone has changed, its changed rows are added to the result.
+        """
+        in_sums = added_up and self.sums is not None and input in self.sums.inputs
+        return None if in_sums else self.unfollowed.get(input)
 
     def changed_columns(self, input: str) -> frozenset[str] | None:
         """The columns of changed rows of an input that lead to anchors; None where its rows are joined with, too."""

@@ -45,6 +45,7 @@ def sums(reader: Reader, keys: Iterable[str]) -> Sums | None:
         sums={name: _counted_by(argument, found) for name, argument in found.sums.items()},
         least=tuple(found.least),
         greatest=tuple(found.greatest),
+        whole=tree.args.get("group") is None,
     )
 
 
@@ -62,8 +63,11 @@ class _Groups:
 
     @classmethod
     def of(cls, select: exp.Select, block: Block) -> _Groups | None:
-        """None where a column is something else, or where a key of the groups is not selected."""
-        found, scope = cls(), block.scope
+        """None where a column is something else, or where a key of the groups is not selected.
+
+        Without GROUP BY there is one row, which is named by constants.
+        """
+        found, scope, whole = cls(), block.scope, select.args.get("group") is None
         grouped = {canonical(part) for part in columns.group_keys(select, scope)}
         selected: set[str] = set()
         for name, expression in columns.outputs(select, scope):
@@ -72,6 +76,8 @@ class _Groups:
                 return None
             if canonical(node) in grouped:
                 selected.add(canonical(node))
+                found.keys.append(name)
+            elif whole and isinstance(node, exp.Literal):
                 found.keys.append(name)
             elif not found._aggregate(name, node):
                 return None
@@ -107,8 +113,7 @@ def _is_plain(parsed: Parsed, select: exp.Select, block: Block) -> bool:
     given = {part for part, value in select.args.items() if value}
     return (
         given <= _CLAUSES
-        and group is not None
-        and {part for part, value in group.args.items() if value} <= {"expressions", "all"}
+        and (group is None or {part for part, value in group.args.items() if value} <= {"expressions", "all"})
         and all(_is_input(source) for source in (select.args["from_"].this, *(join.this for join in joins)))
         and all(relation.leaf is not None for relation in block.scope.sources.values())
         and all(_is_plain_join(join) for join in joins)
@@ -128,9 +133,9 @@ def _is_plain_join(join: exp.Join) -> bool:
 
 
 def _expressions(select: exp.Select) -> Iterator[exp.Expr]:
-    where, joins = select.args.get("where"), select.args.get("joins") or ()
+    where, joins, group = select.args.get("where"), select.args.get("joins") or (), select.args.get("group")
     yield from select.expressions
-    yield from select.args["group"].expressions
+    yield from group.expressions if group else ()
     yield from (part for part in (where, *(join.args.get("on") for join in joins)) if part is not None)
 
 

@@ -19,6 +19,9 @@ STAGE_ROWS_BEYOND = 20
 _DIRECT = 4
 """A first load only appends: it writes about this many rows in the time in which a merge applies one."""
 
+_ROWS_OF_FILE = 100_000
+"""A file with fewer rows is small: to open it takes longer than to read it."""
+
 Files = tuple[tuple[str, int], ...]
 
 
@@ -40,9 +43,12 @@ def limits(chunking: Chunking, visibility: Visibility, layout: Layout) -> Limits
 
 
 def direct_splits(
-    rows: int, chunking: Chunking, visibility: Visibility, input: Splittable | None
+    rows: int, chunking: Chunking, visibility: Visibility, input: Splittable | None, partitions: int = 0
 ) -> tuple[Split | None, ...] | None:
-    """The commits of a first load directly from the query: (None,) is the whole query in one; None: not possible."""
+    """The commits of a first load directly from the query: (None,) is the whole query in one; None: not possible.
+
+    Neither is it where a split would write small files: it has rows of any of the target's `partitions`.
+    """
     if rows == 0:
         return ()
     whole = visibility is Visibility.WHOLE
@@ -50,7 +56,10 @@ def direct_splits(
         return (None,)
     if input is None or len(input.files) < 2:
         return None
-    return split_files(input.files, -(-rows // raised(chunking.chunk_rows, rows)))
+    chunk_rows = raised(chunking.chunk_rows, rows)
+    if chunk_rows < _ROWS_OF_FILE * partitions:
+        return None
+    return split_files(input.files, -(-rows // chunk_rows))
 
 
 def rewrite_min_rows(rows: int | None, allowed: Limits) -> int | None:

@@ -32,7 +32,8 @@ class Target(Stored):
 
     `columns` are those of the result and the hidden ones, in table order; `kept` are all others, which a refresh never
     writes. `vnodes` is the granularity of this run (of the table's life in layout vnode). `partition_by` are its
-    partition columns. `small`: it had so few rows, and they are stored so plainly, that it is rewritten without Spark.
+    partition columns, `partitions` is about how many partitions it has, or will have after a first load, 0 where that
+    is not known. `small`: it had so few rows, and they are stored so plainly, that it is rewritten without Spark.
     """
 
     location: str
@@ -41,6 +42,7 @@ class Target(Stored):
     vnodes: int
     deletion_vectors: bool
     partition_by: tuple[str, ...] = ()
+    partitions: int = 0
     kept: Columns = ()
     small: bool = False
 

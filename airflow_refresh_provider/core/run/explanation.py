@@ -17,7 +17,7 @@ from airflow_refresh_provider.core.run.results import ErrorReport, Rows
 from airflow_refresh_provider.core.text.stored import Stored
 
 _LATEST = "on_duplicate: latest needs rows to be found by their keys"
-_GAINS = "row by row, while inputs only gain rows (on_duplicate: latest)"
+_NEWEST = "row by row while inputs only gain rows, else by the keys of changed rows (on_duplicate: latest)"
 
 
 class Follows(StrEnum):
@@ -118,7 +118,7 @@ def _explanation(definition: Definition, facts: QueryFacts, inputs: tuple[Explai
 def _inputs(definition: Definition, maintenance: Maintenance | None) -> tuple[ExplainedInput, ...]:
     names = tuple(definition.inputs)
     if maintenance is None:
-        by = "row by row" if definition.latest_by is None else _GAINS
+        by = "row by row" if definition.latest_by is None else _NEWEST
         return tuple(ExplainedInput(name=name, by=by) for name in names)
     found = explained(maintenance, names)
     keys = {key.lower() for key in definition.keys}

@@ -11,9 +11,9 @@ from airflow_refresh_provider.core.strategy.costing import CostFacts, estimates
 from airflow_refresh_provider.core.strategy.scope import Scope
 
 
-def foreseen(record: Record, scope: Scope, pins: VersionVector, *, keyed: bool) -> Foreseen:
-    """A refresh that starts now. `keyed`: its changes are followed by touched values, or added up."""
-    reason = (_verification(record, scope) if keyed else None) or scope.reason
+def foreseen(record: Record, scope: Scope, pins: VersionVector) -> Foreseen:
+    """A refresh that starts now."""
+    reason = (_verification(record, scope) if scope.maintenance else None) or scope.reason
     return Foreseen(
         mode=_mode(scope, reason),
         code=reason.code,

@@ -13,6 +13,7 @@ from datetime import datetime
 from airflow_refresh_provider.core.changes.history import InputHistory, Window, Windows
 from airflow_refresh_provider.core.changes.pins import Pin, VersionVector, size_of
 from airflow_refresh_provider.core.definition.mode import Mode
+from airflow_refresh_provider.core.maintain.plan import Maintenance
 from airflow_refresh_provider.core.plan.reasons import Reason, ReasonCode, because
 from airflow_refresh_provider.core.run.measured import Measured
 from airflow_refresh_provider.core.run.record import Published
@@ -28,11 +29,13 @@ class Scope(Stored):
     """What a refresh reads: the windows, or everything when there are none, and why.
 
     `change_bytes` are to be read for the changes in the windows, by input, where these could be followed.
+    `maintenance`: how they are followed, None where that is row by row.
     """
 
     windows: Windows = {}
     reason: Reason
     change_bytes: dict[str, int] = {}
+    maintenance: Maintenance | None = None
 
 
 @dataclass(frozen=True)

@@ -135,7 +135,7 @@ def plain_files(location: str, version: int) -> tuple[tuple[str, int], ...] | No
         return None
     if hidden_rows(table, location) != 0:
         return None
-    listed = table.get_add_actions(flatten=True)
+    listed = listed_files(table)
     paths, sizes = listed["path"].to_pylist(), listed["size_bytes"].to_pylist()
     if any(not is_plain_path(path) or hidden(path) for path in paths):
         return None
@@ -158,13 +158,23 @@ def _needs_table(table: DeltaTable) -> bool:
     return renamed or not features(table) <= _OF_WRITERS or _BOUNDED in str(table.schema().to_json())
 
 
-def size_of(table: DeltaTable, location: str) -> tuple[int | None, int]:
-    """(rows, bytes) of the version opened; rows None when the log does not say."""
-    files = table.get_add_actions(flatten=True)
+def listed_files(table: DeltaTable) -> Any:
+    """The files of the version opened, as an Arrow table: path, size, statistics and values of partitions."""
+    return table.get_add_actions(flatten=True)
+
+
+def size_of(table: DeltaTable, location: str, files: Any) -> tuple[int | None, int]:
+    """(rows, bytes) of the version opened, with these files; rows None when the log does not say."""
     counts = list(files["num_records"].to_pylist()) if "num_records" in files.column_names else []
     known = [int(count) for count in counts if count is not None]
     hidden = hidden_rows(table, location) if len(known) == files.num_rows else None
     return (None if hidden is None else sum(known) - hidden), sum(files["size_bytes"].to_pylist())
+
+
+def partitions_of(files: Any) -> int:
+    """In how many partitions some files are, 0 where the table is not partitioned."""
+    values = [files[name].to_pylist() for name in files.column_names if name.startswith("partition.")]
+    return len(set(zip(*values, strict=True)))
 
 
 def hidden_rows(table: DeltaTable, location: str) -> int | None:

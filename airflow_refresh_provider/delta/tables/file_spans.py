@@ -8,6 +8,7 @@ from typing import Any
 
 from deltalake import DeltaTable
 
+from airflow_refresh_provider.delta.tables.delta_table import listed_files
 from airflow_refresh_provider.ports.table_log import OPEN_COST
 
 _EPOCH = date(1970, 1, 1)
@@ -16,7 +17,7 @@ _Ends = list[int | None]
 
 def sizes_within(table: DeltaTable, column: str, spans: Sequence[tuple[int, int]]) -> tuple[int, int]:
     """The size of the files that may have values of a column within the spans, and of all files."""
-    files = table.get_add_actions(flatten=True)
+    files = listed_files(table)
     names = {name.lower(): name for name in files.column_names}
 
     def values(kind: str) -> _Ends | None:

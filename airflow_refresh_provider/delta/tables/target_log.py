@@ -17,9 +17,11 @@ from airflow_refresh_provider.delta.tables.column_types import column_types
 from airflow_refresh_provider.delta.tables.delta_table import (
     features,
     floating_columns,
+    listed_files,
     open_table,
     own_columns,
     padded_columns,
+    partitions_of,
     reader_features,
     size_of,
     writes_plainly,
@@ -119,14 +121,15 @@ class DeltaTableLog:
 
 def facts_of(table: DeltaTable, location: str) -> TableFacts:
     """A table at the version that was opened."""
-    about = table.metadata()
-    rows, size = size_of(table, location)
+    about, files = table.metadata(), listed_files(table)
+    rows, size = size_of(table, location, files)
     return TableFacts(
         location=location,
         table_id=str(about.id),
         version=table.version(),
         properties=dict(about.configuration),
         partitioned_by=tuple(about.partition_columns),
+        partitions=partitions_of(files),
         clustered="clustering" in features(table),
         columns=tuple(field.name for field in table.schema().fields),
         types=column_types(table),

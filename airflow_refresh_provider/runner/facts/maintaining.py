@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from airflow_refresh_provider.core.changes.pins import VersionVector
+from airflow_refresh_provider.core.definition.choices import Deletes
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.maintain.advised import Advice
 from airflow_refresh_provider.core.maintain.plan import Maintenance
@@ -46,7 +47,7 @@ def advised(definition: str, columns: str) -> tuple[Maintenance, tuple[Advice, .
 def unfollowed_reason(found: Maintenance, definition: Definition, changed: Iterable[str]) -> str | None:
     """Why changes of these inputs cannot be followed; None when they can."""
     for name in changed:
-        if obstacle := found.unfollowed.get(name):
+        if obstacle := found.obstacle(name, added_up=definition.deletes is Deletes.APPLY):
             return str(obstacle)
     keys = {key.lower() for key in definition.keys}
     if definition.latest_by is not None and not set(found.anchors) <= keys:

@@ -168,6 +168,7 @@ def _ready(facts: TableFacts, vnodes: int, result: Columns) -> Ready:
         vnodes=int(facts.properties.get(VNODES, vnodes)),
         deletion_vectors=facts.properties.get("delta.enableDeletionVectors", "false").lower() == "true",
         partition_by=facts.partitioned_by,
+        partitions=facts.partitions,
         small=facts.small,
     )
     return Ready(target, facts.version, facts.rows)

@@ -82,7 +82,7 @@ def _next(
     location = record.definition.target
     changed = targets.doubt_of(ports, record.published, location, ports.log.facts(location))
     scope = change_windows.scope_of(ports, record, facts, pins, Request(), changed, maintenance)
-    return foreseen(record, scope, pins, keyed=maintenance is not None)
+    return foreseen(record, scope, pins)
 
 
 def _last(ports: Ports, record: Record, ended: Iterable[HistoryEntry]) -> LastRefresh | None:

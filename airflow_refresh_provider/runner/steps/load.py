@@ -84,8 +84,10 @@ def _first_load(
     keys = session.check_keys(pinned_inputs.by_files(tenure.ports, source, definition, pins), ready.target)
     left = "The target is there, without rows."
     check_keys(keys.null_keys, keys.duplicate_keys, keys.null_examples, keys.duplicate_examples, left)
-    splits = loading.direct_splits(keys.rows, definition.chunking, definition.visibility, large)
+    splits = loading.direct_splits(keys.rows, definition.chunking, definition.visibility, large, keys.partitions)
     if splits is None:
+        known = ready.target.model_copy(update={"partitions": keys.partitions})
+        tenure.write(Event.PREPARE, plan=run.plan.model_copy(update={"target": known}))
         return None
     first = Round(base=ready.version, changes=None, units=chunking.direct(splits))
     return Frozen(rounds=(first,), source_rows=keys.rows, unchanged=0)

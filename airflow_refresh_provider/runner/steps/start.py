@@ -237,8 +237,8 @@ def _new_run(
             change_bytes=sum(scope.change_bytes.values()),
             scope=scope.reason,
             mode=mode,
-            foreseen=foreseen(record, scope, pins, keyed=maintenance is not None),
-            maintenance=at_moment(maintenance, facts.clock_spans, now) if maintenance and scope.windows else None,
+            foreseen=foreseen(record, scope, pins),
+            maintenance=at_moment(scope.maintenance, facts.clock_spans, now) if scope.maintenance else None,
         ),
     )
 

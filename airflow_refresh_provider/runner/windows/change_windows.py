@@ -15,7 +15,7 @@ from airflow_refresh_provider.core.changes.pins import VersionVector
 from airflow_refresh_provider.core.definition.choices import Deletes
 from airflow_refresh_provider.core.definition.columns import visible
 from airflow_refresh_provider.core.definition.definition import Definition
-from airflow_refresh_provider.core.definition.mode import Mode, check_mode, row_by_row
+from airflow_refresh_provider.core.definition.mode import Mode, check_mode
 from airflow_refresh_provider.core.maintain.exact_sums import exact
 from airflow_refresh_provider.core.maintain.plan import Maintenance, Sums
 from airflow_refresh_provider.core.plan.plan import Frozen, Round
@@ -30,7 +30,7 @@ from airflow_refresh_provider.core.strategy.scope import NO_MOMENT, Scope, Scope
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.engine import EngineSession, Source
 from airflow_refresh_provider.runner.facts import hidden_values, targets
-from airflow_refresh_provider.runner.facts.maintaining import unfollowed_reason
+from airflow_refresh_provider.runner.facts.maintaining import maintenance_of, unfollowed_reason
 from airflow_refresh_provider.runner.facts.targets import Ready
 from airflow_refresh_provider.runner.hold.tenure import Tenure
 from airflow_refresh_provider.runner.windows import row_windows, touched_windows
@@ -54,7 +54,9 @@ def scope_of(
     definition, published = record.definition, record.published
     mode = request.mode or definition.mode
     known = histories(ports, published.pins if published else {}, pins)
-    return scope(
+    if maintenance is None and mode is not Mode.FULL and _rows_went(definition, known):
+        maintenance = _by_key(ports, definition, pins)
+    found = scope(
         ScopeFacts(
             mode=mode,
             definition_hash=definition.hash,
@@ -65,7 +67,7 @@ def scope_of(
             if mode is Mode.FULL
             else _obstacle(maintenance, definition, known, mode, first=published is None),
             now=ports.clock.now(),
-            lost_trust=None if mode is Mode.FULL or row_by_row(facts) else lost_trust(record.trust),
+            lost_trust=lost_trust(record.trust) if maintenance else None,
             insist=request.force or request.mode is Mode.FULL,
             target_changed=target_changed,
             measured=record.measured,
@@ -73,6 +75,18 @@ def scope_of(
             follows_time=bool(maintenance and maintenance.temporal),
         )
     )
+    return found.model_copy(update={"maintenance": maintenance if found.windows else None})
+
+
+def _rows_went(definition: Definition, known: Mapping[str, InputHistory | None]) -> bool:
+    """Whether added rows do not say which row of a key is the newest (on_duplicate: latest)."""
+    return definition.latest_by is not None and not all(history.adds_only for history in known.values() if history)
+
+
+def _by_key(ports: Ports, definition: Definition, pins: VersionVector) -> Maintenance | None:
+    """How the rows of a key are found that changed rows touch; None where they are not by this query."""
+    found = maintenance_of(ports, definition, pins)
+    return found if unfollowed_reason(found, definition, pins) is None else None
 
 
 def _obstacle(
@@ -147,15 +161,17 @@ def _load_maintained(
         text = "Spark gives other columns than the analysis of the query has found"
         return Loaded(reason=because(ReasonCode.OTHER_COLUMNS, text))
     sums = _added_up(maintenance, run.definition, ready, changed)
-    if sums is None:
-        return touched_windows.load_touched(tenure, session, source, ready, changed, maintenance)
-    (only,) = changed.values()
-    reason = doubt(sums, adds_only=only.adds_only, rows=only.newest.rows, groups=ready.rows or 0)
-    if reason is None:
-        loaded = row_windows.load_sums(tenure, session, source, ready, changed, sums)
-        if loaded.frozen or loaded.unverified:
-            return loaded
-        reason = loaded.reason
+    reason = None
+    if sums:
+        (only,) = changed.values()
+        reason = doubt(sums, adds_only=only.adds_only, rows=only.newest.rows, groups=ready.rows or 0)
+        if reason is None:
+            loaded = row_windows.load_sums(tenure, session, source, ready, changed, sums)
+            if loaded.frozen or loaded.unverified:
+                return loaded
+            reason = loaded.reason
+    if unfollowed := next((o for name in changed if (o := maintenance.obstacle(name, added_up=False))), None):
+        return Loaded(reason=reason or because(ReasonCode.NOT_FOLLOWED, str(unfollowed)))
     again = touched_windows.load_touched(tenure, session, source, ready, changed, maintenance)
     frozen = again.frozen and again.frozen.model_copy(update={"not_added_up": reason})
     return replace(again, frozen=frozen)

@@ -7,6 +7,7 @@ everything compared, as a verification.
 from __future__ import annotations
 
 from airflow_refresh_provider.core.definition.columns import floating_columns
+from airflow_refresh_provider.core.maintain.plan import Maintenance
 from airflow_refresh_provider.core.plan.inexact import inexact_columns
 from airflow_refresh_provider.core.plan.plan import StagedTable
 from airflow_refresh_provider.core.run.record import Run
@@ -21,15 +22,16 @@ from airflow_refresh_provider.runner.windows.window_changes import Sampled
 def sampled(
     tenure: Tenure, session: EngineSession, ready: Ready, expected: StagedTable | None, touched: Touched | None
 ) -> Sampled | None:
-    """What a sample has found; None where none is asked for.
+    """What a sample has found; None where none is asked for, or no columns say which rows to compute again.
 
     Of touched values none is drawn, so that any difference is a fault. Without them, where changes were added up,
     groups that change are drawn too, and `expected` are their staged changes.
     """
     run = tenure.read_run()
-    if not run.definition.verify_share:
+    maintenance = run.plan.maintenance
+    if not run.definition.verify_share or maintenance is None or not maintenance.anchors:
         return None
-    drawn = session.sample(_task(run, tenure.generation, ready, touched))
+    drawn = session.sample(_task(run, tenure.generation, ready, maintenance, touched))
     values = drawn.model_copy(update={"share": run.definition.verify_share})
     found = Disagreement()
     if values.rows:
@@ -37,13 +39,12 @@ def sampled(
     return Sampled(values.rows, found)
 
 
-def _task(run: Run, generation: int, ready: Ready, touched: Touched | None) -> SampleTask:
-    assert run.plan.maintenance is not None
+def _task(run: Run, generation: int, ready: Ready, maintenance: Maintenance, touched: Touched | None) -> SampleTask:
     location, _ = staging_paths.changes_of(run, generation, "sample")
     return SampleTask(
         target=ready.target,
         base=ready.version,
-        maintenance=run.plan.maintenance,
+        maintenance=maintenance,
         location=location,
         share=run.definition.verify_share,
         seed=run.run_id,

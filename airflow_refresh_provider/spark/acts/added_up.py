@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from airflow_refresh_provider.core.definition.columns import DOUBTFUL, OP, ROW_HASH, VNODE, Column, visible
 from airflow_refresh_provider.core.maintain.plan import Sums
 from airflow_refresh_provider.ports.engine import WindowTask
-from airflow_refresh_provider.spark.acts import content, sql
+from airflow_refresh_provider.spark.acts import content, placing, sql
 
 _WENT, _CAME, _NOW = "airflow_refresh_went", "airflow_refresh_came", "airflow_refresh_now"
 _OLD_HASH, _FOUND, _DOUBT = "airflow_refresh_old_hash", "airflow_refresh_found", OP
@@ -40,13 +40,13 @@ def changes(spark: SparkSession, signed: DataFrame, sums: Sums, task: WindowTask
     hashed = new.withColumn(ROW_HASH, F.expr(sql.row_hash(columns)))
     no_key = " OR ".join(f"{sql.name(k.name)} IS NULL" for k in keys)
     left = " OR ".join(f"{sql.name(name)} < 0" for name in (sums.rows, *sums.counts))
-    rows = sql.name(sums.rows)
+    is_there = _is_there(sums, sql.name(sums.rows))
     op = (
-        f"CASE WHEN {no_key} OR {_DOUBT} OR {left} THEN '{DOUBTFUL}' WHEN {rows} = 0 AND {_FOUND} THEN 'D' "
-        f"WHEN {rows} > 0 AND NOT {_FOUND} THEN 'I' WHEN {rows} > 0 AND {_OLD_HASH} <> {ROW_HASH} THEN 'U' END"
+        f"CASE WHEN {no_key} OR {_DOUBT} OR {left} THEN '{DOUBTFUL}' WHEN NOT {is_there} AND {_FOUND} THEN 'D' "
+        f"WHEN {is_there} AND NOT {_FOUND} THEN 'I' WHEN {is_there} AND {_OLD_HASH} <> {ROW_HASH} THEN 'U' END"
     )
-    shown = (sql.name(c.name) for c in columns)
-    found = hashed.selectExpr(*shown, ROW_HASH, f"{op} AS {OP}", f"{sql.vnode(keys, task.target.vnodes)} AS {VNODE}")
+    shown, vnode = (sql.name(c.name) for c in columns), placing.vnode(task.target, task.source.keys)
+    found = hashed.selectExpr(*shown, ROW_HASH, f"{op} AS {OP}", f"{vnode} AS {VNODE}")
     kept = f"{OP} IS NOT NULL" if task.deletes else f"{OP} <> 'D'"
     return found.where(kept)
 
@@ -92,6 +92,11 @@ def _value(column: Column, sums: Sums) -> str:
     return f"IF({has_value}, {total}, NULL)"
 
 
+def _is_there(sums: Sums, rows: str) -> str:
+    """Whether the result has a row for a group that consists of so many rows."""
+    return "true" if sums.whole else f"{rows} > 0"
+
+
 def _total(name: str, type_name: str = "BIGINT") -> str:
     """What a number becomes; with a zero of another type a decimal would have other digits."""
     zero = f"CAST(0 AS {type_name})"
@@ -101,7 +106,7 @@ def _total(name: str, type_name: str = "BIGINT") -> str:
 
 def _doubtful(sums: Sums) -> str:
     """Whether the rows that went may have been what a value was, or the target does not have their group."""
-    went, stays = f"{_WENT}.{sql.name(sums.rows)} IS NOT NULL", f"{_total(sql.name(sums.rows))} > 0"
+    went, stays = f"{_WENT}.{sql.name(sums.rows)} IS NOT NULL", _is_there(sums, _total(sql.name(sums.rows)))
     parts = [f"{went} AND {_NOW}.{sql.name(sums.rows)} IS NULL"]
     parts += [f"{stays} AND {_WENT}.{sql.name(name)} IS NOT NULL" for name, by in sums.sums.items() if by is None]
     for names, passed in ((sums.least, "<="), (sums.greatest, ">=")):

@@ -6,9 +6,11 @@ import re
 from typing import Any, assert_never
 
 from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
+from pyspark.sql import functions as F
 
 from airflow_refresh_provider.core.definition.columns import HIDDEN, OP, VNODE, Column, Columns
 from airflow_refresh_provider.core.plan.choice import LITERAL_KEYS
+from airflow_refresh_provider.core.plan.placing import partition_columns
 from airflow_refresh_provider.core.plan.ways import Way
 from airflow_refresh_provider.ports.engine import ApplyTask
 from airflow_refresh_provider.ports.staging import StagedValues
@@ -25,6 +27,8 @@ _LOOSE = re.compile(r"\b(?:double|float|collate)\b", re.IGNORECASE)
 _MATERIALIZE_SOURCE = "spark.databricks.delta.insertReplaceOnOrUsing.materializeSource"
 _MERGE_MATERIALIZES = "spark.databricks.delta.merge.materializeSource"
 """Delta materializes a source that may be nondeterministic; staged files are not."""
+_FEW_ROWS = 10_000
+"""So many rows are in few tasks: a shuffle would cost more than a few small files."""
 
 
 def apply(spark: SparkSession, task: ApplyTask, files: StagedValues) -> None:
@@ -61,7 +65,7 @@ def _append(spark: SparkSession, task: ApplyTask) -> None:
         rows = _upserts(spark, task)
     rows = rows.repartition(VNODE) if _by_vnode(task) else rows
     with stamped_writes.setting(spark, kernel.settings_for(task.source.query)):
-        stamped_writes.stamped(rows.write, task.stamp).mode("append").save(task.target.location)
+        _written(rows, task).mode("append").save(task.target.location)
 
 
 def _merge(spark: SparkSession, task: ApplyTask) -> None:
@@ -164,7 +168,19 @@ def _kept_and_changed(spark: SparkSession, task: ApplyTask) -> DataFrame:
 
 
 def _overwrite(rows: DataFrame, task: ApplyTask) -> DataFrameWriter:
-    return stamped_writes.stamped(rows.write, task.stamp).mode("overwrite")
+    return _written(rows, task).mode("overwrite")
+
+
+def _written(rows: DataFrame, task: ApplyTask) -> DataFrameWriter:
+    """Many rows are shuffled by partition first: each task would write a file into every partition of its rows.
+
+    Those of a large partition go to several tasks, and those of small ones to one task together.
+    """
+    columns = partition_columns(task.target)
+    few = not task.reads_inputs and not task.chunk.way.keeps_rows and task.chunk.counts.total <= _FEW_ROWS
+    if columns and not few:
+        rows = rows.hint("rebalance", *(F.col(sql.name(column)) for column in columns))
+    return stamped_writes.stamped(rows.write, task.stamp)
 
 
 def _upserts(spark: SparkSession, task: ApplyTask) -> DataFrame:

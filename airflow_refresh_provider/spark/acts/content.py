@@ -16,7 +16,7 @@ from airflow_refresh_provider.core.changes.reads import Read, quoted
 from airflow_refresh_provider.core.definition.columns import OP, ROW_HASH, VNODE, Column, visible
 from airflow_refresh_provider.core.plan.plan import Split, StagedTable, Target
 from airflow_refresh_provider.ports.engine import Source
-from airflow_refresh_provider.spark.acts import ddl, kernel, sql
+from airflow_refresh_provider.spark.acts import ddl, kernel, placing, sql
 from airflow_refresh_provider.spark.acts.by_name import converted
 from airflow_refresh_provider.spark.connect import faults
 
@@ -88,12 +88,8 @@ def newest(rows: DataFrame, source: Source) -> DataFrame:
 
 def with_hidden(rows: DataFrame, source: Source, target: Target) -> DataFrame:
     """The rows with vnode and row hash added."""
-    keys = sql.key_columns(target.columns, source.keys)
-    return rows.selectExpr(
-        "*",
-        f"{sql.vnode(keys, target.vnodes)} AS {VNODE}",
-        f"{sql.row_hash(target.columns)} AS {ROW_HASH}",
-    )
+    vnode, row_hash = placing.vnode(target, source.keys), sql.row_hash(target.columns)
+    return rows.selectExpr("*", f"{vnode} AS {VNODE}", f"{row_hash} AS {ROW_HASH}")
 
 
 def staged(spark: SparkSession, table: StagedTable, target: Target) -> DataFrame:

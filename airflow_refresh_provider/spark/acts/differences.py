@@ -19,7 +19,7 @@ from pyspark.sql import functions as F
 
 from airflow_refresh_provider.core.definition.columns import OP, ROW_HASH, VNODE, Columns, visible
 from airflow_refresh_provider.ports.engine import CompareTask
-from airflow_refresh_provider.spark.acts import content, sql, touched_rows
+from airflow_refresh_provider.spark.acts import content, placing, sql, touched_rows
 from airflow_refresh_provider.spark.acts.near import near as near_sql
 from airflow_refresh_provider.spark.acts.observed import observe
 
@@ -73,12 +73,12 @@ def widened(spark: SparkSession, task: CompareTask, differing: DataFrame, *, few
 
 
 def vnode_of(task: CompareTask) -> str:
-    """The vnode of a row of either side, as an expression over its keys."""
-    return sql.vnode(_keys(task), task.target.vnodes)
+    """The vnode of a row of either side."""
+    return placing.vnode(task.target, task.source.keys)
 
 
 def _joined(spark: SparkSession, task: CompareTask, counted: Counted, columns: Columns, hint: str) -> DataFrame:
-    desired = _desired(spark, task, counted, columns).alias("s")
+    desired = _desired(spark, task, counted, _with_placing(task, columns)).alias("s")
     found = _found(spark, task, counted).alias("t").hint(hint)
     joined = observe(
         desired.join(found, F.expr(sql.same_keys(_keys(task), "s", "t")), "full_outer"),
@@ -99,12 +99,23 @@ def _joined(spark: SparkSession, task: CompareTask, counted: Counted, columns: C
         else f"{sql.name(c.name, 's')} AS {sql.name(c.name)}"
         for c in columns
     )
-    rows = joined.selectExpr(*values, f"s.{ROW_HASH} AS {ROW_HASH}", f"{op} AS {OP}")
+    vnode = placing.vnode(task.target, task.source.keys, _value_of_either)
+    rows = joined.selectExpr(*values, f"s.{ROW_HASH} AS {ROW_HASH}", f"{op} AS {OP}", f"{vnode} AS {VNODE}")
     if task.inexact:
         within = F.expr(f"count_if({OP} = '{_NEAR}')").alias("rows")
         rows = observe(rows, counted.near, within).where(f"{OP} <> '{_NEAR}'")
-    changed = rows.where(f"{OP} IS NOT NULL")
-    return changed.selectExpr("*", f"{vnode_of(task)} AS {VNODE}")
+    return rows.where(f"{OP} IS NOT NULL")
+
+
+def _with_placing(task: CompareTask, columns: Columns) -> Columns:
+    """The columns, and those that decide on the vnode."""
+    decisive = placing.columns_beside_key(task.target, task.source.keys)
+    return tuple(dict.fromkeys((*columns, *sql.key_columns(task.target.columns, decisive))))
+
+
+def _value_of_either(column: str) -> str:
+    """The value in the desired row; in that of the target where there is none."""
+    return f"IF(s.{ROW_HASH} IS NULL, {sql.name(column, 't')}, {sql.name(column, 's')})"
 
 
 def _when_near(task: CompareTask) -> str:
@@ -141,7 +152,8 @@ def _found(spark: SparkSession, task: CompareTask, counted: Counted) -> DataFram
     stored = by_vnode and task.stored_hashes
     hashed = f"coalesce({ROW_HASH}, 0L)" if stored else sql.row_hash(task.target.columns)
     in_place = f"{VNODE} <=> {vnode_of(task)}" if by_vnode and not stored else "true"
-    kept = (*task.source.keys, *(c.name for c in _inexact(task)))
+    decisive = placing.columns_beside_key(task.target, task.source.keys)
+    kept = dict.fromkeys((*task.source.keys, *(c.name for c in _inexact(task)), *decisive))
     rows = rows.selectExpr(*map(sql.name, kept), f"{hashed} AS {ROW_HASH}", f"{in_place} AS {_IN_PLACE}")
     if not counted.sides:
         return rows.drop(_IN_PLACE)

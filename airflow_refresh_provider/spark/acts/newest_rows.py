@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 from airflow_refresh_provider.core.definition.columns import DOUBTFUL, OP, ROW_HASH, VNODE, visible
 from airflow_refresh_provider.ports.engine import WindowTask
-from airflow_refresh_provider.spark.acts import content, sql
+from airflow_refresh_provider.spark.acts import content, placing, sql
 
 _GONE, _RANK = OP, VNODE
 """Reserved names, for columns that are dropped again."""
@@ -32,7 +32,7 @@ def changes(spark: SparkSession, signed: DataFrame, task: WindowTask) -> DataFra
         f"WHEN {_newer(task)} THEN 'U' END"
     )
     values = (f"s.{name} AS {name}" for name in (*columns, ROW_HASH))
-    vnode = sql.vnode(keys, task.target.vnodes, "s")
+    vnode = placing.vnode(task.target, task.source.keys, lambda name: sql.name(name, "s"))
     return joined.selectExpr(*values, f"{op} AS {OP}", f"{vnode} AS {VNODE}").where(f"{OP} IS NOT NULL")
 
 

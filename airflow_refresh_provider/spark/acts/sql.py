@@ -5,7 +5,7 @@ Nothing is run here. Columns are named as in the target; `prefix` is the alias o
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from airflow_refresh_provider.core.definition.columns import Columns, visible
 from airflow_refresh_provider.core.plan.plan import HashRange
@@ -42,12 +42,12 @@ def text(value: str) -> str:
 
 def key_hash(keys: Columns, prefix: str | None = None) -> str:
     """The 64-bit hash of the key columns, each as the type it has in the target."""
-    return f"xxhash64({', '.join(f'CAST({name(k.name, prefix)} AS {k.type})' for k in keys)})"
+    return f"xxhash64({values(keys, lambda column: name(column, prefix))})"
 
 
-def vnode(keys: Columns, vnodes: int, prefix: str | None = None) -> str:
-    """The vnode of a row."""
-    return f"CAST(pmod({key_hash(keys, prefix)}, {vnodes}L) AS INT)"
+def values(columns: Columns, value: Callable[[str], str]) -> str:
+    """The values of columns, each as the type it has in the target; `value` gives a column's by its name."""
+    return ", ".join(f"CAST({value(c.name)} AS {c.type})" for c in columns)
 
 
 def row_hash(columns: Columns, prefix: str | None = None) -> str:

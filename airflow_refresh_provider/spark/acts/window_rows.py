@@ -22,6 +22,7 @@ from airflow_refresh_provider.spark.acts import (
     content,
     few_rows,
     newest_rows,
+    placing,
     sql,
     stamped_writes,
 )
@@ -71,7 +72,7 @@ def _sides(spark: SparkSession, task: WindowTask, name: str, read: Read) -> chan
 
 def _result(spark: SparkSession, task: WindowTask, reads: Mapping[str, DataFrame], sign: int) -> DataFrame:
     rows = content.shaped(content.over(spark, task.source, reads), task.target)
-    return content.with_hidden(rows, task.source, task.target).selectExpr("*", f"{sign} AS {OP}")
+    return rows.selectExpr("*", f"{sql.row_hash(task.target.columns)} AS {ROW_HASH}", f"{sign} AS {OP}")
 
 
 def _is_little(task: WindowTask) -> bool:
@@ -87,17 +88,19 @@ def _ends(signed: DataFrame, task: WindowTask) -> DataFrame:
     net = F.expr(f"struct(sum({OP}) AS net, any_value({row}) AS row)").alias(OP)
     # By key, so that what is counted by row and then by key is shuffled once; a few rows are not shuffled at all.
     by_key = signed.coalesce(1) if _is_little(task) else signed.repartition(*keys)
-    once = by_key.groupBy(*keys, VNODE, ROW_HASH).agg(net).where(f"{OP}.net <> 0")
+    once = by_key.groupBy(*keys, ROW_HASH).agg(net).where(f"{OP}.net <> 0")
     end = F.expr(
         f"struct(sum(greatest({OP}.net, 0)) AS added, sum(greatest(-{OP}.net, 0)) AS removed, "
         f"max_by({OP}.row, {OP}.net) AS row)"
     ).alias(OP)
-    of_key = once.groupBy(*keys, VNODE).agg(end)
+    of_key = once.groupBy(*keys).agg(end)
     no_key = " OR ".join(f"{sql.name(k)} IS NULL" for k in task.source.keys)
     op = (
         f"CASE WHEN {no_key} OR {OP}.added > 1 OR {OP}.removed > 1 THEN '{DOUBTFUL}' WHEN {OP}.added = 0 THEN 'D' "
         f"WHEN {OP}.removed = 0 THEN 'I' ELSE 'U' END"
     )
     values = (f"{OP}.row.{name} AS {name}" for name in (*columns, ROW_HASH))
-    found = of_key.selectExpr(*values, f"{op} AS {OP}", VNODE)
+    ends = of_key.selectExpr(*values, f"{op} AS {OP}")
+    # The vnode of the row that came, or went: an update may move a row to another partition.
+    found = ends.selectExpr("*", f"{placing.vnode(task.target, task.source.keys)} AS {VNODE}")
     return found if task.deletes else found.where(f"{OP} <> 'D'")

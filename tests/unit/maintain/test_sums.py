@@ -37,6 +37,11 @@ ADDED_UP = {
         "sale",
         "buyer",
     },
+    "SELECT 'all' AS whole, count(*) AS n, count(amount) AS c, sum(amount) AS s, sum(1) AS o FROM sale": {"sale"},
+    "SELECT 'all' AS whole, count(*) AS n, min(amount) AS a, max(amount) AS b FROM sale WHERE id > 1": {"sale"},
+    "SELECT 'all' AS whole, count(*) AS n, sum(amount) AS s, count(amount) AS c FROM sale GROUP BY whole": {"sale"},
+    "SELECT 1 AS whole, count(*) AS n, sum(amount) AS s, count(amount) AS c FROM sale o JOIN buyer c "
+    "ON o.customer = c.customer": {"sale", "buyer"},
 }
 NOT_ADDED_UP = (
     "SELECT customer, sum(amount) AS s FROM sale GROUP BY customer",
@@ -59,14 +64,21 @@ NOT_ADDED_UP = (
     "SELECT customer, count(*) AS n FROM sale GROUP BY customer, status",
     "SELECT customer, count(*) AS n FROM sale GROUP BY customer LIMIT 3",
     "SELECT count(*) AS n, sum(amount) AS s FROM sale",
+    "SELECT 'all' AS whole, sum(amount) AS s FROM sale",
+    "SELECT 'all' AS whole, count(*) AS n FROM sale HAVING count(*) > 1",
+    "SELECT 'all' AS whole, customer, count(*) AS n FROM sale GROUP BY customer",
+    "SELECT upper('all') AS whole, count(*) AS n FROM sale",
 )
 
 
 def sums_of(query: str) -> Sums | None:
     """How a query is added up by its columns that are no aggregates."""
     types = {name: TABLES[name] for name in TABLES if f" {name}" in query}
-    columns, _ = whole({name: [] for name in types}, query) if query not in NOT_ADDED_UP else (["customer"], None)
-    keys = [column for column in columns if column in ("customer", "status", "half", "country")]
+    if query in NOT_ADDED_UP:
+        keys = ["whole"] if "AS whole" in query else ["customer"]
+    else:
+        columns, _ = whole({name: [] for name in types}, query)
+        keys = [column for column in columns if column in ("customer", "status", "half", "country", "whole")]
     return maintenance(query, types, keys).sums
 
 

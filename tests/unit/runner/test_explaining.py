@@ -60,7 +60,7 @@ def test_an_input_that_is_not_followed_says_why() -> None:
     ("changes", "by"),
     [
         ({}, "row by row"),
-        ({"on_duplicate": "latest", "latest_by": "total"}, "row by row, while inputs only gain rows"),
+        ({"on_duplicate": "latest", "latest_by": "total"}, "row by row while inputs only gain rows"),
     ],
 )
 def test_a_row_wise_query_needs_no_anchors(changes: dict[str, Any], by: str) -> None:

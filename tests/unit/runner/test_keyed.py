@@ -235,6 +235,21 @@ def test_a_difference_is_repaired_and_ends_incremental_refreshes() -> None:
     assert shop.run().mode_code == "verification"
 
 
+def test_the_newest_row_is_not_found_by_its_key_any_more_once_that_differed() -> None:
+    orders = {"orders": {"path": "/in/orders"}}
+    newest = {"inputs": orders, "on_duplicate": "latest", "latest_by": "id"}
+    shop = Shop("SELECT customer AS k, id FROM orders", **newest)
+    shop.run()
+    shop.use(ForgetfulEngine(shop.lake, kept=1))
+    shop.lake.rewrite("/in/orders", lambda row: None if row["id"] in (6, 7) else row)
+    assert [notice.code for notice in shop.run().notices] == ["verification_failed"]
+    shop.use(MemoryEngine(shop.lake))
+    shop.lake.rewrite("/in/orders", lambda row: None if row["id"] == 5 else row)
+    assert shop.run().mode_code == "verification_failed"
+    shop.lake.append("/in/orders", [order(9, 1)])
+    assert shop.run().mode == "incremental"
+
+
 def test_a_difference_shows_no_keys_where_these_are_redacted() -> None:
     shop = Shop()
     shop.run()
