@@ -136,6 +136,20 @@ class CompareTask(Stored):
     tolerance: float = 0.0
 
 
+class StageTask(Stored):
+    """Append the rows of the query to the staged rows at `location`, once: all of them, or those of one split.
+
+    Each is staged as an insert, in its vnode. `rows`: about how many there are.
+    """
+
+    source: Source
+    target: Target
+    split: Split | None
+    location: str
+    stamp: Stamp
+    rows: int
+
+
 class Touched(Stored):
     """Values of the anchors that the changes of the inputs touch: a folder of parquet files with the columns k0, k1 ...
 
@@ -306,8 +320,8 @@ class EngineSession(Protocol):
         """Count rows and partitions, and find NULL and duplicate keys, reading only columns of keys and partitions."""
         ...
 
-    def stage_rows(self, source: Source, target: Target, split: Split, location: str, stamp: Stamp) -> None:
-        """Append the rows of one split to the staged rows, once."""
+    def stage_rows(self, task: StageTask) -> None:
+        """Stage the rows of the query, or of a split."""
         ...
 
     def compare(self, task: CompareTask) -> Comparison: ...

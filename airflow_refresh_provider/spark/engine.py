@@ -8,12 +8,12 @@ from contextlib import contextmanager
 
 from pyspark.sql import SparkSession
 
-from airflow_refresh_provider.core.definition.columns import VNODE, Columns
+from airflow_refresh_provider.core.definition.columns import Columns
 from airflow_refresh_provider.core.definition.evolution import Evolution
 from airflow_refresh_provider.core.faults.fault import Doing
 from airflow_refresh_provider.core.faults.of_query import TARGET_CHANGED
 from airflow_refresh_provider.core.plan.placing import partition_columns
-from airflow_refresh_provider.core.plan.plan import Split, StagedTable, Target
+from airflow_refresh_provider.core.plan.plan import StagedTable, Target
 from airflow_refresh_provider.errors import Conflict, Failed, Invalid, Retry
 from airflow_refresh_provider.ports.engine import (
     ApplyTask,
@@ -24,6 +24,7 @@ from airflow_refresh_provider.ports.engine import (
     Sample,
     SampleTask,
     Source,
+    StageTask,
     Stamp,
     TargetSpec,
     Touched,
@@ -42,6 +43,7 @@ from airflow_refresh_provider.spark.acts import (
     kernel,
     key_check,
     log_state,
+    staged_rows,
     stamped_writes,
     touched_rows,
     touched_values,
@@ -148,12 +150,10 @@ class SparkEngineSession:
         with self._act(doing.querying("The target was not changed.", source)), reading:
             return key_check.check(content.desired(self._spark, source, target), source.keys, partition_columns(target))
 
-    def stage_rows(self, source: Source, target: Target, split: Split, location: str, stamp: Stamp) -> None:
+    def stage_rows(self, task: StageTask) -> None:
         left = "The target was not changed; staged splits are kept."
-        with self._act(doing.querying(left, source, staging=(location,))):
-            rows = content.with_hidden(content.desired(self._spark, source, target, split=split), source, target)
-            writer = stamped_writes.stamped(rows.repartition(VNODE).write, stamp).mode("append")
-            writer.options(**ddl.naming(target.columns)).partitionBy(VNODE).save(location)
+        with self._act(doing.querying(left, task.source, staging=(task.location,))):
+            staged_rows.stage(self._spark, task)
 
     def compare(self, task: CompareTask) -> Comparison:
         with self._act(doing.comparing("The target was not changed.", task)):

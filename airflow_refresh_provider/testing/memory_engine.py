@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from airflow_refresh_provider.core.definition.columns import DOUBTFUL, OP, ROW_HASH, VNODE, Column, Columns, visible
 from airflow_refresh_provider.core.definition.evolution import Evolution
 from airflow_refresh_provider.core.plan.placing import partition_columns
-from airflow_refresh_provider.core.plan.plan import Split, StagedTable, Target
+from airflow_refresh_provider.core.plan.plan import StagedTable, Target
 from airflow_refresh_provider.errors import Failed, Retry
 from airflow_refresh_provider.ports.engine import (
     ApplyTask,
@@ -21,6 +21,7 @@ from airflow_refresh_provider.ports.engine import (
     Sample,
     SampleTask,
     Source,
+    StageTask,
     Stamp,
     TargetSpec,
     Touched,
@@ -142,10 +143,12 @@ class MemorySession:
         self._alive()
         return key_report(self._queries.rows(source), source.keys, partition_columns(target))
 
-    def stage_rows(self, source: Source, target: Target, split: Split, location: str, stamp: Stamp) -> None:
-        """Append the rows of one split."""
+    def stage_rows(self, task: StageTask) -> None:
+        """Append the rows of one split, or all."""
         self._alive()
-        self._stage(location, self._queries.rows(source, split), stamp, target.columns)
+        rows = (with_hashes(r, task.target, task.source.keys) for r in self._queries.rows(task.source, task.split))
+        inserts = tuple({**r, OP: "I", WAS: None} for r in rows)
+        self._stage(task.location, inserts, task.stamp, task.target.columns)
 
     def compare(self, task: CompareTask) -> Comparison:
         """Stage the differences between desired content and target."""

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from airflow_refresh_provider.core.changes.pins import FilesPin, FileStamp
-from airflow_refresh_provider.core.plan.plan import ChangeCounts, Chunk, HashRange, Split, StagedTable
+from airflow_refresh_provider.core.plan.plan import ChangeCounts, Chunk, HashRange, Split, StagedTable, counts_by_vnode
 from airflow_refresh_provider.core.plan.ways import Way
 from airflow_refresh_provider.delta.tables.staging_folders import StagingFolders
 from airflow_refresh_provider.errors import RefreshError
-from airflow_refresh_provider.ports.engine import Source
+from airflow_refresh_provider.ports.engine import Comparison, KeyReport, Source, StageTask
 from tests.engine.acts import Lake, source
 
 _LOW = HashRange(low=-(1 << 63), high=0)
@@ -46,7 +46,8 @@ def test_rows_staged_in_splits_are_staged_once_and_compared_like_the_query(lake:
     stamps = [lake.stamp(target) for _ in _splits(files)]
 
     for split, stamp in [*zip(_splits(files), stamps, strict=True), (_splits(files)[1], stamps[1])]:
-        lake.session.stage_rows(files, target, split, location, stamp)
+        task = StageTask(source=files, target=target, split=split, location=location, stamp=stamp, rows=10)
+        lake.session.stage_rows(task)
     rows = _staged(lake, location)
     compared = lake.compare(target, files, rows=rows, one_chunk=0)
     lake.apply(target, files, compared, Way.APPEND)
@@ -55,6 +56,29 @@ def test_rows_staged_in_splits_are_staged_once_and_compared_like_the_query(lake:
     assert (compared.total, compared.source_rows) == (ChangeCounts(inserted=19), 19)
     lake.session.describe(files)
     lake.assert_equal(target, files)
+
+
+def test_all_rows_are_staged_as_inserts_and_appended_vnode_by_vnode(lake: Lake) -> None:
+    wanted = source("SELECT id AS k, CAST(NULL AS STRING) AS v, map('a', id) AS m FROM range(19)", "k")
+    target = lake.target(wanted)
+    location, stamp = lake.place("rows"), lake.stamp(target)
+
+    task = StageTask(source=wanted, target=target, split=None, location=location, stamp=stamp, rows=19)
+    lake.session.stage_rows(task)
+    lake.session.stage_rows(task)
+    counts = counts_by_vnode(StagingFolders().changes(_staged(lake, location)))
+    for vnode, count in counts.items():
+        found = Comparison(
+            changes=_staged(lake, location),
+            counts={vnode: count},
+            source_rows=19,
+            target_rows=0,
+            keys=KeyReport(rows=19),
+        )
+        lake.apply(target, wanted, found, Way.APPEND)
+
+    assert sum(counts.values(), ChangeCounts()) == ChangeCounts(inserted=19) and len(counts) == target.vnodes
+    lake.assert_equal(target, wanted)
 
 
 @pytest.mark.parametrize(("one_chunk", "by_vnode"), [(None, False), (19, False), (18, True)])

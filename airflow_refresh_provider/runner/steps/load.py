@@ -8,14 +8,14 @@ from __future__ import annotations
 from airflow_refresh_provider.core.definition.mode import row_wise
 from airflow_refresh_provider.core.plan import chunking, loading
 from airflow_refresh_provider.core.plan.load_seconds import LoadMoments
-from airflow_refresh_provider.core.plan.plan import Frozen, Round, Split, Target
+from airflow_refresh_provider.core.plan.plan import Frozen, Round, StagedTable, Target, counts_by_vnode
 from airflow_refresh_provider.core.plan.policy import check_deletes, check_keys, check_strict
 from airflow_refresh_provider.core.run.lifecycle import Event
 from airflow_refresh_provider.core.run.notices import notices_of
 from airflow_refresh_provider.core.run.prepared import prepared
 from airflow_refresh_provider.core.run.record import Published, Run
 from airflow_refresh_provider.ports.bundle import Ports
-from airflow_refresh_provider.ports.engine import EngineSession, Source
+from airflow_refresh_provider.ports.engine import Comparison, EngineSession, KeyReport, Source, StageTask
 from airflow_refresh_provider.runner.facts import pinned_inputs, staging_paths, targets
 from airflow_refresh_provider.runner.hold.tenure import Tenure
 from airflow_refresh_provider.runner.windows import change_windows, comparing, rounds
@@ -65,9 +65,8 @@ def _loaded_in_full(tenure: Tenure, session: EngineSession, source: Source, read
     """All rows of the query: straight into an empty target where that can be done, else compared."""
     run = tenure.read_run()
     large = _splittable(tenure.ports, run)
-    direct = ready.rows == 0 and not run.plan.windows
-    loaded = _first_load(tenure, session, source, ready, large) if direct else None
-    return loaded or _compared(tenure, session, source, ready, large)
+    first = ready.rows == 0 and not run.plan.windows
+    return (_first_load if first else _compared)(tenure, session, source, ready, large)
 
 
 def _first_load(
@@ -76,8 +75,8 @@ def _first_load(
     source: Source,
     ready: targets.Ready,
     large: loading.Splittable | None,
-) -> Frozen | None:
-    """A load straight into the empty target, None when it has to be staged."""
+) -> Frozen:
+    """A load into the empty target: straight from the query, or staged first where that does not do."""
     run = tenure.read_run()
     definition, pins = run.definition, run.plan.pins
     tenure.ports.watch.stage("check", rows=pinned_inputs.expected_rows(tenure.ports, pins))
@@ -86,10 +85,28 @@ def _first_load(
     check_keys(keys.null_keys, keys.duplicate_keys, keys.null_examples, keys.duplicate_examples, left)
     splits = loading.direct_splits(keys.rows, definition.chunking, definition.visibility, large, keys.partitions)
     if splits is None:
-        known = ready.target.model_copy(update={"partitions": keys.partitions})
-        tenure.write(Event.PREPARE, plan=run.plan.model_copy(update={"target": known}))
-        return None
+        return _appended_by_chunks(tenure, session, source, ready, keys, large)
     first = Round(base=ready.version, changes=None, units=chunking.direct(splits))
+    return Frozen(rounds=(first,), source_rows=keys.rows, unchanged=0)
+
+
+def _appended_by_chunks(
+    tenure: Tenure,
+    session: EngineSession,
+    source: Source,
+    ready: targets.Ready,
+    keys: KeyReport,
+    large: loading.Splittable | None,
+) -> Frozen:
+    """All rows, staged once: there is nothing to compare them with, and their keys are checked."""
+    run = _plan_splits(tenure, tenure.read_run(), large)
+    target = ready.target.model_copy(update={"partitions": keys.partitions})
+    _stage_rows(tenure, session, source, run, target, keys.rows)
+    location = comparing.rows_location(run)
+    changes = StagedTable(location=location, version=tenure.ports.log.newest(location))
+    counts = counts_by_vnode(tenure.ports.staging.changes(changes))
+    found = Comparison(changes=changes, counts=counts, source_rows=keys.rows, target_rows=0, keys=keys)
+    first = rounds.round_of(prepared(run), ready.version, found)
     return Frozen(rounds=(first,), source_rows=keys.rows, unchanged=0)
 
 
@@ -102,10 +119,10 @@ def _compared(
 ) -> Frozen:
     record, run = tenure.read()
     definition = run.definition
-    allowed = loading.limits(definition.chunking, definition.visibility, definition.layout)
-    run = _plan_splits(tenure, run, loading.row_splits(allowed, large))
-    _stage_rows(tenure, session, source, run, ready.target)
+    run = _plan_splits(tenure, run, large)
     rows = pinned_inputs.expected_rows(tenure.ports, run.plan.pins)
+    if run.plan.row_splits:
+        _stage_rows(tenure, session, source, run, ready.target, rows)
     tenure.ports.watch.stage("compare", rows=max(rows, ready.rows or 0))
     believed = _as_left(tenure.ports, record.published, run, ready)
     compared = comparing.compare(tenure, session, ready.version, stored_hashes=believed, target_rows=ready.rows)
@@ -127,27 +144,33 @@ def _as_left(ports: Ports, published: Published | None, run: Run, ready: targets
     return same and not targets.written_by_others(ports, published, ready)
 
 
-def _plan_splits(tenure: Tenure, run: Run, splits: tuple[Split, ...]) -> Run:
+def _plan_splits(tenure: Tenure, run: Run, large: loading.Splittable | None) -> Run:
     """Store the splits before the first of them is staged; those of an interrupted load are kept."""
+    definition = run.definition
+    allowed = loading.limits(definition.chunking, definition.visibility, definition.layout)
+    splits = loading.row_splits(allowed, large)
     if run.plan.row_splits or not splits:
         return run
     return tenure.write(Event.PREPARE, plan=run.plan.model_copy(update={"row_splits": splits}))
 
 
-def _stage_rows(tenure: Tenure, session: EngineSession, source: Source, run: Run, target: Target) -> None:
-    """Stage every split that has no marker yet."""
+def _stage_rows(tenure: Tenure, session: EngineSession, source: Source, run: Run, target: Target, rows: int) -> None:
+    """Stage every split that has no marker yet, or all rows at once; there are about so many."""
     location = comparing.rows_location(run)
-    if not run.plan.row_splits:
-        return
-    tenure.ports.watch.stage("load", chunks=len(run.plan.row_splits))
+    planned = run.plan.row_splits or (None,)
+    tenure.ports.watch.stage("load", chunks=len(planned))
     done = tenure.ports.log.markers(location) if tenure.ports.log.facts(location) else {}
-    splits = {f"{run.run_id}/rows-{split.number}": split for split in run.plan.row_splits}
+    splits = {f"{run.run_id}/rows-{split.number if split else 0}": split for split in planned}
     if before := len(splits.keys() & done.keys()):
         tenure.ports.watch.skip(0, before)
     for app_id, split in splits.items():
         if app_id not in done:
             tenure.read_run()
-            session.stage_rows(source, target, split, location, staging_paths.stamp(run, tenure.generation, app_id))
+            stamp = staging_paths.stamp(run, tenure.generation, app_id)
+            task = StageTask(
+                source=source, target=target, split=split, location=location, stamp=stamp, rows=rows // len(planned)
+            )
+            session.stage_rows(task)
             tenure.ports.watch.advance(0)
 
 

@@ -22,14 +22,13 @@ from airflow_refresh_provider.spark.acts import (
     differences,
     kernel,
     key_check,
+    shuffles,
     sql,
     stamped_writes,
     value_text,
 )
 from airflow_refresh_provider.spark.acts.observed import observed
 
-_PARTITION_ROWS = 750_000
-_FEWEST_PARTITIONS = 4
 BROADCAST_MAX_KEYS = 1_000_000
 """Broadcast the keys that differ up to this many rows, to look up their rows."""
 
@@ -47,9 +46,8 @@ class _Comparing:
 def compare(spark: SparkSession, task: CompareTask, files: StagedValues) -> Comparison:
     """Stage the differences and count them."""
     comparing = _Comparing(spark, task, files, differences.Counted(sides=task.target_rows is None))
-    partitions = max(_FEWEST_PARTITIONS, -(-task.expected_rows // _PARTITION_ROWS))
     by_keys = task.row_wise and not task.inexact
-    settings = {"spark.sql.shuffle.partitions": str(partitions), **kernel.settings_for(task.source.query)}
+    settings = shuffles.settings_for(task.expected_rows) | kernel.settings_for(task.source.query)
     with stamped_writes.setting(spark, settings):
         return (_by_keys if by_keys else _in_one_query)(comparing)
 

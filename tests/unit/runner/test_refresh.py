@@ -61,6 +61,20 @@ def test_a_first_load_of_several_files_goes_file_by_file_without_staging() -> No
     assert (progress.chunks_done, progress.rows_done) == (3, 6)
 
 
+def test_a_first_load_of_several_chunks_is_staged_once_and_not_compared() -> None:
+    world = World(*SIX, chunking={"one_commit_up_to": 1, "chunk_rows": 2})
+    staged = "begin memory://staging"
+    with at(world.lake, "read newest memory://staging") as steps, pytest.raises(Killed):
+        world.run()
+    assert sum(step.startswith(staged) for step in steps) == 1
+    world.die(world.ports)
+    with at(world.lake, "never") as steps:
+        result = world.another()
+    assert (result.resumed, result.rows) == (True, Rows(inserted=6)) and world.fresh()
+    assert not [step for step in steps if step.startswith(staged)], "what is staged is not staged again"
+    assert set(ways(world)) == {Way.APPEND} and len(ways(world)) > 1
+
+
 def test_an_input_far_larger_than_a_commit_is_staged_in_splits_before_it_is_compared() -> None:
     world = World(*SIX, chunking={"one_commit_up_to": 1, "chunk_rows": 1})
     world.run()
