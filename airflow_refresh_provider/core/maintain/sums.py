@@ -33,7 +33,7 @@ def sums(reader: Reader, keys: Iterable[str]) -> Sums | None:
     if not isinstance(tree, exp.Select) or block is None or not _is_plain(reader.parsed, tree, block):
         return None
     found = _Groups.of(tree, block)
-    if found is None or not found.rows or set(found.keys) != {key.lower() for key in keys}:
+    if found is None or not (found.rows and found.keys) or set(found.keys) != {key.lower() for key in keys}:
         return None
     inputs = tuple(_linear(block))
     if not inputs:

@@ -7,10 +7,22 @@ INPUTS = {
     "b": {"k": "int", "g": "int", "h": "int", "w": "int", "s": "string"},
     "c": {"k": "int", "g": "int", "u": "int"},
     "d": {"k": "int", "p": "struct<x:int,y:string>", "v": "int"},
+    "e": {"k": "int", "day": "date", "x": "decimal(10,2)"},
 }
 
 FOLLOWED = (
     "SELECT k, g, v FROM a",
+    "SELECT day, count(*) n, sum(x) t FROM e GROUP BY day",
+    "SELECT date_trunc('MONTH', day) month, sum(x) t, max(day) last FROM e GROUP BY date_trunc('MONTH', day)",
+    "SELECT year(day) y, month(day) m, min(x) l FROM e GROUP BY year(day), month(day)",
+    "SELECT date_add(day, 1) next, avg(x) m FROM e GROUP BY date_add(day, 1)",
+    "SELECT x, count(DISTINCT day) n FROM e GROUP BY x",
+    "SELECT e.k, e.day, a.v FROM e JOIN a ON e.k = a.k WHERE e.day > DATE'2000-01-01'",
+    "SELECT p.day, p.x, q.k FROM e p LEFT JOIN e q ON p.day = q.day AND q.x > p.x",
+    "SELECT p.k, q.day FROM e p JOIN e q ON p.x = q.x",
+    "SELECT coalesce(day, DATE'2000-01-01') d, sum(x) t FROM e GROUP BY coalesce(day, DATE'2000-01-01')",
+    "SELECT day, k, x FROM e QUALIFY rank() OVER (PARTITION BY day ORDER BY x DESC, k) <= 2",
+    "SELECT day, x FROM e WHERE NOT EXISTS (SELECT 1 FROM e q WHERE q.day = e.day AND q.x > e.x)",
     "SELECT k, count(*) n, sum(v) s FROM a GROUP BY k",
     "SELECT g + 1 AS x, max(v) m FROM a GROUP BY g + 1",
     "SELECT k % 2 AS x, count(DISTINCT v) m FROM a WHERE v > 0 GROUP BY k % 2",

@@ -41,10 +41,12 @@ Inputs = Mapping[str, Sequence[Row]]
 _ANY = "any_type"
 STRUCT = "struct<x:int,y:string>"
 NUMBERS, WORDS, DAYS = (None, 0, 1, 2), (None, "x", "y"), (None, date(2000, 1, 1), date(2000, 1, 2))
+AMOUNTS = (None, Decimal("0.00"), Decimal("-1.10"), Decimal("12345678.99"))
 VALUES: dict[str, tuple[Any, ...]] = {
     "int": NUMBERS,
     "string": WORDS,
     "date": DAYS,
+    "decimal(10,2)": AMOUNTS,
     STRUCT: (None, *((number, word) for number in NUMBERS for word in WORDS)),
 }
 """The values of random rows, by type."""

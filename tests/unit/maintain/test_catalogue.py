@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import date
 
 import pytest
 from hypothesis import given, settings
@@ -10,11 +11,17 @@ from hypothesis import strategies as st
 
 from airflow_refresh_provider.core.maintain.analysis import maintenance
 from tests.unit.maintain.catalogue import CONSTRUCTS, FOLLOWED, INPUTS, UNFOLLOWED
-from tests.unit.maintain.keyed import STRUCT, Inputs, Row, is_right, whole
+from tests.unit.maintain.keyed import STRUCT, VALUES, Inputs, Row, is_right, whole
 
 _NUMBERS = st.one_of(st.none(), st.integers(0, 3))
 _WORDS = st.one_of(st.none(), st.sampled_from("xyz"))
-_KINDS = {"string": _WORDS, "int": _NUMBERS, STRUCT: st.one_of(st.none(), st.tuples(_NUMBERS, _WORDS))}
+_KINDS = {
+    "string": _WORDS,
+    "int": _NUMBERS,
+    "date": st.sampled_from([*VALUES["date"], date(2000, 2, 1), date(1582, 10, 15), date(9999, 12, 31)]),
+    "decimal(10,2)": st.sampled_from(VALUES["decimal(10,2)"]),
+    STRUCT: st.one_of(st.none(), st.tuples(_NUMBERS, _WORDS)),
+}
 ROWS = {name: st.tuples(*(_KINDS[kind] for kind in columns.values())) for name, columns in INPUTS.items()}
 
 

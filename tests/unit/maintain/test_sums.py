@@ -87,6 +87,10 @@ def test_what_is_not_linear_is_not_added_up(query: str) -> None:
     assert sums_of(query) is None
 
 
+def test_a_total_without_a_key_is_not_added_up() -> None:
+    assert maintenance("SELECT count(*) AS n FROM sale", {"sale": TABLES["sale"]}, []).sums is None
+
+
 @pytest.mark.parametrize("query", ADDED_UP)
 def test_groups_of_changed_rows_say_what_the_groups_become(query: str) -> None:
     sums = sums_of(query)
