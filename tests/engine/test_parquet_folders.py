@@ -94,7 +94,7 @@ def test_directly_after_a_refresh_a_comparison_finds_no_difference(
         them = refreshes(Places(str(folder / "control"), spark_server.url, str(folder / "spark")))
         for first in (0, 10, 20):
             _folder(root, chance, first, _LAYOUTS[seed % len(_LAYOUTS)])
-            modes.append(_refreshed(them, folder, rows=1 if seed % 2 else 1_000))
+            modes.append(_refreshed(them, folder, rows=1_000 if seed % 2 else 1))
         split += _appended_in_splits(folder / "target")
     assert "incremental" in modes and "full" in modes and split
 
@@ -117,6 +117,7 @@ def _refreshed(them: Refreshes, folder: Path, rows: int) -> str | None:
         mode="incremental",
         max_delete_ratio=1.0,
         chunking={"one_commit_up_to": rows, "chunk_rows": rows},
+        visibility="live",
     )
     try:
         them.register(definition)

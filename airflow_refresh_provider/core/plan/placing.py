@@ -12,8 +12,13 @@ from airflow_refresh_provider.core.plan.plan import Target
 
 
 def partition_columns(target: Target) -> tuple[str, ...]:
-    """The columns of the result by which the target is partitioned; none in layout vnode."""
-    return () if VNODE in target.partition_by else target.partition_by
+    """The columns by which the target is partitioned, if all are columns of the result; none in layout vnode.
+
+    A column that the table fills itself is not: its values are not known before a row is written.
+    """
+    written = {column.name.lower() for column in target.columns}
+    in_result = all(name.lower() in written for name in target.partition_by)
+    return target.partition_by if in_result and VNODE not in target.partition_by else ()
 
 
 def parts_of_partition(target: Target) -> int | None:
