@@ -26,7 +26,7 @@ def advice(
 
     `unresolved` are columns of which is not known which input has them.
     """
-    if all(found.obstacle(name, added_up=True) is None for name in found.unfollowed):
+    if not found.unfollowed:
         return ()
     return tuple(_all(definition, inputs, found, unresolved))
 

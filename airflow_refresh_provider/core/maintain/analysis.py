@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 
 from sqlglot import exp
 
+from airflow_refresh_provider.core.definition.choices import Deletes
+from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.maintain import sums, temporal
 from airflow_refresh_provider.core.maintain.anchors import chosen, followed_inputs, joined
 from airflow_refresh_provider.core.maintain.plan import Hop, Maintenance, Route, Sums, Use
@@ -28,6 +30,15 @@ UNEXPECTED = (AttributeError, LookupError, TypeError, ValueError, RecursionError
 """What a tree of another shape than expected ends in: then everything is computed, which is always right."""
 
 
+def maintenance_of(definition: Definition, inputs: Mapping[str, Mapping[str, str]]) -> Maintenance:
+    """How the target of a definition follows its inputs.
+
+    Groups that it keeps without rows have numbers that no row stands for: to these nothing can be added.
+    """
+    found = maintenance(definition.query_text, inputs, definition.keys)
+    return found if definition.deletes is Deletes.APPLY else found.without_sums()
+
+
 def maintenance(query: str, inputs: Mapping[str, Mapping[str, str]], keys: Iterable[str]) -> Maintenance:
     """How the result of a query, by its keys, follows its inputs, whose columns and types are given."""
     parsed = parse(query)
@@ -42,6 +53,9 @@ def maintenance(query: str, inputs: Mapping[str, Mapping[str, str]], keys: Itera
     anchors = chosen(result, keys)
     followed = followed_inputs(result, anchors) - _unread(parsed, reader.occurrences, result)
     spelled = {name.lower(): name for name in inputs}
+    added = None if reader.temporal else sums.spelled(_sums(reader, keys), spelled)
+    unfollowed = _unfollowed(parsed, reader.occurrences, followed, spelled)
+    only_added_up = {name: unfollowed.pop(name) for name in (added.inputs if added else ()) if name in unfollowed}
     return Maintenance(
         columns=result.names,
         anchors=anchors,
@@ -51,9 +65,10 @@ def maintenance(query: str, inputs: Mapping[str, Mapping[str, str]], keys: Itera
             if occurrence.input in followed
         ),
         uses=tuple(_uses(reader.occurrences, result, anchors, spelled)),
-        unfollowed=_unfollowed(parsed, reader.occurrences, followed, spelled),
+        unfollowed=unfollowed,
         used=_used(reader.occurrences, followed, spelled),
-        sums=None if reader.temporal else sums.spelled(_sums(reader, keys), spelled),
+        sums=added,
+        only_added_up=only_added_up,
         temporal=temporal.spelled((found.filter for found in reader.temporal), spelled),
     )
 

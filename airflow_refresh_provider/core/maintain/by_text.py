@@ -5,7 +5,7 @@ from __future__ import annotations
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.maintain.advice import advice
 from airflow_refresh_provider.core.maintain.advised import Advice
-from airflow_refresh_provider.core.maintain.analysis import LEADS_NOWHERE, maintenance
+from airflow_refresh_provider.core.maintain.analysis import LEADS_NOWHERE, maintenance_of
 from airflow_refresh_provider.core.maintain.assumed import Unresolved, assumed_columns
 from airflow_refresh_provider.core.maintain.columns import UNLISTED
 from airflow_refresh_provider.core.maintain.plan import Maintenance
@@ -20,7 +20,7 @@ _UNCERTAIN = (LEADS_NOWHERE, ALL_AROUND, UNLISTED)
 def analysed(definition: Definition, *, advises: bool = True) -> tuple[Maintenance, tuple[Advice, ...]]:
     """How its inputs are followed, as far as the text says, and, if asked, what a change would win. Raises Invalid."""
     named = assumed_columns(definition.query_text, definition.inputs, definition.keys)
-    found = maintenance(definition.query_text, named.columns, definition.keys)
+    found = maintenance_of(definition, named.columns)
     advised = advice(definition, named.columns, found, named.unresolved) if advises else ()
     return _unknown(found, named.unresolved[0]) if named.unresolved else found, advised
 

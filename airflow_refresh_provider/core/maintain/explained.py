@@ -45,17 +45,16 @@ def explained(found: Maintenance, inputs: tuple[str, ...]) -> tuple[ExplainedInp
 
 
 def _explained(found: Maintenance, name: str, *, read_whole: bool) -> ExplainedInput:
-    added_up = found.sums is not None and name in found.sums.inputs
     if obstacle := found.unfollowed.get(name):
-        by = ONLY_ADDED_UP if added_up else None
-        reason = None if added_up else str(obstacle)
-        return ExplainedInput(name=name, by=by, reason=reason, read_whole=read_whole, added_up=added_up)
+        return ExplainedInput(name=name, reason=str(obstacle), read_whole=read_whole)
+    if name in found.only_added_up:
+        return ExplainedInput(name=name, by=ONLY_ADDED_UP, read_whole=read_whole, added_up=True)
     ways = dict.fromkeys(_way(route, found.anchors) for route in found.routes if route.input == name)
     return ExplainedInput(
         name=name,
         by="; or ".join(ways) or "no row of it is read",
         read_whole=read_whole,
-        added_up=added_up,
+        added_up=found.sums is not None and name in found.sums.inputs,
         temporal=tuple(shown(one) for one in found.temporal if one.input == name),
     )
 

@@ -84,7 +84,8 @@ class Maintenance(Stored):
 
     `columns` are the names of the result as they were read here, in lower case: Spark has to give the same. `used` are
     the columns of inputs that the query reads; of an input that is not listed all may be. `sums`: how the result is
-    added up, if it is. `temporal`: all that the query reads the clock for, where it can be followed.
+    added up, if it is; `only_added_up` are inputs that are followed by that alone, and why not otherwise.
+    `temporal`: all that the query reads the clock for, where it can be followed.
     """
 
     columns: tuple[str, ...] = ()
@@ -94,15 +95,13 @@ class Maintenance(Stored):
     unfollowed: dict[str, Obstacle] = {}
     used: dict[str, tuple[str, ...]] = {}
     sums: Sums | None = None
+    only_added_up: dict[str, Obstacle] = {}
     temporal: tuple[TemporalFilter, ...] = ()
 
-    def obstacle(self, input: str, *, added_up: bool) -> Obstacle | None:
-        """Why changes of an input need everything to be computed; None where they do not.
-
-        `added_up`: where it alone has changed, its changed rows are added to the result.
-        """
-        in_sums = added_up and self.sums is not None and input in self.sums.inputs
-        return None if in_sums else self.unfollowed.get(input)
+    def without_sums(self) -> Maintenance:
+        """How to follow the inputs where the result must not be added up."""
+        unfollowed = {**self.unfollowed, **self.only_added_up}
+        return self.model_copy(update={"sums": None, "only_added_up": {}, "unfollowed": unfollowed})
 
     def changed_columns(self, input: str) -> frozenset[str] | None:
         """The columns of changed rows of an input that lead to anchors; None where its rows are joined with, too."""

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from airflow_refresh_provider.core.changes.pins import VersionVector
-from airflow_refresh_provider.core.definition.choices import Deletes
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.maintain.advised import Advice
 from airflow_refresh_provider.core.maintain.plan import Maintenance
@@ -17,10 +16,7 @@ from airflow_refresh_provider.runner.facts import hidden_values
 
 def maintenance_of(ports: Ports, definition: Definition, pins: VersionVector) -> Maintenance:
     """The analysis of the definition's query over its inputs as they are pinned."""
-    # The SQL parser takes a third of a second to import, which row-wise queries need not pay.
-    from airflow_refresh_provider.core.maintain.analysis import maintenance
-
-    return maintenance(definition.query_text, columns_of(ports, pins), definition.keys)
+    return _analysed(definition.model_dump_json(), json.dumps(columns_of(ports, pins)))
 
 
 def advised_maintenance(
@@ -31,23 +27,30 @@ def advised_maintenance(
 
 
 @lru_cache(maxsize=128)
-def advised(definition: str, columns: str) -> tuple[Maintenance, tuple[Advice, ...]]:
-    """The analysis of a definition, and advice, as they follow from two texts of JSON and from nothing else.
+def _analysed(definition: str, columns: str) -> Maintenance:
+    """The analysis as it follows from two texts of JSON and from nothing else.
 
-    They are remembered: an open page asks for them every few seconds, and advice is made by many analyses.
+    It is remembered, as advice is: an open page asks for both every few seconds, and advice is made by many analyses.
     """
-    from airflow_refresh_provider.core.maintain.advice import advice
-    from airflow_refresh_provider.core.maintain.analysis import maintenance
+    # The SQL parser takes a third of a second to import, which row-wise queries need not pay.
+    from airflow_refresh_provider.core.maintain.analysis import maintenance_of
 
-    given, inputs = Definition.model_validate_json(definition), json.loads(columns)
-    found = maintenance(given.query_text, inputs, given.keys)
-    return found, advice(given, inputs, found)
+    return maintenance_of(Definition.model_validate_json(definition), json.loads(columns))
+
+
+@lru_cache(maxsize=128)
+def advised(definition: str, columns: str) -> tuple[Maintenance, tuple[Advice, ...]]:
+    """The analysis, and advice."""
+    from airflow_refresh_provider.core.maintain.advice import advice
+
+    found = _analysed(definition, columns)
+    return found, advice(Definition.model_validate_json(definition), json.loads(columns), found)
 
 
 def unfollowed_reason(found: Maintenance, definition: Definition, changed: Iterable[str]) -> str | None:
     """Why changes of these inputs cannot be followed; None when they can."""
     for name in changed:
-        if obstacle := found.obstacle(name, added_up=definition.deletes is Deletes.APPLY):
+        if obstacle := found.unfollowed.get(name):
             return str(obstacle)
     keys = {key.lower() for key in definition.keys}
     if definition.latest_by is not None and not set(found.anchors) <= keys:

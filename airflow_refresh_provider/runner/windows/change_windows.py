@@ -12,7 +12,6 @@ from dataclasses import replace
 
 from airflow_refresh_provider.core.changes.history import InputHistory
 from airflow_refresh_provider.core.changes.pins import VersionVector
-from airflow_refresh_provider.core.definition.choices import Deletes
 from airflow_refresh_provider.core.definition.columns import visible
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.definition.mode import Mode, check_mode
@@ -160,7 +159,7 @@ def _load_maintained(
     if {c.name.lower() for c in visible(ready.target.columns)} != set(maintenance.columns):
         text = "Spark gives other columns than the analysis of the query has found"
         return Loaded(reason=because(ReasonCode.OTHER_COLUMNS, text))
-    sums = _added_up(maintenance, run.definition, ready, changed)
+    sums = _added_up(maintenance, ready, changed)
     reason = None
     if sums:
         (only,) = changed.values()
@@ -170,21 +169,16 @@ def _load_maintained(
             if loaded.frozen or loaded.unverified:
                 return loaded
             reason = loaded.reason
-    if unfollowed := next((o for name in changed if (o := maintenance.obstacle(name, added_up=False))), None):
-        return Loaded(reason=reason or because(ReasonCode.NOT_FOLLOWED, str(unfollowed)))
+    if obstacle := next((o for name, o in maintenance.only_added_up.items() if name in changed), None):
+        return Loaded(reason=reason or because(ReasonCode.NOT_FOLLOWED, str(obstacle)))
     again = touched_windows.load_touched(tenure, session, source, ready, changed, maintenance)
     frozen = again.frozen and again.frozen.model_copy(update={"not_added_up": reason})
     return replace(again, frozen=frozen)
 
 
-def _added_up(
-    maintenance: Maintenance, definition: Definition, ready: Ready, changed: dict[str, Changes]
-) -> Sums | None:
-    """How the changes are added up; None where that does not give exactly what the whole query gives.
-
-    Groups that the target keeps without rows have numbers that no row stands for.
-    """
+def _added_up(maintenance: Maintenance, ready: Ready, changed: dict[str, Changes]) -> Sums | None:
+    """How the changes are added up; None where that does not give exactly what the whole query gives."""
     sums = maintenance.sums
     if sums is None or len(changed) > 1 or not changed.keys() <= set(sums.inputs):
         return None
-    return sums if definition.deletes is Deletes.APPLY and exact(sums, ready.target.columns) else None
+    return sums if exact(sums, ready.target.columns) else None
