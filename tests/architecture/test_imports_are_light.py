@@ -33,15 +33,15 @@ import sys
 print(*sorted({{name.partition(".")[0] for name in sys.modules}}), file=sys.stderr)
 """
 
-WITHOUT_AIRFLOW = """
+WITHOUT = """
 import sys
 
-class NoAirflow:
+class Absent:
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] == "airflow":
-            raise ModuleNotFoundError("No module named 'airflow'", name="airflow")
+        if name.partition(".")[0] == {package!r}:
+            raise ModuleNotFoundError("No module named " + {package!r}, name={package!r})
 
-sys.meta_path.insert(0, NoAirflow())
+sys.meta_path.insert(0, Absent())
 {body}
 """
 
@@ -102,14 +102,14 @@ def test_the_engine_and_its_command_line_can_be_imported_where_airflow_is_not_in
     files = [path for path in PACKAGE.rglob("*.py") if not of_airflow & {path, *path.parents}]
     names = [".".join(path.relative_to(ROOT).with_suffix("").parts) for path in files]
     body = f"import importlib\nfor name in {sorted(names)!r}: importlib.import_module(name.removesuffix('.__init__'))"
-    ended = python(WITHOUT_AIRFLOW.format(body=body))
+    ended = python(WITHOUT.format(package="airflow", body=body))
     assert ended.returncode == 0, ended.stderr
 
 
 def test_the_command_line_works_where_airflow_is_not_installed(tmp_path: Path) -> None:
     definition = tmp_path / "open_orders.yaml"
     definition.write_text(DEFINITION)
-    ended = python(WITHOUT_AIRFLOW.format(body=RUN_COMMAND.format(arguments=["validate", str(definition)])))
+    ended = python(WITHOUT.format(package="airflow", body=RUN_COMMAND.format(arguments=["validate", str(definition)])))
     assert ended.returncode == 0, ended.stderr
     assert "open_orders" in ended.stdout
 
@@ -159,8 +159,23 @@ def test_the_version_of_the_analysis_names_the_parser() -> None:
     assert ANALYSIS.endswith(f"sqlglot {importlib.metadata.version('sqlglot')}")
 
 
+EVALUATE = """
+from airflow_refresh_provider.errors import Invalid
+from airflow_refresh_provider.testing.spark_sql.evaluation import evaluate
+try:
+    evaluate("SELECT 41 AS x", ())
+except Invalid as error:
+    print(error.code, error.next)
+"""
+
+
+def test_without_duckdb_the_error_names_the_extra() -> None:
+    ended = python(WITHOUT.format(package="duckdb", body=EVALUATE))
+    assert ended.stdout.split()[0] == "duckdb_missing" and "[testing]" in ended.stdout, ended.stderr
+
+
 def test_the_absence_of_airflow_is_real() -> None:
-    assert "No module named 'airflow'" in python(WITHOUT_AIRFLOW.format(body="import airflow")).stderr
+    assert "No module named airflow" in python(WITHOUT.format(package="airflow", body="import airflow")).stderr
 
 
 def test_public_names_mean_the_same_before_and_after_their_modules_are_imported() -> None:

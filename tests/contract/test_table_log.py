@@ -299,6 +299,8 @@ def test_files_outside_of_spans_are_known_by_statistics(tmp_path: Path) -> None:
 def test_files_outside_of_spans_are_known_by_partition_values(tmp_path: Path) -> None:
     days = [date(1970, 1, day) for day in (1, 2, 3)]
     write_deltalake(tmp_path, pa.table({"id": [1, 2, 3, 4], "day": [*days, None]}), partition_by=["day"])
+    facts = LOG.facts(str(tmp_path))
+    assert facts is not None and (facts.partitioned_by, facts.partitions) == (("day",), 4)
     within, everything = LOG.sizes_within(str(tmp_path), "day", ((1, 1),))
     assert everything // OPEN_COST == 4
     assert within // OPEN_COST == 2, "of the day, and of no day"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from airflow_refresh_provider.core.definition.choices import Chunking, Visibility
 from airflow_refresh_provider.core.plan.choice import LITERAL_KEYS
 from airflow_refresh_provider.core.plan.chunking import Limits
@@ -35,6 +37,14 @@ def test_a_larger_one_is_cut_by_files_and_staged_where_it_cannot_be() -> None:
     assert sorted(f for split in splits if split for f in split.files) == [f for f, _ in _FILES]
     assert direct_splits(401, _CHUNKING, Visibility.WHOLE, None) is None
     assert direct_splits(401, _CHUNKING, Visibility.WHOLE, Splittable(files=_FILES[:1], rows=401)) is None
+
+
+def test_it_is_staged_where_each_split_would_write_small_files_into_many_partitions() -> None:
+    chunking = Chunking(one_commit_up_to=1_000_000, chunk_rows=1_000_000)
+    load = partial(direct_splits, 8_000_000, chunking, Visibility.WHOLE, Splittable(files=_FILES, rows=8_000_000))
+    splits = load(10)
+    assert splits is not None and len(splits) == 8
+    assert load(11) is None
 
 
 def test_rows_are_staged_only_for_an_input_that_is_far_larger_than_a_commit() -> None:

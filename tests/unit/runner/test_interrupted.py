@@ -3,6 +3,7 @@
 import signal
 import threading
 import time
+from collections import Counter
 from contextlib import suppress
 from typing import Any
 
@@ -17,7 +18,10 @@ from airflow_refresh_provider.errors import Failed, Lost, Refused, Retry
 from airflow_refresh_provider.runner.refreshes import Refreshes
 from tests.unit.runner.disturbed import BY_VNODE, LIVE, changed, cut_off, once
 from tests.unit.runner.faults import POINTS, Killed, at, disconnected
-from tests.unit.runner.world import FORCE, INPUT, NAME, ONE, World, row
+from tests.unit.runner.world import FORCE, INPUT, NAME, ONE, TARGET, World, row
+
+BY_PARTITION: dict[str, Any] = {"partition_by": ["v"], "chunking": {"one_commit_up_to": 1, "chunk_rows": 6}}
+_OF_PARTITIONS = [row(k, "abcdefgh"[k % 8]) for k in range(24)]
 
 
 @pytest.mark.parametrize("options", [{}, LIVE, BY_VNODE], ids=["one commit", "chunks", "vnodes"])
@@ -35,6 +39,28 @@ def test_a_run_killed_anywhere_is_finished_by_the_next_owner(options: dict[str, 
     assert world.fresh()
     assert result.resumed == (result.reason is not None)
     assert result.rows == Rows(inserted=2, updated=2, deleted=2, unchanged=2)
+
+
+@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize("nth", [1, 2])
+def test_a_first_load_by_partitions_is_finished_by_the_next_owner(point: str, nth: int) -> None:
+    world = World(*_OF_PARTITIONS, **BY_PARTITION)
+    with at(world.lake, point, nth=nth) as steps:
+        died = cut_off(world)
+    if not died:
+        assert sum(s.startswith(point) for s in steps) < nth
+        return
+    world.die(world.ports)
+    world.another()
+    assert world.fresh()
+
+
+def test_a_chunk_has_all_rows_of_its_partitions() -> None:
+    world = World(*_OF_PARTITIONS, **BY_PARTITION)
+    world.run()
+    versions = [Counter(r["v"] for r in world.lake.rows(TARGET, n)) for n in range(len(world.commits))]
+    assert all(set(counts.values()) <= {3} for counts in versions)
+    assert len({len(counts) for counts in versions}) > 3, "in several chunks"
 
 
 def much_changed(**options: Any) -> World:

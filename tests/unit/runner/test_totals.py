@@ -78,6 +78,15 @@ def test_a_total_that_keeps_what_went_is_not_followed() -> None:
     assert raised.value.code == "not_incremental"
 
 
+def test_explain_adds_nothing_up_where_deletes_are_ignored() -> None:
+    found = Shop(TOTALS, deletes="ignore", mode="auto").refreshes.explain("revenue")
+    assert {(one.followed, one.added_up) for one in found.inputs} == {(False, False)}
+    by_group = Shop(TOTALS.replace("'all' AS k", "c.k") + " GROUP BY c.k", deletes="ignore").refreshes.explain(
+        "revenue"
+    )
+    assert {(one.followed, one.added_up) for one in by_group.inputs} == {(True, False)}
+
+
 def test_there_is_no_sample_of_one_row() -> None:
     shop = refreshed(verify_share=0.5)
     shop.lake.append("/in/orders", [order(20, 1, 50)])

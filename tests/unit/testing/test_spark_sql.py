@@ -1,6 +1,5 @@
 """Queries over rows in memory give what Spark gives, or are refused."""
 
-import sys
 from decimal import Decimal
 
 import pytest
@@ -8,7 +7,7 @@ import pytest
 from airflow_refresh_provider.core.definition.columns import Column
 from airflow_refresh_provider.errors import Failed, Invalid
 from airflow_refresh_provider.testing.spark_sql.evaluation import Relation, evaluate
-from tests.unit.testing.catalogue import ANSWERED, INPUTS, ORDERS, REFUSED, Rows
+from tests.unit.testing.catalogue import ANSWERED, INPUTS, REFUSED, Rows
 
 
 @pytest.mark.parametrize(("query", "columns", "rows"), [a[1:] for a in ANSWERED], ids=[a[0] for a in ANSWERED])
@@ -70,10 +69,3 @@ def test_a_type_that_is_not_supported_is_named() -> None:
     listed = Relation((Column(name="l", type="array<int>"),), ())
     with pytest.raises(Invalid, match="array<int>"):
         evaluate("SELECT count(*) AS n FROM listed", (("listed", listed),))
-
-
-def test_without_duckdb_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "duckdb", None)
-    with pytest.raises(Invalid) as raised:
-        evaluate("SELECT id + 41 AS x FROM orders", (("orders", ORDERS),))
-    assert (raised.value.code, "[testing]" in raised.value.next) == ("duckdb_missing", True)
