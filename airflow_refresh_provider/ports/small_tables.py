@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from airflow_refresh_provider.core.plan.plan import StagedTable, Target
-from airflow_refresh_provider.ports.engine import ApplyTask
+from airflow_refresh_provider.ports.tasks import ApplyTask
 
 
 class Unfit(StrEnum):

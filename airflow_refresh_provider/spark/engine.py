@@ -15,12 +15,16 @@ from airflow_refresh_provider.core.faults.of_query import TARGET_CHANGED
 from airflow_refresh_provider.core.plan.placing import partition_columns
 from airflow_refresh_provider.core.plan.plan import StagedTable, Target
 from airflow_refresh_provider.errors import Conflict, Failed, Invalid, Retry
-from airflow_refresh_provider.ports.engine import (
+from airflow_refresh_provider.ports.staging import StagedValues
+from airflow_refresh_provider.ports.tasks import (
     ApplyTask,
     CompareTask,
     Comparison,
     Disagreement,
     KeyReport,
+    PartitionsTask,
+    Recomputed,
+    RecomputeTask,
     Sample,
     SampleTask,
     Source,
@@ -28,11 +32,11 @@ from airflow_refresh_provider.ports.engine import (
     Stamp,
     TargetSpec,
     Touched,
+    TouchedPartitions,
     TouchTask,
     VerifyTask,
     WindowTask,
 )
-from airflow_refresh_provider.ports.staging import StagedValues
 from airflow_refresh_provider.spark.acts import (
     apply,
     compare,
@@ -43,6 +47,7 @@ from airflow_refresh_provider.spark.acts import (
     kernel,
     key_check,
     log_state,
+    partitions,
     staged_rows,
     stamped_writes,
     touched_rows,
@@ -168,6 +173,17 @@ class SparkEngineSession:
         act = Doing(left="The target was not changed.", target=target.location, staging=(touched.location,))
         with self._act(act), stamped_writes.setting(self._spark, kernel.settings_for("")):
             return touched_rows.count(self._spark, target, base, touched)
+
+    def partitions(self, task: PartitionsTask) -> TouchedPartitions:
+        staging = (task.touched.location, task.location)
+        act = Doing(left="The target was not changed.", target=task.target.location, staging=staging)
+        with self._act(act):
+            return partitions.touched(self._spark, task, self._files)
+
+    def recompute(self, task: RecomputeTask) -> Recomputed:
+        staging = (task.touched.location, task.location)
+        with self._act(doing.querying("The target was not changed.", task.source, None, staging)):
+            return partitions.recompute(self._spark, task)
 
     def sample(self, task: SampleTask) -> Touched:
         act = Doing(left="The target was not changed.", target=task.target.location, staging=(task.location,))

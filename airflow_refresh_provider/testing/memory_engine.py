@@ -12,12 +12,15 @@ from airflow_refresh_provider.core.definition.evolution import Evolution
 from airflow_refresh_provider.core.plan.placing import partition_columns
 from airflow_refresh_provider.core.plan.plan import StagedTable, Target
 from airflow_refresh_provider.errors import Failed, Retry
-from airflow_refresh_provider.ports.engine import (
+from airflow_refresh_provider.ports.tasks import (
     ApplyTask,
     CompareTask,
     Comparison,
     Disagreement,
     KeyReport,
+    PartitionsTask,
+    Recomputed,
+    RecomputeTask,
     Sample,
     SampleTask,
     Source,
@@ -25,15 +28,17 @@ from airflow_refresh_provider.ports.engine import (
     Stamp,
     TargetSpec,
     Touched,
+    TouchedPartitions,
     TouchTask,
     VerifyTask,
     WindowTask,
 )
+from airflow_refresh_provider.testing.memory_apply import applied, of_chunk, stored
 from airflow_refresh_provider.testing.memory_lake import MemoryLake
+from airflow_refresh_provider.testing.memory_partitions import anchor_columns, placed_by, rows_of
 from airflow_refresh_provider.testing.memory_query import MemoryQueries
 from airflow_refresh_provider.testing.memory_rows import (
     WAS,
-    applied,
     counts_of,
     differences,
     is_near,
@@ -42,9 +47,7 @@ from airflow_refresh_provider.testing.memory_rows import (
     left_over,
     named,
     newest_changes,
-    of_chunk,
     shown,
-    stored,
     with_hashes,
 )
 from airflow_refresh_provider.testing.memory_sample import anchors_of, is_drawn
@@ -179,6 +182,31 @@ class MemorySession:
         self._alive()
         return sum(map(self._among(touched), self._lake.rows(target.location, base)))
 
+    def partitions(self, task: PartitionsTask) -> TouchedPartitions:
+        """Reduce touched values to partitions, and count the rows of each."""
+        self._alive()
+        places = map(task.touched.maintenance.anchors.index, task.maintenance.anchors)
+        names = tuple(f"k{n}" for n in places)
+        found = {key_of(row, names) for row in self._lake.rows(task.touched.location)}
+        touched = self._touched(tuple({f"k{n}": v for n, v in enumerate(values)} for values in found), task)
+        rows = self._lake.rows(task.target.location, task.base)
+        return TouchedPartitions(
+            touched=touched, partitions=rows_of(found, rows, task.target, anchor_columns(task.target, touched))
+        )
+
+    def recompute(self, task: RecomputeTask) -> Recomputed:
+        """Stage the rows of touched partitions, each of these in one vnode."""
+        self._alive()
+        columns, keys = anchor_columns(task.target, task.touched), task.source.keys
+        placed, among = placed_by(task.target, columns), self._among(task.touched)
+        rows = tuple(with_hashes(row, placed, keys) for row in self._queries.rows(task.source))
+        inserts = tuple({**row, OP: "I", WAS: None} for row in rows if among(row))
+        return Recomputed(
+            changes=self._staged(task.location, inserts, task.stamp, task.target.columns),
+            partitions=rows_of(self._values(task.touched), inserts, task.target, columns),
+            keys=key_report(inserts, keys),
+        )
+
     def sample(self, task: SampleTask) -> Touched:
         """Stage the values of the anchors that some rows of the target have."""
         self._alive()
@@ -292,7 +320,7 @@ class MemorySession:
 
         return within(desired), within(found)
 
-    def _touched(self, rows: Rows, task: TouchTask | SampleTask) -> Touched:
+    def _touched(self, rows: Rows, task: TouchTask | PartitionsTask | SampleTask) -> Touched:
         self._lake.step(f"create {task.location}")
         with self._lake.lock:
             if task.location not in self._lake.tables:

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from airflow_refresh_provider.core.definition.columns import Columns
 from airflow_refresh_provider.core.log.commits import Commit
 from airflow_refresh_provider.errors import Failed
-from airflow_refresh_provider.ports.engine import Stamp
+from airflow_refresh_provider.ports.tasks import Stamp
 from airflow_refresh_provider.testing.memory_table import (
     SETS_PROPERTIES,
     Change,

@@ -13,7 +13,7 @@ from airflow_refresh_provider.core.definition.columns import Columns
 from airflow_refresh_provider.core.maintain.binding import changed_name, touching, wide_name
 from airflow_refresh_provider.core.plan.plan import Split
 from airflow_refresh_provider.errors import Failed
-from airflow_refresh_provider.ports.engine import Source, TouchTask
+from airflow_refresh_provider.ports.tasks import Source, TouchTask
 from airflow_refresh_provider.testing.memory_lake import MemoryLake
 from airflow_refresh_provider.testing.memory_rows import left_over, newest_of
 from airflow_refresh_provider.testing.memory_table import Rows, Version

@@ -99,14 +99,15 @@ class MemoryLog:
 
 
 class MemoryFolders:
-    """Folders of tables. There are no links, and nothing else lies in the folder of a table."""
+    """Folders of tables. Nothing else lies in the folder of a table. `links`: where a location leads."""
 
     def __init__(self, lake: MemoryLake) -> None:
         self._lake = lake
+        self.links: dict[str, str] = {}
 
     def resolved(self, location: str) -> str:
-        """The location."""
-        return location
+        """The location, or where it leads."""
+        return self.links.get(location, location)
 
     def delete_table(self, location: str) -> tuple[str, ...]:
         """Delete a table, and return those that lie inside it, which are left."""

@@ -6,11 +6,12 @@ from collections import Counter
 
 from airflow_refresh_provider.core.definition.columns import OP
 from airflow_refresh_provider.core.plan.plan import StagedTable, Target
-from airflow_refresh_provider.ports.engine import ApplyTask
 from airflow_refresh_provider.ports.small_tables import Unfit
+from airflow_refresh_provider.ports.tasks import ApplyTask
+from airflow_refresh_provider.testing.memory_apply import stored
 from airflow_refresh_provider.testing.memory_lake import MemoryLake
 from airflow_refresh_provider.testing.memory_reads import MemoryLog
-from airflow_refresh_provider.testing.memory_rows import Keys, key_of, stored
+from airflow_refresh_provider.testing.memory_rows import Keys, key_of
 from airflow_refresh_provider.testing.memory_table import Change, Rows, Version
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from airflow_refresh_provider.core.definition.columns import DOUBTFUL, OP
+from airflow_refresh_provider.core.maintain.exact_sums import MOST_DOUBLE
 from airflow_refresh_provider.core.maintain.plan import Sums
-from airflow_refresh_provider.ports.engine import WindowTask
+from airflow_refresh_provider.ports.tasks import WindowTask
 from airflow_refresh_provider.testing.memory_rows import WAS, key_of, with_hashes
 from airflow_refresh_provider.testing.memory_table import Rows
 
@@ -36,6 +37,7 @@ def added_up(now: Group, went: Group, came: Group, sums: Sums) -> tuple[str, Gro
     for name, by in sums.sums.items():
         has_value = new[by] > 0 if by else any(side.get(name) is not None for side in (now, went, came))
         new[name] = _total(name, now, went, came) if has_value else None
+    new |= {name: _average(new[of], new[sums.counted(name)]) for name, of in sums.averages.items()}
     for names, furthest in ((sums.least, min), (sums.greatest, max)):
         new |= {name: furthest(_values(name, now, came), default=None) for name in names}
     if _doubtful(now, went, came, new, sums):
@@ -43,6 +45,10 @@ def added_up(now: Group, went: Group, came: Group, sums: Sums) -> tuple[str, Gro
     if not _is_there(new, sums):
         return ("D" if now else ""), new
     return ("I" if not now else "U" if new != now else ""), new
+
+
+def _average(total: Any, counted: int) -> Any:
+    return total / counted if counted else None
 
 
 def _is_there(new: Group, sums: Sums) -> bool:
@@ -62,6 +68,8 @@ def _doubtful(now: Group, went: Group, came: Group, new: Group, sums: Sums) -> b
         return True
     if not _is_there(new, sums):
         return False
+    if any(isinstance(new[of], int) and abs(new[of]) >= MOST_DOUBLE for of in sums.averages.values()):
+        return True
     if any(by is None and went.get(name) is not None for name, by in sums.sums.items()):
         return True
     return any(_lost(name, now, went, came, 1) for name in sums.least) or any(

@@ -19,7 +19,7 @@ from airflow_refresh_provider.core.definition.own_columns import OwnColumn
 from airflow_refresh_provider.core.log.commits import Commit
 from airflow_refresh_provider.core.run.ownership import layout_properties
 from airflow_refresh_provider.errors import Conflict
-from airflow_refresh_provider.ports.engine import Stamp
+from airflow_refresh_provider.ports.tasks import Stamp
 
 Row = dict[str, Any]
 Rows = tuple[Row, ...]

@@ -10,8 +10,8 @@ import pytest
 from airflow_refresh_provider.core.log.note import read_note
 from airflow_refresh_provider.core.plan.plan import StagedTable, Target
 from airflow_refresh_provider.delta.tables.target_log import DeltaTableLog
-from airflow_refresh_provider.ports.engine import ApplyTask
 from airflow_refresh_provider.ports.small_tables import SmallTables, Unfit
+from airflow_refresh_provider.ports.tasks import ApplyTask
 from airflow_refresh_provider.runner.refreshes import Refreshes
 from tests.cases.case import Case
 

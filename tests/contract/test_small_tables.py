@@ -27,9 +27,9 @@ from airflow_refresh_provider.delta.tables import small_tables
 from airflow_refresh_provider.delta.tables.small_tables import SmallDeltaTables
 from airflow_refresh_provider.delta.tables.target_log import DeltaTableLog
 from airflow_refresh_provider.errors import Conflict
-from airflow_refresh_provider.ports.engine import ApplyTask, Source, Stamp
 from airflow_refresh_provider.ports.small_tables import SmallTables, Unfit
 from airflow_refresh_provider.ports.table_log import TableFacts, TableLog
+from airflow_refresh_provider.ports.tasks import ApplyTask, Source, Stamp
 from airflow_refresh_provider.testing.memory_lake import MemoryLake
 from airflow_refresh_provider.testing.memory_reads import MemoryLog
 from airflow_refresh_provider.testing.memory_small_tables import MemorySmallTables

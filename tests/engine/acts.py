@@ -22,7 +22,7 @@ from airflow_refresh_provider.core.plan.plan import ChangeCounts, Chunk, Target
 from airflow_refresh_provider.core.plan.ways import Way
 from airflow_refresh_provider.delta.tables.staging_folders import StagingFolders
 from airflow_refresh_provider.delta.tables.target_log import DeltaTableLog
-from airflow_refresh_provider.ports.engine import (
+from airflow_refresh_provider.ports.tasks import (
     ApplyTask,
     CompareTask,
     Comparison,

@@ -9,7 +9,7 @@ from airflow_refresh_provider.core.definition.columns import OP, ROW_HASH, VNODE
 from airflow_refresh_provider.core.plan.plan import ChangeCounts, Target
 from airflow_refresh_provider.core.plan.ways import Way
 from airflow_refresh_provider.delta.tables.staging_folders import StagingFolders
-from airflow_refresh_provider.ports.engine import Comparison
+from airflow_refresh_provider.ports.tasks import Comparison
 from airflow_refresh_provider.spark.acts import content, differences
 from tests.engine.acts import Lake, source
 

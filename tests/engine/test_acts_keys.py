@@ -7,7 +7,7 @@ import pytest
 from airflow_refresh_provider.core.plan.plan import ChangeCounts
 from airflow_refresh_provider.core.plan.ways import Way
 from airflow_refresh_provider.delta.tables.staging_folders import StagingFolders
-from airflow_refresh_provider.ports.engine import Source
+from airflow_refresh_provider.ports.tasks import Source
 from airflow_refresh_provider.spark.acts import sql
 from tests.engine.acts import Lake, source
 

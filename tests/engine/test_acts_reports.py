@@ -13,7 +13,7 @@ from airflow_refresh_provider.core.plan.ways import Way
 from airflow_refresh_provider.core.run.ownership import CONTROL, LAYOUT
 from airflow_refresh_provider.errors import Failed, Invalid, RefreshError
 from airflow_refresh_provider.inputs.kinds import kind_of
-from airflow_refresh_provider.ports.engine import KeyReport, Sample, Source
+from airflow_refresh_provider.ports.tasks import KeyReport, Sample, Source
 from tests.engine.acts import Lake, source
 
 _GOOD = source("SELECT id AS v, 'x' AS s, id AS k FROM range(4)", "k", "s")

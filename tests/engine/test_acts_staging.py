@@ -11,7 +11,7 @@ from airflow_refresh_provider.core.plan.plan import ChangeCounts, Chunk, HashRan
 from airflow_refresh_provider.core.plan.ways import Way
 from airflow_refresh_provider.delta.tables.staging_folders import StagingFolders
 from airflow_refresh_provider.errors import RefreshError
-from airflow_refresh_provider.ports.engine import Comparison, KeyReport, Source, StageTask
+from airflow_refresh_provider.ports.tasks import Comparison, KeyReport, Source, StageTask
 from tests.engine.acts import Lake, source
 
 _LOW = HashRange(low=-(1 << 63), high=0)

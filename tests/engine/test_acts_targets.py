@@ -12,7 +12,7 @@ from airflow_refresh_provider.core.definition.schema_change import schema_change
 from airflow_refresh_provider.core.log.note import NoteKind
 from airflow_refresh_provider.core.plan.plan import ChangeCounts
 from airflow_refresh_provider.core.plan.ways import Way
-from airflow_refresh_provider.ports.engine import TargetSpec
+from airflow_refresh_provider.ports.tasks import TargetSpec
 from tests.engine.acts import VECTORS, Lake, source
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from airflow_refresh_provider.core.plan.plan import ChangeCounts
 from airflow_refresh_provider.core.plan.ways import Way
-from airflow_refresh_provider.ports.engine import Source
+from airflow_refresh_provider.ports.tasks import Source
 from tests.engine.acts import Lake, source
 
 

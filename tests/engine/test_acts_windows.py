@@ -17,7 +17,7 @@ from airflow_refresh_provider.core.plan.ways import Way
 from airflow_refresh_provider.delta.tables.input_history import history
 from airflow_refresh_provider.delta.tables.staging_folders import StagingFolders
 from airflow_refresh_provider.inputs.kinds import kind_of
-from airflow_refresh_provider.ports.engine import Comparison, Source, WindowTask
+from airflow_refresh_provider.ports.tasks import Comparison, Source, WindowTask
 from airflow_refresh_provider.runner.windows.row_windows import as_comparison
 from airflow_refresh_provider.spark.acts import sql
 from tests.engine.acts import Lake, source

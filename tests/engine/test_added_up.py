@@ -15,7 +15,8 @@ from tests.engine.test_keyed_refreshes import VIEWS, Shop
 
 TOTALS = (
     "SELECT c.name, o.customer % 3 AS part, count(*) AS orders, count(o.total) AS found, sum(o.total) AS old, "
-    "sum(CAST(coalesce(o.total, 0) AS DECIMAL(12, 2)) * 1.10) AS taxed, max(o.day) AS last, min(o.id) AS first "
+    "sum(CAST(coalesce(o.total, 0) AS DECIMAL(12, 2)) * 1.10) AS taxed, avg(o.total) AS mean, "
+    "avg(CAST(coalesce(o.total, 0) AS DECIMAL(12, 2)) * 1.10) AS mean_taxed, max(o.day) AS last, min(o.id) AS first "
     "FROM orders o JOIN customers c ON o.customer = c.k GROUP BY c.name, o.customer % 3"
 )
 

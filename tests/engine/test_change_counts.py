@@ -13,7 +13,7 @@ from airflow_refresh_provider.core.log.marker import Marker
 from airflow_refresh_provider.core.log.note import Note, NoteKind
 from airflow_refresh_provider.core.plan.plan import ChangeCounts, Target
 from airflow_refresh_provider.delta.tables.staging_folders import StagingFolders
-from airflow_refresh_provider.ports.engine import CompareTask, Source, Stamp
+from airflow_refresh_provider.ports.tasks import CompareTask, Source, Stamp
 from airflow_refresh_provider.spark.acts import change_counts
 from tests.engine.acts import AllAreLarge
 

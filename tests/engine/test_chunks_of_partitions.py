@@ -9,7 +9,7 @@ import pytest
 from airflow_refresh_provider.core.definition.columns import OP, VNODE
 from airflow_refresh_provider.core.plan.plan import Target
 from airflow_refresh_provider.core.plan.ways import Way
-from airflow_refresh_provider.ports.engine import Comparison, Source
+from airflow_refresh_provider.ports.tasks import Comparison, Source
 from airflow_refresh_provider.spark.acts import content
 from tests.engine.acts import Lake, source
 

@@ -14,7 +14,7 @@ from airflow_refresh_provider.core.plan.plan import Chunk, Split
 from airflow_refresh_provider.core.plan.ways import Way
 from airflow_refresh_provider.errors import Failed, Invalid
 from airflow_refresh_provider.inputs.kinds import kind_of
-from airflow_refresh_provider.ports.engine import Source
+from airflow_refresh_provider.ports.tasks import Source
 from tests.engine.acts import Lake, source
 
 

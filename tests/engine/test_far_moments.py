@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from airflow_refresh_provider.ports.engine import Sample
+from airflow_refresh_provider.ports.tasks import Sample
 from tests.engine.acts import Lake, source
 
 NOON, LAST, FIRST, FAR = "2026-01-01 12:00:00.5", "9999-12-31 23:59:59", "0001-01-01 00:00:00", "+10000-01-01 00:00:00"

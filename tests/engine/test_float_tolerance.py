@@ -19,7 +19,7 @@ from airflow_refresh_provider.core.run.query_notices import FLOAT_SUM
 from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.core.run.results import Rows
 from airflow_refresh_provider.places import Places
-from airflow_refresh_provider.ports.engine import Source
+from airflow_refresh_provider.ports.tasks import Source
 from airflow_refresh_provider.spark.acts import sql
 from airflow_refresh_provider.spark.acts.near import near
 from airflow_refresh_provider.spark.connect.endpoint import Endpoint

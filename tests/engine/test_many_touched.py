@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from airflow_refresh_provider.core.definition.columns import Column
 from airflow_refresh_provider.core.maintain.plan import Maintenance
 from airflow_refresh_provider.core.maintain.spans import Spans
-from airflow_refresh_provider.ports.engine import Touched
+from airflow_refresh_provider.ports.tasks import Touched
 from airflow_refresh_provider.spark.acts import touched_rows, touched_spans
 
 

@@ -18,7 +18,7 @@ from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.core.run.results import Rows
 from airflow_refresh_provider.delta.tables.target_log import DeltaTableLog
 from airflow_refresh_provider.places import Places
-from airflow_refresh_provider.ports.engine import Source
+from airflow_refresh_provider.ports.tasks import Source
 from airflow_refresh_provider.spark.connect.endpoint import Endpoint
 from examples.demo.evidence import Written, newest_version, written
 from tests.engine.acts import Lake, source

@@ -12,7 +12,7 @@ from airflow_refresh_provider.compose import refreshes
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.places import Places
-from airflow_refresh_provider.ports.engine import Touched, TouchTask
+from airflow_refresh_provider.ports.tasks import Touched, TouchTask
 from airflow_refresh_provider.spark.connect.endpoint import Endpoint
 from airflow_refresh_provider.spark.engine import SparkEngineSession
 

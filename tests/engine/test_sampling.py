@@ -12,7 +12,7 @@ from airflow_refresh_provider.core.definition.columns import Column
 from airflow_refresh_provider.core.maintain.plan import Maintenance
 from airflow_refresh_provider.core.plan.plan import Target
 from airflow_refresh_provider.delta.tables.staging_folders import StagingFolders
-from airflow_refresh_provider.ports.engine import SampleTask, Touched
+from airflow_refresh_provider.ports.tasks import SampleTask, Touched
 from airflow_refresh_provider.spark.acts import touched_values
 from airflow_refresh_provider.spark.connect.endpoint import Endpoint
 from tests.engine.test_keyed_refreshes import Shop

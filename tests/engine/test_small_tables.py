@@ -9,7 +9,7 @@ import pytest
 from airflow_refresh_provider.core.plan.plan import ChangeCounts, Chunk, StagedTable, Target
 from airflow_refresh_provider.core.plan.ways import Way
 from airflow_refresh_provider.delta.tables.small_tables import SmallDeltaTables
-from airflow_refresh_provider.ports.engine import ApplyTask, Source
+from airflow_refresh_provider.ports.tasks import ApplyTask, Source
 from tests.engine.acts import Lake, source
 
 _VALUES = (

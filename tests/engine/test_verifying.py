@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from airflow_refresh_provider.core.definition.columns import Column
 from airflow_refresh_provider.core.plan.plan import StagedTable, Target
-from airflow_refresh_provider.ports.engine import Disagreement, VerifyTask
+from airflow_refresh_provider.ports.tasks import Disagreement, VerifyTask
 from airflow_refresh_provider.spark.acts.verifying import disagreement
 
 COLUMNS = tuple(Column(name=name, type=kind) for name, kind in {"k": "int", "n": "bigint", "s": "double"}.items())

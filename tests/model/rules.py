@@ -19,7 +19,8 @@ from airflow_refresh_provider.core.run.prepared import FrozenRun, prepared
 from airflow_refresh_provider.core.run.record import Record, Run
 from airflow_refresh_provider.errors import Conflict, Retry
 from airflow_refresh_provider.ports.bundle import Ports
-from airflow_refresh_provider.ports.engine import CompareTask, Comparison, EngineSession, Stamp
+from airflow_refresh_provider.ports.engine import EngineSession
+from airflow_refresh_provider.ports.tasks import CompareTask, Comparison, Stamp
 from airflow_refresh_provider.runner.admin import dropping
 from airflow_refresh_provider.runner.facts import pinned_inputs, staging_paths, targets
 from airflow_refresh_provider.runner.hold import fence, leases, log_lookup, takeover

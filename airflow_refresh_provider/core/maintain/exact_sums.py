@@ -9,6 +9,11 @@ from airflow_refresh_provider.core.maintain.plan import Sums
 
 _INTEGERS = frozenset({"tinyint", "smallint", "int", "bigint"})
 _DECIMAL = re.compile(r"decimal\((\d+),\s*(\d+)\)")
+MOST_DOUBLE = 2**53
+"""Spark adds up integers for an average as DOUBLE, which is exact below."""
+_FEWEST = 1_000_000
+"""Averages of fewer values are not worth to be tried."""
+_ALL_DIGITS, _LEAST_SCALE, _DIGITS_OF_COUNT = 38, 6, 20
 _MOST_DIGITS, _KEPT_SCALE = 36, 6
 """To add and to subtract takes two digits more. Where that is more than 38, Spark keeps no more than six of the scale.
 """
@@ -21,9 +26,24 @@ def exact(found: Sums, target: Columns) -> bool:
     keys = types.keys() - set(found.columns)
     return (
         all(_adds(types[name]) for name in found.sums)
+        and all(most_averaged(types[of], types[name]) >= _FEWEST for name, of in found.averages.items())
         and not any(floating(types[name]) or "collate" in types[name] for name in (*keys, *ordered))
         and not any("<" in types[name] for name in ordered)
     )
+
+
+def most_averaged(sum_type: str, type_name: str) -> int:
+    """Below how many values an average of this type is what Spark makes of their sum and number; 0 where it is not.
+
+    Spark rounds the quotient of a decimal and a count to fewer digits than it has. Rounded once more, to those of the
+    average, it is the same as rounded once, if there are enough digits between.
+    """
+    found, average = _DECIMAL.fullmatch(sum_type.lower()), _DECIMAL.fullmatch(type_name.lower())
+    if not (found and average):
+        return MOST_DOUBLE if sum_type in _INTEGERS and type_name == "double" else 0
+    digits, scale = int(found[1]), int(found[2])
+    kept = min(scale + _DIGITS_OF_COUNT + 1, max(_LEAST_SCALE, _ALL_DIGITS - (digits - scale)))
+    return int(10 ** max(0, kept - int(average[2])))
 
 
 def _adds(type_name: str) -> bool:

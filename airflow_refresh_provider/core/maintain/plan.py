@@ -8,6 +8,7 @@ again, and only rows of the inputs whose own route leads there have to be read f
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 from airflow_refresh_provider.core.query.facts import Obstacle
 from airflow_refresh_provider.core.text.stored import Stored
@@ -50,7 +51,8 @@ class Sums(Stored):
 
     `inputs`: those that may change, one at a time. `rows` is the column with the number of rows of a group, `counts`
     are other numbers of rows. `sums` have the column that is 0 where they are NULL; where none is, a sum is in doubt
-    once rows of its group went. `least` and `greatest` are in doubt once the row went that they are of.
+    once rows of its group went. `averages` have the sum that they are made of, which has such a column. `least` and
+    `greatest` are in doubt once the row went that they are of.
     `whole`: the result is one row, of all rows, and is there also when these are none.
     """
 
@@ -58,6 +60,7 @@ class Sums(Stored):
     rows: str
     counts: tuple[str, ...] = ()
     sums: dict[str, str | None] = {}
+    averages: dict[str, str] = {}
     least: tuple[str, ...] = ()
     greatest: tuple[str, ...] = ()
     whole: bool = False
@@ -65,7 +68,13 @@ class Sums(Stored):
     @property
     def columns(self) -> tuple[str, ...]:
         """All that are no keys."""
-        return (self.rows, *self.counts, *self.sums, *self.least, *self.greatest)
+        return (self.rows, *self.counts, *self.sums, *self.averages, *self.least, *self.greatest)
+
+    def counted(self, average: str) -> str:
+        """The column with the number of values of an average."""
+        by = self.sums[self.averages[average]]
+        assert by is not None
+        return by
 
 
 class TemporalFilter(Stored):
@@ -102,6 +111,20 @@ class Maintenance(Stored):
         """How to follow the inputs where the result must not be added up."""
         unfollowed = {**self.unfollowed, **self.only_added_up}
         return self.model_copy(update={"sums": None, "only_added_up": {}, "unfollowed": unfollowed})
+
+    def narrowed(self, columns: Collection[str]) -> Maintenance | None:
+        """The same by some of the anchors; None where an input would then be read whole that is not otherwise."""
+        wanted = {name.lower() for name in columns}
+        kept = [n for n, anchor in enumerate(self.anchors) if anchor.lower() in wanted]
+        uses = []
+        for use in self.uses:
+            ways = use.restrictions and tuple(tuple(way[n] for n in kept) for way in use.restrictions)
+            if ways and not all(any(value is not None for value in way) for way in ways):
+                return None
+            uses.append(use.model_copy(update={"restrictions": ways}))
+        routes = (r.model_copy(update={"values": tuple(r.values[n] for n in kept)}) for r in self.routes)
+        anchors = tuple(self.anchors[n] for n in kept)
+        return self.model_copy(update={"anchors": anchors, "routes": tuple(routes), "uses": tuple(uses)})
 
     def changed_columns(self, input: str) -> frozenset[str] | None:
         """The columns of changed rows of an input that lead to anchors; None where its rows are joined with, too."""

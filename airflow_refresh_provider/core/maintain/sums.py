@@ -1,4 +1,4 @@
-"""Queries of counts, sums, least and greatest values of groups, which follow from the changed rows alone.
+"""Queries of counts, sums, averages, least and greatest values of groups, which follow from the changed rows alone.
 
 Such a query is linear in an input that it reads once, in an inner join or on the preserved side of an outer one: its
 result over the rows that came, less that over the rows that went, is what the groups change by.
@@ -24,7 +24,7 @@ from airflow_refresh_provider.core.query.row_wise import is_of_one_row, other_fu
 _CLAUSES = frozenset({"expressions", "from_", "joins", "where", "group"})
 _SIDES = frozenset({"", "LEFT"})
 _KINDS = frozenset({"", "INNER", "CROSS", "OUTER"})
-_FUNCTIONS = frozenset(f"the aggregate function {name}" for name in ("count", "count_if", "sum", "min", "max"))
+_FUNCTIONS = frozenset(f"the aggregate function {name}" for name in ("count", "count_if", "sum", "avg", "min", "max"))
 
 
 def sums(reader: Reader, keys: Iterable[str]) -> Sums | None:
@@ -36,13 +36,15 @@ def sums(reader: Reader, keys: Iterable[str]) -> Sums | None:
     if found is None or not (found.rows and found.keys) or set(found.keys) != {key.lower() for key in keys}:
         return None
     inputs = tuple(_linear(block))
-    if not inputs:
+    averages = {name: _summed_by(argument, found) for name, argument in found.averages.items()}
+    if not inputs or None in averages.values():
         return None
     return Sums(
         inputs=inputs,
         rows=found.rows[0],
         counts=(*found.rows[1:], *found.counts),
         sums={name: _counted_by(argument, found) for name, argument in found.sums.items()},
+        averages={name: of for name, of in averages.items() if of},
         least=tuple(found.least),
         greatest=tuple(found.greatest),
         whole=tree.args.get("group") is None,
@@ -58,6 +60,7 @@ class _Groups:
     counts: list[str] = field(default_factory=list)
     counted: dict[str, str] = field(default_factory=dict)
     sums: dict[str, exp.Expr] = field(default_factory=dict)
+    averages: dict[str, exp.Expr] = field(default_factory=dict)
     least: list[str] = field(default_factory=list)
     greatest: list[str] = field(default_factory=list)
 
@@ -81,7 +84,8 @@ class _Groups:
                 found.keys.append(name)
             elif not found._aggregate(name, node):
                 return None
-        names = [*found.keys, *found.rows, *found.counts, *found.sums, *found.least, *found.greatest]
+        aggregates = (found.rows, found.counts, found.sums, found.averages, found.least, found.greatest)
+        names = [*found.keys, *(name for names in aggregates for name in names)]
         return found if selected == grouped and len(names) == len(set(names)) else None
 
     def _aggregate(self, name: str, node: exp.Expr) -> bool:
@@ -98,6 +102,8 @@ class _Groups:
                 self.counts.append(name)
             case exp.Sum():
                 self.sums[name] = argument
+            case exp.Avg():
+                self.averages[name] = argument
             case exp.Min():
                 self.least.append(name)
             case exp.Max():
@@ -155,6 +161,12 @@ def _counted_by(argument: exp.Expr, found: _Groups) -> str | None:
     if _has_value(argument.unnest()):
         return found.rows[0]
     return found.counted.get(canonical(argument))
+
+
+def _summed_by(argument: exp.Expr, found: _Groups) -> str | None:
+    """The sum of the same values, of which is known how many there are; None where there is none."""
+    same = (name for name, summed in found.sums.items() if canonical(summed) == canonical(argument))
+    return next((name for name in same if _counted_by(found.sums[name], found)), None)
 
 
 def _has_value(node: exp.Expr) -> bool:

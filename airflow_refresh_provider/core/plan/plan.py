@@ -123,11 +123,15 @@ class HashRange(Stored):
     high: int
 
 
+PartitionValues = dict[str, str | None]
+"""A partition of the target: the values of its columns as text, None for NULL."""
+
+
 class Chunk(Stored):
     """What one commit covers: some vnodes, or a hash range of one, or one split of a direct load.
 
     Numbers grow within a slot over all rounds of a run. `by_vnode` comes from the frozen change set; it is empty for
-    a direct load, whose rows are counted in the commit.
+    a direct load, whose rows are counted in the commit. `partitions` are those that are replaced.
     """
 
     number: int
@@ -135,6 +139,7 @@ class Chunk(Stored):
     by_vnode: dict[int, ChangeCounts] = {}
     keys: HashRange | None = None
     split: Split | None = None
+    partitions: tuple[PartitionValues, ...] = ()
 
     @property
     def vnodes(self) -> tuple[int, ...]:
@@ -145,6 +150,11 @@ class Chunk(Stored):
     def counts(self) -> ChangeCounts:
         """Rows that change, all vnodes together."""
         return sum(self.by_vnode.values(), ChangeCounts())
+
+    @property
+    def staged(self) -> int:
+        """How many rows of the change set it has: those that go with a partition are not staged."""
+        return self.counts.inserted if self.way is Way.REPLACE_PARTITIONS else self.counts.total
 
 
 class Unit(Stored):
@@ -228,6 +238,11 @@ class Frozen(Stored):
     def current(self) -> Round:
         """The newest round."""
         return self.rounds[-1]
+
+    @property
+    def replaced_partitions(self) -> int:
+        """How many partitions are replaced without a comparison; rows written count as inserted, others as deleted."""
+        return sum(len(c.partitions) for r in self.rounds for u in r.units for c in u.chunks)
 
     @property
     def slots(self) -> tuple[int, ...]:

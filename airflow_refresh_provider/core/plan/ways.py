@@ -14,6 +14,7 @@ class Way(StrEnum):
     MERGE = "merge"
     SMALL_TABLE = "small_table"  # overwrite a small table with its rows and the changes, without Spark
     REPLACE_VNODES = "replace_vnodes"  # overwrite whole vnodes
+    REPLACE_PARTITIONS = "replace_partitions"  # overwrite whole partitions with the query's rows
     REPLACE_TABLE = "replace_table"  # overwrite the whole table with its unchanged and its changed rows
     REWRITE = "rewrite"  # overwrite the whole table with the query's result
 

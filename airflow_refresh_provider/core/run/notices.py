@@ -7,13 +7,16 @@ from airflow_refresh_provider.core.plan.plan import Frozen, Round
 from airflow_refresh_provider.core.run.notice import Notice
 from airflow_refresh_provider.core.run.record import Run
 from airflow_refresh_provider.core.run.trust import difference_text
+from airflow_refresh_provider.core.text.wording import counted
 
 
 def notices_of(run: Run) -> tuple[Notice, ...]:
     """The notices of a run; none before its chunks are planned."""
     if run.frozen is None:
         return ()
-    return (*_kept_columns(run), *_raised_rows(run, run.frozen), *_difference(run.frozen), *_computed_again(run.frozen))
+    frozen = run.frozen
+    of_plan = (*_raised_rows(run, frozen), *_difference(frozen), *_computed_again(frozen), *_replaced(frozen))
+    return (*_kept_columns(run), *of_plan)
 
 
 def _kept_columns(run: Run) -> tuple[Notice, ...]:
@@ -32,6 +35,17 @@ def _computed_again(frozen: Frozen) -> tuple[Notice, ...]:
         return ()
     message = f"counts and sums were computed again for the groups of changed rows: {frozen.not_added_up.text}"
     return (Notice(code="not_added_up", message=message),)
+
+
+def _replaced(frozen: Frozen) -> tuple[Notice, ...]:
+    count = frozen.replaced_partitions
+    if not count:
+        return ()
+    message = (
+        f"{counted(count, 'partition')} of the target replaced without a comparison, as many of their rows were "
+        "expected to change: all rows written count as inserted, and all rows before as deleted"
+    )
+    return (Notice(code="partitions_replaced", message=message),)
 
 
 def _difference(frozen: Frozen) -> tuple[Notice, ...]:

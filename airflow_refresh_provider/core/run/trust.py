@@ -17,7 +17,8 @@ class Trust(Stored):
     """The last verification of a definition, and how many incremental refreshes were made since.
 
     `difference`: what it did not find equal; incremental refreshes are off then. `rows_per_value`: how many rows of the
-    target a touched value stood for, when there were some. `ways`: whether results were verified that were added up
+    target a touched value stood for, when there were some. `changed_share`: how many of these had changed, as the last
+    comparison of them has found; None before one. `ways`: whether results were verified that were added up
     (true), and others (false).
     """
 
@@ -26,6 +27,7 @@ class Trust(Stored):
     ways: tuple[bool, ...] = (False,)
     refreshes: int = 0
     rows_per_value: float = 1.0
+    changed_share: float | None = None
     difference: str | None = None
 
 
@@ -58,9 +60,10 @@ def lost_trust(trust: Trust | None) -> Reason | None:
 
 def trust_after(trust: Trust | None, frozen: Frozen) -> Trust | None:
     """What is known after a run with this plan is published."""
-    rows = trust.rows_per_value if trust else 1.0
-    if frozen.touched and frozen.touched_rows:
+    rows, changed = (trust.rows_per_value, trust.changed_share) if trust else (1.0, None)
+    if frozen.touched and frozen.touched_rows and not frozen.replaced_partitions:
         rows = frozen.touched_rows / frozen.touched
+        changed = min(1.0, frozen.counts().total / frozen.touched_rows)
     if found := frozen.verification:
         before = trust.ways if trust and _same(trust, found.engine) else ()
         return Trust(
@@ -68,10 +71,12 @@ def trust_after(trust: Trust | None, frozen: Frozen) -> Trust | None:
             analysis=ANALYSIS,
             ways=tuple(sorted({*before, found.added_up})),
             rows_per_value=rows,
+            changed_share=changed,
             difference=difference_text(found),
         )
     if trust and frozen.touched is not None and frozen.fell_back is None:
-        return trust.model_copy(update={"refreshes": trust.refreshes + 1, "rows_per_value": rows})
+        known = {"rows_per_value": rows, "changed_share": changed}
+        return trust.model_copy(update={"refreshes": trust.refreshes + 1, **known})
     return trust
 
 

@@ -30,8 +30,8 @@ from airflow_refresh_provider.delta.tables import staged_files
 from airflow_refresh_provider.delta.tables.delta_table import open_table
 from airflow_refresh_provider.delta.tables.target_log import facts_of
 from airflow_refresh_provider.errors import Conflict, Failed
-from airflow_refresh_provider.ports.engine import ApplyTask, Stamp
 from airflow_refresh_provider.ports.small_tables import Unfit
+from airflow_refresh_provider.ports.tasks import ApplyTask, Stamp
 
 Keys = tuple[str, ...]
 

@@ -10,7 +10,7 @@ from airflow_refresh_provider.core.run.record import Run
 from airflow_refresh_provider.core.text.variables import variables, written_back
 from airflow_refresh_provider.errors import Failed, Invalid, Refused
 from airflow_refresh_provider.ports.bundle import Ports
-from airflow_refresh_provider.ports.engine import Source
+from airflow_refresh_provider.ports.tasks import Source
 from airflow_refresh_provider.runner.facts import targets
 from airflow_refresh_provider.runner.facts.hidden_values import without_values
 

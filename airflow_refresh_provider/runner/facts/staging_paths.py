@@ -13,7 +13,7 @@ from airflow_refresh_provider.core.log.marker import Marker
 from airflow_refresh_provider.core.log.note import Note, NoteKind
 from airflow_refresh_provider.core.run.record import Run
 from airflow_refresh_provider.ports.bundle import Ports
-from airflow_refresh_provider.ports.engine import Stamp
+from airflow_refresh_provider.ports.tasks import Stamp
 
 COMPARISON_KEPT = timedelta(days=1)
 """Longer than any comparison takes: what is older was left by one that was killed."""
@@ -49,7 +49,7 @@ def gone(ports: Ports, run: Run) -> str | None:
     current = run.frozen.current if run.frozen else None
     if current is None or current.changes is None or current.reads_inputs or not any(u.chunks for u in current.units):
         return None
-    staged, planned = current.changes, sum(c.counts.total for u in current.units for c in u.chunks)
+    staged, planned = current.changes, sum(c.staged for u in current.units for c in u.chunks)
     if not ports.staging.has(staged):
         return f"the changes that were staged at {staged.location} are gone"
     # A table names its files; of a folder some could be missing unnoticed.

@@ -12,8 +12,11 @@ from airflow_refresh_provider.errors import Invalid
 from airflow_refresh_provider.ports.bundle import Ports
 
 
-def check(ports: Ports, definition: Definition, others: Iterable[Definition]) -> None:
-    """Raise Refused when the definition has a place inside another one, or has another one inside."""
+def check(ports: Ports, definition: Definition, others: Iterable[Definition] = ()) -> None:
+    """Raise Refused when the definition has a place inside another one, or has another one inside.
+
+    Its own places, the control root, and those of `others`.
+    """
     foreign = [place for other in others for place in _places(ports, other)]
     if ports.control_root is not None:
         foreign.append(_place(ports, Role.CONTROL, "control root", ports.control_root))

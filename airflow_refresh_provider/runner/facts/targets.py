@@ -43,8 +43,9 @@ from airflow_refresh_provider.core.run.ownership import (
 from airflow_refresh_provider.core.run.record import Published, Record, Run
 from airflow_refresh_provider.errors import Failed
 from airflow_refresh_provider.ports.bundle import Ports
-from airflow_refresh_provider.ports.engine import EngineSession, TargetSpec
+from airflow_refresh_provider.ports.engine import EngineSession
 from airflow_refresh_provider.ports.table_log import LogGap, TableFacts, TableIdentity
+from airflow_refresh_provider.ports.tasks import TargetSpec
 
 
 @dataclass(frozen=True)

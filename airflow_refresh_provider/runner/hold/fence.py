@@ -11,7 +11,8 @@ from airflow_refresh_provider.core.plan.plan import Target
 from airflow_refresh_provider.core.run.prepared import FrozenRun, frozen_or_none
 from airflow_refresh_provider.core.run.record import Run
 from airflow_refresh_provider.errors import Retry
-from airflow_refresh_provider.ports.engine import EngineSession, Stamp
+from airflow_refresh_provider.ports.engine import EngineSession
+from airflow_refresh_provider.ports.tasks import Stamp
 from airflow_refresh_provider.runner.facts import targets
 from airflow_refresh_provider.runner.hold.log_lookup import last_chunk
 from airflow_refresh_provider.runner.hold.marked_commits import MarkedCommit, commit_until_marked

@@ -13,7 +13,7 @@ from airflow_refresh_provider.core.log.commits import Commit, Standing, standing
 from airflow_refresh_provider.core.plan.plan import Target
 from airflow_refresh_provider.errors import Conflict, Retry
 from airflow_refresh_provider.ports.bundle import Ports
-from airflow_refresh_provider.ports.engine import Stamp
+from airflow_refresh_provider.ports.tasks import Stamp
 from airflow_refresh_provider.runner.facts import targets
 from airflow_refresh_provider.runner.hold.losses import lost
 from airflow_refresh_provider.runner.hold.tenure import Tenure

@@ -20,7 +20,8 @@ from airflow_refresh_provider.core.query.query import bind_clock
 from airflow_refresh_provider.core.run.record import Record
 from airflow_refresh_provider.core.run.results import Differences, DifferenceSample, Rows
 from airflow_refresh_provider.ports.bundle import Ports
-from airflow_refresh_provider.ports.engine import CompareTask, EngineSession, Stamp
+from airflow_refresh_provider.ports.engine import EngineSession
+from airflow_refresh_provider.ports.tasks import CompareTask, Stamp
 from airflow_refresh_provider.runner.facts import pinned_inputs, queries, staging_paths, targets
 from airflow_refresh_provider.runner.facts.hidden_values import without_values
 from airflow_refresh_provider.runner.facts.records import registered

@@ -16,8 +16,9 @@ from airflow_refresh_provider.core.run.cursor import cursor_of
 from airflow_refresh_provider.core.run.prepared import FrozenRun
 from airflow_refresh_provider.errors import Conflict, Failed, Retry
 from airflow_refresh_provider.ports.bundle import Ports
-from airflow_refresh_provider.ports.engine import ApplyTask, EngineSession, Stamp
+from airflow_refresh_provider.ports.engine import EngineSession
 from airflow_refresh_provider.ports.small_tables import Unfit
+from airflow_refresh_provider.ports.tasks import ApplyTask, Stamp
 from airflow_refresh_provider.runner.facts import pinned_inputs, staging_paths, targets
 from airflow_refresh_provider.runner.hold.marked_commits import MarkedCommit, commit_of, commit_until_marked
 from airflow_refresh_provider.runner.hold.tenure import UnitTenure

@@ -15,7 +15,8 @@ from airflow_refresh_provider.core.run.notices import notices_of
 from airflow_refresh_provider.core.run.prepared import prepared
 from airflow_refresh_provider.core.run.record import Published, Run
 from airflow_refresh_provider.ports.bundle import Ports
-from airflow_refresh_provider.ports.engine import Comparison, EngineSession, KeyReport, Source, StageTask
+from airflow_refresh_provider.ports.engine import EngineSession
+from airflow_refresh_provider.ports.tasks import Comparison, KeyReport, Source, StageTask
 from airflow_refresh_provider.runner.facts import pinned_inputs, staging_paths, targets
 from airflow_refresh_provider.runner.hold.tenure import Tenure
 from airflow_refresh_provider.runner.windows import change_windows, comparing, rounds

@@ -8,7 +8,8 @@ from airflow_refresh_provider.core.log.note import Note, NoteKind
 from airflow_refresh_provider.core.run.cursor import cursor_of
 from airflow_refresh_provider.core.run.prepared import prepared
 from airflow_refresh_provider.errors import Retry
-from airflow_refresh_provider.ports.engine import EngineSession, Stamp
+from airflow_refresh_provider.ports.engine import EngineSession
+from airflow_refresh_provider.ports.tasks import Stamp
 from airflow_refresh_provider.runner.hold.marked_commits import MarkedCommit, commit_of, commit_until_marked
 from airflow_refresh_provider.runner.hold.tenure import Tenure
 

@@ -34,7 +34,14 @@ from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.control import Snapshot
 from airflow_refresh_provider.ports.input_kind import InputKinds
 from airflow_refresh_provider.ports.watch import TAKE_OVER
-from airflow_refresh_provider.runner.facts import pinned_inputs, queries, readable, staging_paths, targets
+from airflow_refresh_provider.runner.facts import (
+    pinned_inputs,
+    queries,
+    readable,
+    staging_paths,
+    table_places,
+    targets,
+)
 from airflow_refresh_provider.runner.facts.maintaining import maintenance_of
 from airflow_refresh_provider.runner.facts.records import being_dropped, owner_liveness, registered
 from airflow_refresh_provider.runner.facts.stopwatch import Stopwatch
@@ -169,6 +176,7 @@ def _serve(
     staging_paths.drop_orphans(ports, record.name)
     with ending.store_start_failure(ports, snapshot, record, request):
         pins = _pins(reading, record, request)
+        table_places.check(ports, definition)  # a link, or the value of a variable, may be another than when registered
         facts = ports.log.facts(definition.target)
         targets.check(ports, definition, facts)
         check_padding(facts.padded if facts else (), definition.target)

@@ -27,7 +27,8 @@ from airflow_refresh_provider.core.run.trust import lost_trust
 from airflow_refresh_provider.core.strategy.adding import doubt
 from airflow_refresh_provider.core.strategy.scope import NO_MOMENT, Scope, ScopeFacts, scope
 from airflow_refresh_provider.ports.bundle import Ports
-from airflow_refresh_provider.ports.engine import EngineSession, Source
+from airflow_refresh_provider.ports.engine import EngineSession
+from airflow_refresh_provider.ports.tasks import Source
 from airflow_refresh_provider.runner.facts import hidden_values, targets
 from airflow_refresh_provider.runner.facts.maintaining import maintenance_of, unfollowed_reason
 from airflow_refresh_provider.runner.facts.targets import Ready

@@ -16,8 +16,9 @@ from airflow_refresh_provider.core.run.prepared import prepared
 from airflow_refresh_provider.core.run.record import Run
 from airflow_refresh_provider.errors import Failed
 from airflow_refresh_provider.ports.bundle import Ports
-from airflow_refresh_provider.ports.engine import CompareTask, Comparison, EngineSession, Touched
+from airflow_refresh_provider.ports.engine import EngineSession
 from airflow_refresh_provider.ports.table_log import LogGap
+from airflow_refresh_provider.ports.tasks import CompareTask, Comparison, Touched
 from airflow_refresh_provider.runner.facts import pinned_inputs, staging_paths, targets
 from airflow_refresh_provider.runner.hold.tenure import Tenure
 from airflow_refresh_provider.runner.windows import rounds

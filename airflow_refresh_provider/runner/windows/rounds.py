@@ -9,7 +9,7 @@ from airflow_refresh_provider.core.plan.plan import Frozen, Round
 from airflow_refresh_provider.core.plan.ways import Way
 from airflow_refresh_provider.core.run.prepared import PreparedRun
 from airflow_refresh_provider.core.run.record import Run
-from airflow_refresh_provider.ports.engine import Comparison
+from airflow_refresh_provider.ports.tasks import Comparison
 
 
 def round_of(prepared: PreparedRun, base: int, compared: Comparison, vnodes: tuple[int, ...] | None = None) -> Round:

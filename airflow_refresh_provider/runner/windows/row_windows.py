@@ -12,7 +12,8 @@ from airflow_refresh_provider.core.plan.plan import StagedTable, counts_by_vnode
 from airflow_refresh_provider.core.plan.reasons import Reason, ReasonCode, because
 from airflow_refresh_provider.core.run.record import Run
 from airflow_refresh_provider.ports.bundle import Ports
-from airflow_refresh_provider.ports.engine import Comparison, EngineSession, KeyReport, Source, WindowTask
+from airflow_refresh_provider.ports.engine import EngineSession
+from airflow_refresh_provider.ports.tasks import Comparison, KeyReport, Source, WindowTask
 from airflow_refresh_provider.runner.facts import staging_paths
 from airflow_refresh_provider.runner.facts.targets import Ready
 from airflow_refresh_provider.runner.hold.tenure import Tenure

@@ -11,7 +11,8 @@ from airflow_refresh_provider.core.maintain.plan import Maintenance
 from airflow_refresh_provider.core.plan.inexact import inexact_columns
 from airflow_refresh_provider.core.plan.plan import StagedTable
 from airflow_refresh_provider.core.run.record import Run
-from airflow_refresh_provider.ports.engine import Disagreement, EngineSession, SampleTask, Touched, VerifyTask
+from airflow_refresh_provider.ports.engine import EngineSession
+from airflow_refresh_provider.ports.tasks import Disagreement, SampleTask, Touched, VerifyTask
 from airflow_refresh_provider.runner.facts import staging_paths
 from airflow_refresh_provider.runner.facts.targets import Ready
 from airflow_refresh_provider.runner.hold.tenure import Tenure

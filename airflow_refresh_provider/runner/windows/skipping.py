@@ -6,8 +6,8 @@ from airflow_refresh_provider.core.changes.pins import Pin, VersionVector
 from airflow_refresh_provider.core.maintain.plan import Use
 from airflow_refresh_provider.core.maintain.spans import Spans, column_of, columns_in, skips_enough
 from airflow_refresh_provider.ports.bundle import Ports
-from airflow_refresh_provider.ports.engine import Touched
 from airflow_refresh_provider.ports.table_log import TableLog
+from airflow_refresh_provider.ports.tasks import Touched
 from airflow_refresh_provider.runner.facts import hidden_values
 
 _Sizes = tuple[int, int]  # of the files that are read, and of all

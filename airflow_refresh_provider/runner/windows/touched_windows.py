@@ -22,18 +22,12 @@ from airflow_refresh_provider.core.strategy.costing import (
     too_many_touched,
 )
 from airflow_refresh_provider.ports.bundle import Ports
-from airflow_refresh_provider.ports.engine import (
-    Comparison,
-    EngineSession,
-    KeyReport,
-    Source,
-    Touched,
-    TouchTask,
-)
+from airflow_refresh_provider.ports.engine import EngineSession
+from airflow_refresh_provider.ports.tasks import Comparison, KeyReport, Source, Touched, TouchTask
 from airflow_refresh_provider.runner.facts import hidden_values, staging_paths
 from airflow_refresh_provider.runner.facts.targets import Ready
 from airflow_refresh_provider.runner.hold.tenure import Tenure
-from airflow_refresh_provider.runner.windows import comparing, trusting
+from airflow_refresh_provider.runner.windows import comparing, replacing, trusting
 from airflow_refresh_provider.runner.windows.skipping import with_skipping
 from airflow_refresh_provider.runner.windows.window_changes import (
     CLEANED_UP,
@@ -82,20 +76,17 @@ def load_touched(
     many = too_many_touched(mode, touched.rows, share, ready.rows or 0, anchors)
     if reason := many or full_is_cheaper(mode, cost):
         return replace(found, reason=reason)
-    compared = (
-        comparing.compare(
-            tenure,
-            session,
-            ready.version,
-            stored_hashes=False,
-            touched=touched.model_copy(update={"share": at_most if rows_are_known(record.trust) else 1.0}),
-            kind="of-touched",
-        )
-        if touched.rows
-        else _nothing(touched)
-    )
-    loaded = trusting.loaded(tenure, session, ready, compared, touched)
+    if planned := replacing.frozen(tenure, session, ready, touched):
+        return replace(found, frozen=planned)
+    known = touched.model_copy(update={"share": at_most if rows_are_known(record.trust) else 1.0})
+    loaded = trusting.loaded(tenure, session, ready, _compared(tenure, session, ready, known), touched)
     return replace(loaded, touched_at=found.touched_at, estimates=found.estimates)
+
+
+def _compared(tenure: Tenure, session: EngineSession, ready: Ready, touched: Touched) -> Comparison:
+    if not touched.rows:
+        return _nothing(touched)
+    return comparing.compare(tenure, session, ready.version, stored_hashes=False, touched=touched, kind="of-touched")
 
 
 def _counted_share(session: EngineSession, plan: Plan, ready: Ready, touched: Touched, at_most: float) -> float | None:

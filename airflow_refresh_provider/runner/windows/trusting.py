@@ -11,7 +11,8 @@ from airflow_refresh_provider.core.plan.plan import ChangeCounts, Frozen, Staged
 from airflow_refresh_provider.core.run.prepared import prepared
 from airflow_refresh_provider.core.run.trust import sample_differs, verification_due
 from airflow_refresh_provider.errors import redacted
-from airflow_refresh_provider.ports.engine import Comparison, Disagreement, EngineSession, Touched, VerifyTask
+from airflow_refresh_provider.ports.engine import EngineSession
+from airflow_refresh_provider.ports.tasks import Comparison, Disagreement, Touched, VerifyTask
 from airflow_refresh_provider.runner.facts.targets import Ready
 from airflow_refresh_provider.runner.hold.tenure import Tenure
 from airflow_refresh_provider.runner.windows import sampling

@@ -19,7 +19,7 @@ from airflow_refresh_provider.core.run.prepared import prepared
 from airflow_refresh_provider.core.run.record import Published, Run
 from airflow_refresh_provider.errors import Failed, Invalid
 from airflow_refresh_provider.ports.bundle import Ports
-from airflow_refresh_provider.ports.engine import Comparison, Disagreement
+from airflow_refresh_provider.ports.tasks import Comparison, Disagreement
 from airflow_refresh_provider.runner.facts import hidden_values, pinned_inputs
 from airflow_refresh_provider.runner.facts.targets import Ready
 from airflow_refresh_provider.runner.windows import rounds

@@ -6,14 +6,15 @@ doubt where these and the target's row do not say what the whole query would giv
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from airflow_refresh_provider.core.definition.columns import DOUBTFUL, OP, ROW_HASH, VNODE, Column, visible
+from airflow_refresh_provider.core.maintain.exact_sums import MOST_DOUBLE, most_averaged
 from airflow_refresh_provider.core.maintain.plan import Sums
-from airflow_refresh_provider.ports.engine import WindowTask
+from airflow_refresh_provider.ports.tasks import WindowTask
 from airflow_refresh_provider.spark.acts import content, placing, sql
 
 _WENT, _CAME, _NOW = "airflow_refresh_went", "airflow_refresh_came", "airflow_refresh_now"
@@ -35,7 +36,7 @@ def changes(spark: SparkSession, signed: DataFrame, sums: Sums, task: WindowTask
         *_values(columns, sums, {k.name.lower() for k in keys}),
         f"{sql.row_hash(columns, _NOW)} AS {_OLD_HASH}",
         f"{_NOW}.{sql.name(sums.rows)} IS NOT NULL AS {_FOUND}",
-        f"{_doubtful(sums)} AS {_DOUBT}",
+        f"{_doubtful(sums, columns)} AS {_DOUBT}",
     )
     hashed = new.withColumn(ROW_HASH, F.expr(sql.row_hash(columns)))
     no_key = " OR ".join(f"{sql.name(k.name)} IS NULL" for k in keys)
@@ -71,25 +72,41 @@ def _joined(spark: SparkSession, signed: DataFrame, task: WindowTask) -> DataFra
 
 def _values(columns: tuple[Column, ...], sums: Sums, keys: set[str]) -> Iterator[str]:
     """The columns as they will be."""
+    types = _types(columns)
     for column in columns:
         name = sql.name(column.name)
-        value = f"g.{name}" if column.name.lower() in keys else _value(column, sums)
+        value = f"g.{name}" if column.name.lower() in keys else _value(column, sums, types)
         yield f"CAST({value} AS {column.type}) AS {name}"
 
 
-def _value(column: Column, sums: Sums) -> str:
+def _types(columns: tuple[Column, ...]) -> dict[str, str]:
+    return {column.name.lower(): column.type for column in columns}
+
+
+def _value(column: Column, sums: Sums, types: Mapping[str, str]) -> str:
     name, known = sql.name(column.name), column.name.lower()
     now, went, came = (f"{side}.{name}" for side in (_NOW, _WENT, _CAME))
     if known in sums.least:
         return f"least({now}, {came})"
     if known in sums.greatest:
         return f"greatest({now}, {came})"
+    if known in sums.averages:
+        return _average(known, sums, types)
     total = _total(name, column.type)
     if known not in sums.sums:
         return total
     counted = sums.sums[known]
     has_value = f"{_total(sql.name(counted))} > 0" if counted else f"coalesce({now}, {came}, {went}) IS NOT NULL"
     return f"IF({has_value}, {total}, NULL)"
+
+
+def _average(name: str, sums: Sums, types: Mapping[str, str]) -> str:
+    """What Spark makes of a sum and the number of its values: it adds up integers as DOUBLE."""
+    of, double = sums.averages[name], types[name] == "double"
+    total, counted = _total(sql.name(of), types[of]), _total(sql.name(sums.counted(name)))
+    # The sum of three decimals has more digits than each of them, and its quotient fewer.
+    dividend, divisor = ("DOUBLE", "DOUBLE") if double else (types[of], "DECIMAL(20, 0)")
+    return f"CAST({total} AS {dividend}) / CAST(nullif({counted}, 0) AS {divisor})"
 
 
 def _is_there(sums: Sums, rows: str) -> str:
@@ -104,13 +121,21 @@ def _total(name: str, type_name: str = "BIGINT") -> str:
     return f"{now} + {came} - {went}"
 
 
-def _doubtful(sums: Sums) -> str:
-    """Whether the rows that went may have been what a value was, or the target does not have their group."""
+def _doubtful(sums: Sums, columns: tuple[Column, ...]) -> str:
+    """Whether the rows that went may have been what a value was, or the target does not have their group.
+
+    Or whether an average is of more than can be divided exactly.
+    """
     went, stays = f"{_WENT}.{sql.name(sums.rows)} IS NOT NULL", _is_there(sums, _total(sql.name(sums.rows)))
     parts = [f"{went} AND {_NOW}.{sql.name(sums.rows)} IS NULL"]
     parts += [f"{stays} AND {_WENT}.{sql.name(name)} IS NOT NULL" for name, by in sums.sums.items() if by is None]
     for names, passed in ((sums.least, "<="), (sums.greatest, ">=")):
         parts += [f"{stays} AND {_lost(sql.name(name), passed)}" for name in names]
+    types = _types(columns)
+    for name, of in sums.averages.items():
+        parts.append(f"{_total(sql.name(sums.counted(name)))} >= {most_averaged(types[of], types[name])}")
+        if types[name] == "double":
+            parts.append(f"abs({_total(sql.name(of), types[of])}) >= {MOST_DOUBLE}")
     return f"({' OR '.join(f'({part})' for part in parts)})"
 
 

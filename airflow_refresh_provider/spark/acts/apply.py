@@ -12,8 +12,8 @@ from airflow_refresh_provider.core.definition.columns import HIDDEN, OP, VNODE, 
 from airflow_refresh_provider.core.plan.choice import LITERAL_KEYS
 from airflow_refresh_provider.core.plan.placing import partition_columns
 from airflow_refresh_provider.core.plan.ways import Way
-from airflow_refresh_provider.ports.engine import ApplyTask
 from airflow_refresh_provider.ports.staging import StagedValues
+from airflow_refresh_provider.ports.tasks import ApplyTask
 from airflow_refresh_provider.spark.acts import content, few_rows, kernel, sql, stamped_writes
 
 _OLD, _NEW = "airflow_refresh_target", "airflow_refresh_changes"
@@ -49,6 +49,8 @@ def apply(spark: SparkSession, task: ApplyTask, files: StagedValues) -> None:
                 _replace_on(spark, task)
             case Way.REPLACE_VNODES:
                 _replace_vnodes(spark, task)
+            case Way.REPLACE_PARTITIONS:
+                _replace_partitions(spark, task)
             case Way.REPLACE_TABLE:
                 _replace_table(spark, task)
             case Way.REWRITE:
@@ -155,6 +157,11 @@ def _replace_table(spark: SparkSession, task: ApplyTask) -> None:
 def _replace_vnodes(spark: SparkSession, task: ApplyTask) -> None:
     rows = _kept_and_changed(spark, task).repartition(VNODE)
     _overwrite(rows, task).option("replaceWhere", f"{VNODE} IN ({_vnodes(task)})").save(task.target.location)
+
+
+def _replace_partitions(spark: SparkSession, task: ApplyTask) -> None:
+    condition = sql.in_partitions(task.target.columns, task.chunk.partitions)
+    _overwrite(_upserts(spark, task), task).option("replaceWhere", condition).save(task.target.location)
 
 
 def _kept_and_changed(spark: SparkSession, task: ApplyTask) -> DataFrame:

@@ -11,8 +11,8 @@ from pyspark.sql import functions as F
 
 from airflow_refresh_provider.core.definition.columns import OP, VNODE
 from airflow_refresh_provider.core.plan.plan import ChangeCounts, counts_by_vnode
-from airflow_refresh_provider.ports.engine import CompareTask, KeyReport
 from airflow_refresh_provider.ports.staging import StagedValues
+from airflow_refresh_provider.ports.tasks import CompareTask, KeyReport
 from airflow_refresh_provider.spark.acts import sql
 
 Counts = tuple[dict[int, ChangeCounts], KeyReport]

@@ -14,8 +14,8 @@ from airflow_refresh_provider.core.definition.columns import OP, VNODE, visible
 from airflow_refresh_provider.core.plan.plan import StagedTable, Target
 from airflow_refresh_provider.core.text.wording import counted
 from airflow_refresh_provider.errors import Failed
-from airflow_refresh_provider.ports.engine import CompareTask, Comparison, Sample
 from airflow_refresh_provider.ports.staging import StagedValues
+from airflow_refresh_provider.ports.tasks import CompareTask, Comparison, Sample
 from airflow_refresh_provider.spark.acts import (
     change_counts,
     content,

@@ -15,7 +15,7 @@ from pyspark.sql.types import StructType
 from airflow_refresh_provider.core.changes.reads import Read, quoted
 from airflow_refresh_provider.core.definition.columns import OP, ROW_HASH, VNODE, Column, visible
 from airflow_refresh_provider.core.plan.plan import Split, StagedTable, Target
-from airflow_refresh_provider.ports.engine import Source
+from airflow_refresh_provider.ports.tasks import Source
 from airflow_refresh_provider.spark.acts import ddl, kernel, placing, sql
 from airflow_refresh_provider.spark.acts.by_name import converted
 from airflow_refresh_provider.spark.connect import faults

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import SparkSession
 
 from airflow_refresh_provider.core.query.facts import DateWord
-from airflow_refresh_provider.ports.engine import Source
+from airflow_refresh_provider.ports.tasks import Source
 from airflow_refresh_provider.spark.acts import content
 from airflow_refresh_provider.spark.connect.faults import SPARK_ERRORS, FaultKind, fault_of, kind_of
 

@@ -12,7 +12,7 @@ from airflow_refresh_provider.core.definition.columns import HIDDEN, Column, Col
 from airflow_refresh_provider.core.definition.evolution import Evolution
 from airflow_refresh_provider.core.definition.schema_change import FieldChange
 from airflow_refresh_provider.errors import Invalid
-from airflow_refresh_provider.ports.engine import TargetSpec
+from airflow_refresh_provider.ports.tasks import TargetSpec
 from airflow_refresh_provider.spark.acts import sql
 
 _NEEDS_MAPPING = re.compile(r"[ ,;{}()\n\t=]")

@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
 from airflow_refresh_provider.core.definition.columns import OP, ROW_HASH, VNODE, Columns, visible
-from airflow_refresh_provider.ports.engine import CompareTask
+from airflow_refresh_provider.ports.tasks import CompareTask
 from airflow_refresh_provider.spark.acts import content, placing, sql, touched_rows
 from airflow_refresh_provider.spark.acts.near import near as near_sql
 from airflow_refresh_provider.spark.acts.observed import observe
@@ -138,8 +138,7 @@ def _desired(spark: SparkSession, task: CompareTask, counted: Counted, columns: 
 def _content(spark: SparkSession, task: CompareTask) -> DataFrame:
     if task.touched is None:
         return content.desired(spark, task.source, task.target, task.rows)
-    rows = content.shaped(touched_rows.result(spark, task.source, task.touched), task.target)
-    return content.newest(touched_rows.among(spark, rows, task.touched), task.source)
+    return touched_rows.desired(spark, task.source, task.target, task.touched)
 
 
 def _found(spark: SparkSession, task: CompareTask, counted: Counted) -> DataFrame:

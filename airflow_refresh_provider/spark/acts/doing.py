@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from airflow_refresh_provider.core.faults.fault import Doing, SentQuery
-from airflow_refresh_provider.ports.engine import ApplyTask, CompareTask, Source, WindowTask
+from airflow_refresh_provider.ports.tasks import ApplyTask, CompareTask, Source, WindowTask
 
 COMMITTED = "The target has every chunk that was committed, and nothing of any other."
 

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from airflow_refresh_provider.core.definition.columns import DOUBTFUL, OP, ROW_HASH, VNODE, visible
-from airflow_refresh_provider.ports.engine import WindowTask
+from airflow_refresh_provider.ports.tasks import WindowTask
 from airflow_refresh_provider.spark.acts import content, placing, sql
 
 _GONE, _RANK = OP, VNODE

@@ -5,10 +5,10 @@ Nothing is run here. Columns are named as in the target; `prefix` is the alias o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from airflow_refresh_provider.core.definition.columns import Columns, visible
-from airflow_refresh_provider.core.plan.plan import HashRange
+from airflow_refresh_provider.core.plan.plan import HashRange, PartitionValues
 from airflow_refresh_provider.spark.acts.row_hash import hashed
 
 LITERALS = frozenset({"tinyint", "smallint", "int", "bigint", "boolean", "string"})
@@ -99,14 +99,42 @@ def joined_keys(keys: Columns, prefix: str | None = None) -> str:
 
 
 def literal(value: str, type_name: str) -> str:
-    """A key value, as text, of one of LITERALS."""
+    """A value, as text, of one of LITERALS, or a date."""
     match type_name:
         case "string":
             return text(value)
         case "bigint":
             return long(int(value))
+        case "date":
+            return f"DATE{text(value)}"
         case _:
             return f"CAST({value} AS {type_name})"
+
+
+def in_partitions(columns: Columns, partitions: Iterable[PartitionValues]) -> str:
+    """The rows of some partitions, with the same columns in the same order; those of one column are in one list."""
+    by_rest: dict[tuple[tuple[str, str | None], ...], list[tuple[str, str | None]]] = {}
+    for values in partitions:
+        *rest, last = values.items()
+        by_rest.setdefault(tuple(rest), []).append(last)
+    types = {c.name: c.type for c in columns}
+    return " OR ".join(
+        f"({' AND '.join((*(_is(*one, types) for one in rest), _any_of(last, types)))})"
+        for rest, last in by_rest.items()
+    )
+
+
+def _any_of(values: list[tuple[str, str | None]], types: Mapping[str, str]) -> str:
+    """That a column has one of these values."""
+    column = values[0][0]
+    known = ", ".join(literal(value, types[column]) for _, value in values if value is not None)
+    listed = f"{name(column)} IN ({known})" if known else ""
+    null = f"{name(column)} IS NULL" if any(value is None for _, value in values) else ""
+    return f"({' OR '.join(filter(None, (listed, null)))})"
+
+
+def _is(column: str, value: str | None, types: Mapping[str, str]) -> str:
+    return _any_of([(column, value)], types)
 
 
 def long(value: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import SparkSession
 
 from airflow_refresh_provider.core.definition.columns import OP, VNODE
-from airflow_refresh_provider.ports.engine import StageTask
+from airflow_refresh_provider.ports.tasks import StageTask
 from airflow_refresh_provider.spark.acts import content, ddl, kernel, shuffles, stamped_writes
 
 

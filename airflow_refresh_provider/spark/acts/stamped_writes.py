@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 from airflow_refresh_provider.core.definition.columns import VNODE, Columns
 from airflow_refresh_provider.core.plan.plan import StagedTable, Target
 from airflow_refresh_provider.errors import RefreshError
-from airflow_refresh_provider.ports.engine import CompareTask, Stamp, WindowTask
+from airflow_refresh_provider.ports.tasks import CompareTask, RecomputeTask, Stamp, WindowTask
 from airflow_refresh_provider.spark.acts import ddl, sql
 from airflow_refresh_provider.spark.connect import sessions
 from airflow_refresh_provider.spark.connect.faults import SPARK_ERRORS, FaultKind, fault_of, kind_of
@@ -41,7 +41,7 @@ def stamped(writer: DataFrameWriter, stamp: Stamp) -> DataFrameWriter:
     )
 
 
-def stage(rows: DataFrame, task: CompareTask | WindowTask, *, by_vnode: bool) -> StagedTable:
+def stage(rows: DataFrame, task: CompareTask | RecomputeTask | WindowTask, *, by_vnode: bool) -> StagedTable:
     """Stage a change set: as parquet files that are only ever written once; `by_vnode`: as a Delta table by vnode."""
     if not by_vnode:
         rows.write.mode("error").parquet(task.location)

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from airflow_refresh_provider.core.maintain.binding import bound, use_name
 from airflow_refresh_provider.core.maintain.spans import restricting
 from airflow_refresh_provider.core.plan.plan import Target
-from airflow_refresh_provider.ports.engine import Source, Touched
+from airflow_refresh_provider.ports.tasks import Source, Touched
 from airflow_refresh_provider.spark.acts import content, sql, touched_values
 from airflow_refresh_provider.spark.connect import faults
 
@@ -33,6 +33,12 @@ def result(spark: SparkSession, source: Source, touched: Touched) -> DataFrame:
                 rows = _restricted(rows, use.restrictions, values, touched)
             rows.createOrReplaceTempView(use_name(number))
     return spark.sql(bound(source.query, touched.maintenance.uses))
+
+
+def desired(spark: SparkSession, source: Source, target: Target, touched: Touched) -> DataFrame:
+    """The rows that the target is to have with touched values."""
+    rows = content.shaped(result(spark, source, touched), target)
+    return content.newest(among(spark, rows, touched), source)
 
 
 def among(spark: SparkSession, rows: DataFrame, touched: Touched) -> DataFrame:

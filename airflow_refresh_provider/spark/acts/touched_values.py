@@ -12,8 +12,8 @@ from pyspark.sql import functions as F
 
 from airflow_refresh_provider.core.definition.columns import OP, ROW_HASH
 from airflow_refresh_provider.core.maintain.binding import changed_name, touching, wide_name
-from airflow_refresh_provider.ports.engine import SampleTask, Touched, TouchTask
 from airflow_refresh_provider.ports.staging import StagedValues
+from airflow_refresh_provider.ports.tasks import PartitionsTask, SampleTask, Touched, TouchTask
 from airflow_refresh_provider.spark.acts import (
     changed_rows,
     content,
@@ -62,7 +62,19 @@ def sample(spark: SparkSession, task: SampleTask, files: StagedValues) -> Touche
     return _staged(spark, values, task, files)
 
 
-def _staged(spark: SparkSession, values: DataFrame, task: TouchTask | SampleTask, files: StagedValues) -> Touched:
+def narrowed(spark: SparkSession, task: PartitionsTask, files: StagedValues) -> Touched:
+    """Touched values by some of their anchors; the same where these are all."""
+    anchors = task.maintenance.anchors
+    if anchors == task.touched.maintenance.anchors:
+        return task.touched
+    places = map(task.touched.maintenance.anchors.index, anchors)
+    kept = (f"k{place} AS k{n}" for n, place in enumerate(places))
+    return _staged(spark, staged(spark, task.touched).selectExpr(*kept).distinct(), task, files)
+
+
+def _staged(
+    spark: SparkSession, values: DataFrame, task: TouchTask | PartitionsTask | SampleTask, files: StagedValues
+) -> Touched:
     anchors = sql.key_columns(task.target.columns, task.maintenance.anchors)
     measures = Observation("touched")
     observe(values, measures, *touched_spans.measures(anchors)).write.mode("overwrite").parquet(task.location)

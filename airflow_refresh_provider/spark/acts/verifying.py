@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from airflow_refresh_provider.core.definition.columns import OP, ROW_HASH, VNODE, Columns, visible
 from airflow_refresh_provider.core.plan.plan import StagedTable
-from airflow_refresh_provider.ports.engine import Disagreement, VerifyTask
+from airflow_refresh_provider.ports.tasks import Disagreement, VerifyTask
 from airflow_refresh_provider.spark.acts import content, key_check, sql, touched_rows
 
 _SIDE = VNODE  # a reserved name, which no column of a target can have

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from airflow_refresh_provider.core.changes.reads import Read
 from airflow_refresh_provider.core.definition.columns import DOUBTFUL, OP, ROW_HASH, VNODE, visible
 from airflow_refresh_provider.core.plan.plan import StagedTable
-from airflow_refresh_provider.ports.engine import WindowTask
+from airflow_refresh_provider.ports.tasks import WindowTask
 from airflow_refresh_provider.spark.acts import (
     added_up,
     changed_rows,

@@ -10,7 +10,7 @@ from typing import Any
 from airflow_refresh_provider.core.changes.pins import DeltaPin, FilesPin, FileStamp
 from airflow_refresh_provider.core.plan.plan import Chunk, Target
 from airflow_refresh_provider.core.plan.ways import Way
-from airflow_refresh_provider.ports.engine import ApplyTask, Source
+from airflow_refresh_provider.ports.tasks import ApplyTask, Source
 from airflow_refresh_provider.spark.acts import sql
 from airflow_refresh_provider.spark.connect.endpoint import Endpoint
 from tests.engine.acts import Lake, source

@@ -13,7 +13,7 @@ from deltalake import Field, Schema, convert_to_deltalake
 from deltalake.schema import PrimitiveType
 
 from airflow_refresh_provider.core.changes.reads import delta_table
-from airflow_refresh_provider.ports.engine import Source
+from airflow_refresh_provider.ports.tasks import Source
 from tests.engine.acts import source
 from tests.engine.provoked.bench import Bench, Provocation
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from airflow_refresh_provider.core.faults.fault import Doing
 from airflow_refresh_provider.delta.tables.staging_folders import StagingFolders
 from airflow_refresh_provider.errors import RefreshError
-from airflow_refresh_provider.ports.engine import Source, TargetSpec
+from airflow_refresh_provider.ports.tasks import Source, TargetSpec
 from airflow_refresh_provider.spark.acts import sql
 from airflow_refresh_provider.spark.connect.endpoint import Endpoint, answers
 from airflow_refresh_provider.spark.connect.faults import SPARK_ERRORS, translated

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from airflow_refresh_provider.core.changes.reads import delta_table
-from airflow_refresh_provider.ports.engine import Source
+from airflow_refresh_provider.ports.tasks import Source
 from tests.engine.provoked.bench import Bench, Provocation
 from tests.serving import answering, certified
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from airflow_refresh_provider.core.definition.columns import Column
 from airflow_refresh_provider.core.plan.ways import Way
-from airflow_refresh_provider.ports.engine import TargetSpec
+from airflow_refresh_provider.ports.tasks import TargetSpec
 from airflow_refresh_provider.spark.acts import sql
 from tests.engine.acts import VECTORS
 from tests.engine.provoked.bench import Bench, Provocation

@@ -6,10 +6,11 @@ import random
 
 import pytest
 
-from airflow_refresh_provider.core.definition.columns import Column
+from airflow_refresh_provider.core.definition.columns import DOUBTFUL, Column
 from airflow_refresh_provider.core.maintain.analysis import maintenance
-from airflow_refresh_provider.core.maintain.exact_sums import exact
+from airflow_refresh_provider.core.maintain.exact_sums import exact, most_averaged
 from airflow_refresh_provider.core.maintain.plan import Sums
+from airflow_refresh_provider.testing.memory_sums import added_up
 from tests.unit.maintain import keyed
 from tests.unit.maintain.added import decided
 from tests.unit.maintain.keyed import random_rows, whole
@@ -38,6 +39,12 @@ ADDED_UP = {
         "buyer",
     },
     "SELECT 'all' AS whole, count(*) AS n, count(amount) AS c, sum(amount) AS s, sum(1) AS o FROM sale": {"sale"},
+    "SELECT customer, avg(amount) AS a, sum(amount) AS s, count(amount) AS c, count(*) AS n FROM sale GROUP BY 1": {
+        "sale"
+    },
+    "SELECT 'all' AS whole, count(*) AS n, sum(coalesce(amount, 0)) AS s, avg(coalesce(amount, 0)) AS a FROM sale": {
+        "sale"
+    },
     "SELECT 'all' AS whole, count(*) AS n, min(amount) AS a, max(amount) AS b FROM sale WHERE id > 1": {"sale"},
     "SELECT 'all' AS whole, count(*) AS n, sum(amount) AS s, count(amount) AS c FROM sale GROUP BY whole": {"sale"},
     "SELECT 1 AS whole, count(*) AS n, sum(amount) AS s, count(amount) AS c FROM sale o JOIN buyer c "
@@ -49,6 +56,10 @@ NOT_ADDED_UP = (
     "SELECT customer, count(*) AS n, sum(DISTINCT amount) AS d FROM sale GROUP BY customer",
     "SELECT customer, count(*) AS n, sum(amount) FILTER (WHERE amount > 0) AS d FROM sale GROUP BY customer",
     "SELECT customer, count(*) AS n, avg(amount) AS a FROM sale GROUP BY customer",
+    "SELECT customer, count(*) AS n, sum(amount) AS s, avg(amount) AS a FROM sale GROUP BY customer",
+    "SELECT customer, count(*) AS n, count(amount) AS c, sum(id) AS s, avg(amount) AS a FROM sale GROUP BY customer",
+    "SELECT customer, count(*) AS n, count(amount) AS c, sum(amount) AS s, avg(DISTINCT amount) AS a FROM sale "
+    "GROUP BY customer",
     "SELECT customer, count(*) AS n, try_sum(amount) AS a FROM sale GROUP BY customer",
     "SELECT customer, count(*) AS n, sum(amount) + 1 AS a FROM sale GROUP BY customer",
     "SELECT customer, count(*) AS n FROM sale GROUP BY customer HAVING count(*) > 1",
@@ -151,3 +162,29 @@ def test_only_exact_types_are_added_up(types: dict[str, str], fits: bool) -> Non
     least = ("m",) if "m" in types else ()
     columns = tuple(Column(name=n, type=t) for n, t in {**types, "n": "bigint"}.items())
     assert exact(Sums(inputs=("x",), rows="n", sums={"s": "n"}, least=least), columns) is fits
+
+
+@pytest.mark.parametrize(
+    ("sum_type", "type_name", "most"),
+    [
+        ("bigint", "double", 2**53),
+        ("double", "double", 0),
+        ("decimal(25,2)", "decimal(19,6)", 10**9),
+        ("decimal(26,4)", "decimal(20,8)", 10**8),
+        ("decimal(38,2)", "decimal(38,6)", 1),
+        ("decimal(38,10)", "decimal(38,14)", 1),
+        ("decimal(11,0)", "decimal(5,4)", 10**17),
+    ],
+)
+def test_averages_are_exact_up_to_a_number_of_values(sum_type: str, type_name: str, most: int) -> None:
+    assert most_averaged(sum_type, type_name) == most
+    columns = tuple(Column(name=n, type=t) for n, t in {"n": "bigint", "s": sum_type, "a": type_name}.items())
+    found = Sums(inputs=("x",), rows="n", sums={"s": "n"}, averages={"a": "s"})
+    assert exact(found, columns) is (most >= 1_000_000)
+
+
+def test_an_average_of_a_sum_beyond_double_is_in_doubt() -> None:
+    found = Sums(inputs=("x",), rows="n", sums={"s": "n"}, averages={"a": "s"})
+    large = {"n": 1, "s": 2**53 - 1, "a": float(2**53 - 1)}
+    assert added_up(large, {}, {"n": 1, "s": 0, "a": 0.0}, found)[0] == "U"
+    assert added_up(large, {}, {"n": 1, "s": 1, "a": 1.0}, found)[0] == DOUBTFUL

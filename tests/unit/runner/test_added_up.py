@@ -10,7 +10,7 @@ import pytest
 
 from airflow_refresh_provider.core.plan.plan import StagedTable
 from airflow_refresh_provider.core.run.results import Rows
-from airflow_refresh_provider.ports.engine import TouchTask, WindowTask
+from airflow_refresh_provider.ports.tasks import TouchTask, WindowTask
 from airflow_refresh_provider.testing.memory_engine import MemoryEngine, MemorySession
 from airflow_refresh_provider.testing.memory_query import MemoryQueries
 from airflow_refresh_provider.testing.memory_table import Rows as StoredRows

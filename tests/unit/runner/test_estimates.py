@@ -14,7 +14,7 @@ from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.core.run.results import RunResult
 from airflow_refresh_provider.core.strategy.costing import TRY_AGAIN_AFTER
 from airflow_refresh_provider.errors import Refused, Retry
-from airflow_refresh_provider.ports.engine import (
+from airflow_refresh_provider.ports.tasks import (
     ApplyTask,
     CompareTask,
     Comparison,

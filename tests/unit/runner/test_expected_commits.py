@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from airflow_refresh_provider.core.plan.plan import StagedTable, Target
-from airflow_refresh_provider.ports.engine import ApplyTask, CompareTask, Comparison, WindowTask
+from airflow_refresh_provider.ports.tasks import ApplyTask, CompareTask, Comparison, WindowTask
 from airflow_refresh_provider.runner.refreshes import Refreshes
 from airflow_refresh_provider.testing.memory_engine import MemoryEngine, MemorySession
 from airflow_refresh_provider.testing.memory_lake import MemoryLake

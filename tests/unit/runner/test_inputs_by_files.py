@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from airflow_refresh_provider.core.plan.plan import Target
-from airflow_refresh_provider.ports.engine import CompareTask, Comparison, KeyReport, Source
+from airflow_refresh_provider.ports.tasks import CompareTask, Comparison, KeyReport, Source
 from airflow_refresh_provider.runner.facts import pinned_inputs
 from airflow_refresh_provider.runner.refreshes import Refreshes
 from airflow_refresh_provider.testing.memory_engine import MemoryEngine, MemorySession

@@ -11,7 +11,7 @@ import pytest
 from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.core.run.results import Rows
 from airflow_refresh_provider.errors import Failed, Invalid, Refused
-from airflow_refresh_provider.ports.engine import TouchTask
+from airflow_refresh_provider.ports.tasks import TouchTask
 from airflow_refresh_provider.testing.memory_engine import MemoryEngine, MemorySession
 from airflow_refresh_provider.testing.memory_lake import MemoryLake
 from airflow_refresh_provider.testing.memory_query import MemoryQueries

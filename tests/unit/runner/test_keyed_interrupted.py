@@ -21,6 +21,12 @@ SUMS = (
     "SELECT c.k, count(*) AS orders, count(o.total) AS known, sum(o.total) AS revenue FROM orders o "
     "JOIN customers c ON o.customer = c.k GROUP BY c.k"
 )
+PLACES = (
+    "SELECT o.customer AS k, o.id, o.total, row_number() OVER (PARTITION BY o.customer ORDER BY o.id) AS place "
+    "FROM orders o WHERE o.customer IS NOT NULL"
+)
+TOTALS = "SELECT customer AS k, id, max(total) AS most FROM orders WHERE customer IS NOT NULL GROUP BY customer, id"
+BY_PARTITION: dict[str, Any] = LIVE | {"partition_by": ["k"], "inputs": {"orders": {"path": "/in/orders"}}}
 ORDERS, CUSTOMERS = "/in/orders", "/in/customers"
 A_DAY = 86_400
 
@@ -81,6 +87,14 @@ KINDS = [
         "WHERE o.id >= day(current_date()) GROUP BY c.k",
     ),
     Kind("added up", SUMS, staged=("window-",)),
+    Kind("partitions replaced", PLACES, ("k", "id"), ("touched-", "of-partitions-"), BY_PARTITION),
+    Kind(
+        "partitions of touched values replaced",
+        TOTALS,
+        ("k", "id"),
+        ("touched-", "touched-partitions-", "of-partitions-", "sample-", "of-sample-"),
+        BY_PARTITION | {"verify_share": 1.0},
+    ),
     Kind("sampled", staged=("touched-", "of-touched-", "sample-", "of-sample-"), options={"verify_share": 1.0}),
     Kind("verified", staged=("touched-", "of-touched-", "changes-"), options={"verify_every": 1}),
 ]
@@ -206,15 +220,17 @@ def check_disturbed_and_resumed(kind: Kind, what: str, number: int) -> None:
 
 
 of_each_disturbance = pytest.mark.parametrize("what", DISTURBANCES)
+_DISTURBED = ("several chunks", "from files", "added up", "partitions replaced")
 of_some_kinds = pytest.mark.parametrize(
-    "kind", [kind for kind in KINDS if kind.name in ("several chunks", "from files", "added up")], ids=lambda k: k.name
+    "kind", [kind for kind in KINDS if kind.name in _DISTURBED], ids=lambda k: k.name
 )
 
 
 @of_each_disturbance
 def test_what_others_do_meanwhile_is_seen_by_this_refresh_or_the_next(what: str) -> None:
-    for number in points_of(KINDS[1]):
-        check_disturbed(KINDS[1], what, number)
+    for kind in (kind for kind in KINDS if kind.name in ("several chunks", "partitions replaced")):
+        for number in points_of(kind):
+            check_disturbed(kind, what, number)
 
 
 @of_each_disturbance

@@ -12,7 +12,7 @@ from airflow_refresh_provider.core.log.note import Note, NoteKind
 from airflow_refresh_provider.core.plan.plan import Target
 from airflow_refresh_provider.core.run.prepared import prepared
 from airflow_refresh_provider.errors import Conflict, Failed, Lost, Retry
-from airflow_refresh_provider.ports.engine import Stamp
+from airflow_refresh_provider.ports.tasks import Stamp
 from airflow_refresh_provider.runner.hold.marked_commits import MarkedCommit, commit_of, commit_until_marked
 from airflow_refresh_provider.runner.hold.tenure import Tenure
 from tests.unit.runner.disturbed import LIVE, changed, cut_off

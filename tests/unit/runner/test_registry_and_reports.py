@@ -11,11 +11,12 @@ from airflow_refresh_provider.errors import Failed, Invalid, Refused
 from airflow_refresh_provider.runner.facts import staging_paths
 from airflow_refresh_provider.runner.hold.run_ends import RUN_ENDED
 from airflow_refresh_provider.runner.refreshes import Refreshes
+from airflow_refresh_provider.testing.memory_reads import MemoryFolders
 from airflow_refresh_provider.testing.memory_table import ROW_BYTES
 from airflow_refresh_provider.views.tables import table_of
 from tests.unit.runner.disturbed import LIVE
 from tests.unit.runner.faults import Killed, at
-from tests.unit.runner.world import COLUMNS, INPUT, NAME, ONE, World, definition, row
+from tests.unit.runner.world import COLUMNS, INPUT, NAME, ONE, TARGET, World, definition, row
 
 
 def interrupted(point: str = "begin /gold", nth: int = 2) -> World:
@@ -63,6 +64,18 @@ def test_a_definition_whose_places_overlap_with_others_is_not_stored(change: dic
         world.refreshes.register(definition(name="other", **change))
     assert (refused.value.code, message in refused.value.message) == ("places_overlap", True)
     assert [s.name for s in world.refreshes.statuses()] == [NAME]
+
+
+def test_a_link_that_leads_into_the_target_since_it_was_registered_is_refused_when_a_run_starts() -> None:
+    world = World(row(1))
+    world.run()
+    folders = world.ports.folders
+    assert isinstance(folders, MemoryFolders)
+    folders.links[INPUT] = f"{TARGET}/inner"
+    with pytest.raises(Refused, match=f"target of {NAME}.*has inside it the input x") as refused:
+        world.run()
+    assert refused.value.code == "places_overlap"
+    assert world.refreshes.show(NAME).status is not None
 
 
 def test_a_place_is_the_same_with_either_scheme_of_its_storage() -> None:

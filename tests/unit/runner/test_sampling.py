@@ -8,7 +8,7 @@ import pytest
 
 from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.core.run.results import Rows
-from airflow_refresh_provider.ports.engine import CompareTask
+from airflow_refresh_provider.ports.tasks import CompareTask
 from airflow_refresh_provider.testing.memory_engine import MemoryEngine, MemorySession
 from airflow_refresh_provider.testing.memory_sample import is_drawn
 from airflow_refresh_provider.testing.memory_table import Rows as StoredRows

@@ -11,8 +11,8 @@ import pytest
 from airflow_refresh_provider.core.changes.pins import DeltaPin, FilesPin, Pin
 from airflow_refresh_provider.core.maintain.plan import Maintenance, Use
 from airflow_refresh_provider.core.maintain.spans import Spans
-from airflow_refresh_provider.ports.engine import Touched
 from airflow_refresh_provider.ports.table_log import TableFacts
+from airflow_refresh_provider.ports.tasks import Touched
 from airflow_refresh_provider.runner.windows.skipping import with_skipping
 from airflow_refresh_provider.testing.memory_control import MemoryControlStore
 from airflow_refresh_provider.testing.memory_lake import MemoryLake

@@ -12,8 +12,8 @@ from airflow_refresh_provider.core.log.note import read_note
 from airflow_refresh_provider.core.plan.plan import Target
 from airflow_refresh_provider.core.run.results import Rows
 from airflow_refresh_provider.errors import Failed, Lost
-from airflow_refresh_provider.ports.engine import ApplyTask
 from airflow_refresh_provider.ports.small_tables import Unfit
+from airflow_refresh_provider.ports.tasks import ApplyTask
 from airflow_refresh_provider.runner.refreshes import Refreshes
 from airflow_refresh_provider.testing.memory_engine import MemoryEngine, MemorySession
 from airflow_refresh_provider.testing.memory_small_tables import MemorySmallTables
