@@ -67,3 +67,18 @@ def test_a_partition_with_all_rows_is_written_in_chunks_too(case: Case) -> None:
 
     assert _chunks(case, loaded) > 2
     assert len(_files(case)) <= 2 * _chunks(case, loaded)
+
+
+def test_rows_of_touched_texts_that_cannot_name_a_folder_are_found(case: Case) -> None:
+    """They are NULL in the target, and not in the input."""
+    case.rows("src", id=list(range(6)), text=["a", "b", "", "__HIVE_DEFAULT_PARTITION__", None, ""], v=[0] * 6)
+    query = "SELECT id, text, v, rank() OVER (PARTITION BY text ORDER BY v, id) AS place FROM src"
+    case.define(query, partition_by=["text"], mode="incremental")
+    case.run()
+    codes = []
+    for number in (0, 2, 3, 4):
+        case.update("src", f"id = {number}", v="v + 1")
+        codes.append(case.run().mode_code)
+        assert case.compare().equal
+    assert codes == ["verification", "changes", "changes", "changes"]
+    assert case.found("SELECT id FROM target WHERE text IS NULL") == {(2,), (3,), (4,), (5,)}

@@ -84,7 +84,7 @@ def test_days_come_go_and_are_emptied(case: Case) -> None:
 
 def test_touched_values_with_more_columns_are_reduced_to_their_days(case: Case) -> None:
     _fill(case, 0, _DAYS)
-    query = "SELECT day, pmod(id, 97) AS id, max(v) AS most FROM src GROUP BY day, pmod(id, 97)"
+    query = "SELECT day, id, max(v) AS most FROM src GROUP BY day, id"
     _trusted(case, "day < '2026-01-05'", query, keys=["day", "id"], partition_by=["day"])
 
     run = _deliver_again(case, "day > '2026-01-02' AND day < '2026-01-06'", 2)
@@ -97,8 +97,8 @@ def test_touched_values_with_more_columns_are_reduced_to_their_days(case: Case) 
     ("name", "values", "type_"),
     [
         ("text", ["it's", 'a "b"', "a/b=c%20", "ä 漢\\n", "1", "x\ny", " ", "NULL"], "string"),
-        ("number", [-(1 << 63), (1 << 63) - 1, 0, -1, 7, 8, 9, 10], "bigint"),
-        ("small", [-128, 127, 0, 1, 2, 3, 4, 5], "tinyint"),
+        ("number", [str(n) for n in (-(1 << 63), (1 << 63) - 1, 0, -1, 7, 8, 9, 10)], "bigint"),
+        ("small", [str(n) for n in (-128, 127, 0, 1, 2, 3, 4, 5)], "tinyint"),
     ],
 )
 def test_partitions_of_other_types(case: Case, name: str, values: list[Any], type_: str) -> None:

@@ -56,7 +56,8 @@ def recompute(spark: SparkSession, task: RecomputeTask) -> Recomputed:
         staged = content.staged(spark, changes, target)
         counted = _by_partition(key_check.numbered(staged, keys), columns, *key_check.faults())
         numbers = {c.name: f"k{n}" for n, c in enumerate(columns)}
-        found = _of_each(spark, task.touched, counted, placing.vnode(target, keys, numbers.__getitem__)).collect()
+        vnode = placing.vnode(target, tuple(numbers), numbers.__getitem__)
+        found = _of_each(spark, task.touched, counted, vnode).collect()
         bad = any(row.no_key or row.repeated for row in found)
         report = key_check.check(staged, keys) if bad else KeyReport(rows=sum(row.found for row in found))
     return Recomputed(changes=changes, partitions=tuple(_partition(row, columns) for row in found), keys=report)

@@ -22,7 +22,7 @@ BROADCAST_MAX_BYTES = 64 << 20
 """Broadcast the touched values up to this many, and up to this size: their hash table takes several times as much."""
 
 
-def result(spark: SparkSession, source: Source, touched: Touched) -> DataFrame:
+def result(spark: SparkSession, source: Source, target: Target, touched: Touched) -> DataFrame:
     """The rows of the query's result for which all that is needed of the inputs was read; others may be incomplete."""
     values = touched_values.staged(spark, touched)
     for number, use in enumerate(touched.maintenance.uses):
@@ -30,14 +30,14 @@ def result(spark: SparkSession, source: Source, touched: Touched) -> DataFrame:
             rows = content.rows(spark, source.reads[use.input])
             if use.restrictions is not None:
                 rows = _within_spans(rows, use.restrictions, touched) if number in touched.skips else rows
-                rows = _restricted(rows, use.restrictions, values, touched)
+                rows = _restricted(rows, use.restrictions, values, target, touched)
             rows.createOrReplaceTempView(use_name(number))
     return spark.sql(bound(source.query, touched.maintenance.uses))
 
 
 def desired(spark: SparkSession, source: Source, target: Target, touched: Touched) -> DataFrame:
     """The rows that the target is to have with touched values."""
-    rows = content.shaped(result(spark, source, touched), target)
+    rows = content.shaped(result(spark, source, target, touched), target)
     return content.newest(among(spark, rows, touched), source)
 
 
@@ -62,14 +62,16 @@ def count(spark: SparkSession, target: Target, base: int, touched: Touched) -> i
     return of_target(spark, rows, touched).count()
 
 
-def _restricted(rows: DataFrame, restrictions: _Restrictions, values: DataFrame, touched: Touched) -> DataFrame:
+def _restricted(
+    rows: DataFrame, restrictions: _Restrictions, values: DataFrame, target: Target, touched: Touched
+) -> DataFrame:
     """The rows of an input that lead to touched anchors, in one of the ways in which the text reads them."""
     if len(restrictions) == 1:
-        keys, same = _keys(restrictions[0], values, touched, "")
+        keys, same = _keys(restrictions[0], values, target, touched, "")
         return rows.join(_small(keys, touched), F.expr(same), "left_semi")
     names = rows.columns
     for number, restriction in enumerate(restrictions):
-        keys, same = _keys(restriction, values, touched, f"{number}_")
+        keys, same = _keys(restriction, values, target, touched, f"{number}_")
         once = keys.distinct().withColumn(_mark(number), F.lit(1))
         rows = rows.join(_small(once, touched), F.expr(same), "left")
     needed = " OR ".join(f"{_mark(number)} IS NOT NULL" for number in range(len(restrictions)))
@@ -77,15 +79,17 @@ def _restricted(rows: DataFrame, restrictions: _Restrictions, values: DataFrame,
 
 
 def _keys(
-    restriction: tuple[str | None, ...], values: DataFrame, touched: Touched, prefix: str
+    restriction: tuple[str | None, ...], values: DataFrame, target: Target, touched: Touched, prefix: str
 ) -> tuple[DataFrame, str]:
-    """The touched values of the anchors that a row leads to, and the condition that it does."""
+    """The touched values of the anchors that a row leads to, and the condition that it does.
+
+    Touched values are as the target stores them, so those of the row are too.
+    """
+    anchors = sql.key_columns(target.columns, touched.maintenance.anchors)
     known = [(n, value) for n, value in enumerate(restriction) if value is not None]
     keys = values.select(*(F.col(f"k{n}").alias(f"airflow_refresh_k{prefix}{n}") for n, _ in known))
-    same = (
-        f"try_cast({value} AS {touched.types[n]}) {_same(n, touched)} airflow_refresh_k{prefix}{n}"
-        for n, value in known
-    )
+    stored = ((n, content.stored(f"try_cast({value} AS {touched.types[n]})", anchors[n], target)) for n, value in known)
+    same = (f"{value} {_same(n, touched)} airflow_refresh_k{prefix}{n}" for n, value in stored)
     return keys, " AND ".join(same)
 
 
