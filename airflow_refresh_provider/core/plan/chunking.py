@@ -59,11 +59,8 @@ def raised(chunk_rows: int, rows: int) -> int:
     return max(chunk_rows, -(-rows // MAX_CHUNKS))
 
 
-def cut(counts: Mapping[int, ChangeCounts], limits: Limits, *, whole_vnodes: bool = False) -> tuple[Piece, ...]:
-    """The pieces that cover every vnode with changes, in order of vnode. Empty when nothing changed.
-
-    `whole_vnodes`: none of them is divided, however large.
-    """
+def cut(counts: Mapping[int, ChangeCounts], limits: Limits) -> tuple[Piece, ...]:
+    """The pieces that cover every vnode with changes, in order of vnode. Empty when nothing changed."""
     changed = {v: c for v, c in sorted(counts.items()) if c.total}
     total = sum(c.total for c in changed.values())
     if not total:
@@ -74,7 +71,7 @@ def cut(counts: Mapping[int, ChangeCounts], limits: Limits, *, whole_vnodes: boo
     pieces: list[Piece] = []
     open_group: list[tuple[int, ChangeCounts]] = []
     for vnode, count in changed.items():
-        if count.total > _OVERSIZE * chunk_rows and not whole_vnodes:
+        if count.total > _OVERSIZE * chunk_rows:
             pieces += _close(open_group)
             open_group = []
             pieces += _cut_vnode(vnode, count, chunk_rows)

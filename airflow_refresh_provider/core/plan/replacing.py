@@ -7,10 +7,10 @@ found.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 
 from airflow_refresh_provider.core.plan.choice import INTEGERS, LITERAL_KEYS, REWRITE_TABLE_SHARE
-from airflow_refresh_provider.core.plan.chunking import Limits, cut, number
+from airflow_refresh_provider.core.plan.chunking import Limits, Piece, number, raised
 from airflow_refresh_provider.core.plan.placing import partition_columns
 from airflow_refresh_provider.core.plan.plan import ChangeCounts, Chunk, PartitionValues, Target, Unit
 from airflow_refresh_provider.core.plan.ways import Way
@@ -81,7 +81,7 @@ def units(before: Iterable[PartitionRows], after: Iterable[PartitionRows], limit
         if changed.total:
             placed.setdefault(partition.vnode, []).append(partition.values)
             counts[partition.vnode] = counts.get(partition.vnode, ChangeCounts()) + changed
-    pieces = cut(counts, limits, whole_vnodes=True)
+    pieces = tuple(_pieces(counts, limits))
     numbered = number(pieces, (Way.REPLACE_PARTITIONS for _ in pieces), limits, after={})
 
     def named(chunk: Chunk) -> Chunk:
@@ -89,6 +89,20 @@ def units(before: Iterable[PartitionRows], after: Iterable[PartitionRows], limit
         return chunk.model_copy(update={"partitions": partitions})
 
     return tuple(unit.model_copy(update={"chunks": tuple(map(named, unit.chunks))}) for unit in numbered)
+
+
+def _pieces(counts: Mapping[int, ChangeCounts], limits: Limits) -> Iterator[Piece]:
+    """Whole vnodes, as many as a chunk may write rows: to remove rows with their partition costs nothing."""
+    written = sum(count.inserted for count in counts.values())
+    most = limits.one_commit if written <= limits.one_commit else raised(limits.chunk_rows, written)
+    together: dict[int, ChangeCounts] = {}
+    for vnode, count in sorted(counts.items()):
+        if together and sum(c.inserted for c in together.values()) + count.inserted > most:
+            yield Piece(by_vnode=together)
+            together = {}
+        together = {**together, vnode: count}
+    if together:
+        yield Piece(by_vnode=together)
 
 
 def rows_lost(planned: Iterable[Unit]) -> int:

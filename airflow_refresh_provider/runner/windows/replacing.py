@@ -91,7 +91,7 @@ def _recompute_task(tenure: Tenure, run: Run, ready: Ready, found: TouchedPartit
         touched=touched,
         location=location,
         stamp=stamp,
-        partitioned=2 * rows > _limits(run).one_commit,
+        partitioned=rows > _limits(run).one_commit,
         rows=max(rows, pinned_inputs.expected_rows(tenure.ports, run.plan.pins)),
     )
 
