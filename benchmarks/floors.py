@@ -61,6 +61,7 @@ FLOORS = (
     Floor("15 orders changed, the slowest query", ("keyed_changes", "few"), 3, "s"),
     Floor("mode auto, of the faster mode, at worst", ("keyed_changes", "auto_of_better"), 1.15),
     Floor("as many changes, scale 5 of scale 1, at worst", ("keyed_grown", "most"), 2),
+    Floor("all rows of 300 days changed, of an overwrite", ("partitions", "changes", "all rows", "of_overwrite"), 1.2),
     Floor("due, in the process", ("incremental", "due", "looks"), 0.1, "s"),
     Floor("due, as a command", ("incremental", "due", "commands"), 0.6, "s"),
     Floor("nothing changed, as a command", ("unchanged", "command"), 1, "s"),

@@ -103,13 +103,14 @@ def _partitions(raw: Figures) -> str:
         "INSERT INTO ... REPLACE WHERE of these days.\n",
         f"The first load took {first['refresh']:.1f} s and made {first['files']} files; CREATE TABLE AS SELECT took "
         f"{first['by_hand']:.1f} s.\n",
-        "| changed in each day | rows changed in the target | refresh (s) | by hand (s) | overwrite (s) | of by hand "
+        "| changed in each day | rows of the days are | written | refresh (s) | by hand (s) | overwrite (s) | of by hand "
         "| of overwrite |",
-        "|---|---|---|---|---|---|---|",
+        "|---|---|---|---|---|---|---|---|",
     ]
     for what, figures in raw["changes"].items():
-        rows = median(sum(found[kind] for kind in ("inserted", "updated", "deleted")) for found in figures["rows"])
-        cells = [what, f"{rows:,.0f}", *(f"{median(figures[key]):.1f}" for key in ("refresh", "by_hand", "overwrite"))]
+        written = median(found["inserted"] + found["updated"] for found in figures["rows"])
+        cells = [what, "replaced" if figures["notices"][-1] else "compared", f"{written:,.0f}"]
+        cells += (f"{median(figures[key]):.1f}" for key in ("refresh", "by_hand", "overwrite"))
         cells += (_ratio(figures[f"of_{other}"]) for other in ("by_hand", "overwrite"))
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join([*lines, ""])
