@@ -103,8 +103,8 @@ def _partitions(raw: Figures) -> str:
         "INSERT INTO ... REPLACE WHERE of these days.\n",
         f"The first load took {first['refresh']:.1f} s and made {first['files']} files; CREATE TABLE AS SELECT took "
         f"{first['by_hand']:.1f} s.\n",
-        "| changed in each day | rows of the days are | written | refresh (s) | by hand (s) | overwrite (s) | of by hand "
-        "| of overwrite |",
+        "| changed in each day | rows of the days are | written | refresh (s) | by hand (s) | overwrite (s) "
+        "| of by hand | of overwrite |",
         "|---|---|---|---|---|---|---|---|",
     ]
     for what, figures in raw["changes"].items():

@@ -27,9 +27,10 @@ changed. Beside that it reads each input, and the target, as far as the log does
 value: Parquet decodes the columns that a query needs of all rows, also of those that are not touched. So a query that
 is computed and written in three seconds, such as the latest row or TPC-H 3 at scale 1, can win little; one whose
 result is as large as its input, such as the join, wins most. Files in the order of the key (`CLUSTER BY`), and
-partitions, can be passed over. Where few rows of many partitions change, each row of these is compared with the target's
-and what differs is staged before it is applied; by hand these rows are computed and written, whether they differ or not.
-Where many of them change, they are staged, their keys are checked, and they replace the partitions: they are written twice.
+partitions, can be passed over. Where few rows of many partitions change, each row of these is compared with the
+target's and what differs is staged before it is applied; by hand these rows are computed and written, whether they
+differ or not. Where many of them change, they are staged, their keys are checked, and they replace the partitions: they
+are written twice.
 
 Spark's declarative pipelines are not among the contenders. Their jobs carry the tags of operations that have ended, and
 the embedded server, which is the one that all contenders share, interrupts jobs whose client is gone.
