@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -164,6 +166,32 @@ def test_a_sample_that_differs_has_everything_compared() -> None:
     shop.deliver_again(0, 1)
     run = shop.run()
     assert (run.mode_code, run.rows.updated, codes(run)) == ("verification", 4, {"verification_failed"})
+
+
+@pytest.mark.parametrize("query", [PLACES, TOTALS], ids=["places", "totals"])
+@pytest.mark.parametrize("seed", range(8))
+def test_after_any_changes_the_target_is_the_query(query: str, seed: int) -> None:
+    """`run` compares everything after each refresh."""
+    shop, chance, replaced = loaded(query), random.Random(seed), 0
+    for number in range(12):
+        shop.lake.rewrite("/in/orders", _any_change(chance))
+        more = [order(1_000 + 10 * number + n, chance.randrange(6)) for n in range(chance.choice((0, 1, 6)))]
+        shop.lake.append("/in/orders", more)
+        replaced += "partitions_replaced" in codes(shop.run())
+    assert replaced > 3
+
+
+def _any_change(chance: random.Random) -> Callable[[dict[str, Any]], dict[str, Any] | None]:
+    """Some partitions are emptied, some rows move between them, and others are delivered again."""
+    gone, moved, changed = (set(chance.sample(range(6), chance.choice((0, 1, 2)))) for _ in range(3))
+
+    def after(row: dict[str, Any]) -> dict[str, Any] | None:
+        if row["customer"] in gone:
+            return None
+        to = chance.randrange(6) if row["customer"] in moved else row["customer"]
+        return {**row, "customer": to, "total": row["total"] + (row["customer"] in changed)}
+
+    return after
 
 
 def ways(shop: Partitioned, run: RunResult) -> set[str]:
