@@ -67,3 +67,10 @@ def test_a_thousand_small_files_and_then_ten_more_are_read(case: Case) -> None:
 def _small_files(case: Case, numbers: range) -> None:
     for number in numbers:
         case.file(f"src/2024-01-01T{number:05d}.parquet", id=[number], v=[number])
+
+
+@pytest.mark.parametrize("mode", ["full", "incremental"])
+def test_the_file_that_a_row_lies_in_is_no_column(case: Case, mode: str) -> None:
+    case.file("src/a.parquet", id=[1], amount=[10])
+    case.define("SELECT id, amount, _metadata.file_name AS came_from FROM src", "parquet", mode=mode)
+    case.refused("query_invalid", "_metadata", "store it in a column of the input")
