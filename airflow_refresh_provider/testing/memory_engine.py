@@ -224,7 +224,9 @@ class MemorySession:
         def changes(of: StagedTable | None) -> dict[tuple[object, ...], str]:
             rows = tuple(filter(among, self._lake.rows(of.location, of.version))) if of else ()
             exact = ({n: v for n, v in row.items() if n.lower() not in inexact} for row in map(shown, rows))
-            return {key_of(r, task.keys): f"{r[OP]} {e}" for r, e in zip(rows, exact, strict=True)}
+            return {
+                key_of(r, task.keys): f"{r[OP]} {e if r[OP] != 'D' else ''}" for r, e in zip(rows, exact, strict=True)
+            }
 
         one, other = changes(task.one), changes(task.other)
         differing = [key for key in one.keys() | other.keys() if one.get(key) != other.get(key)]

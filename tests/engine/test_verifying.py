@@ -34,6 +34,7 @@ def staged(spark: SparkSession, folder: Path, name: str, rows: str) -> StagedTab
         (CHANGES, (), ()),
         (CHANGES.replace("0.5D", "0.6D"), ("s",), ()),
         (CHANGES.replace("0.5D", "0.6D"), (), ("k=1",)),
+        (CHANGES.replace("NULL, NULL, 'D'", "0L, 2.5D, 'D'"), (), ()),
         (CHANGES.replace("6L", "7L"), ("s",), ("k=2",)),
         (CHANGES.replace("'I'", "'U'"), (), ("k=2",)),
         ("(1, 5L, 0.5D, 'U')", (), ("k=2", "k=3")),

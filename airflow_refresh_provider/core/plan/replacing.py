@@ -27,7 +27,8 @@ class ReplaceFacts(Stored):
 
     `anchors` and `keys` are names of columns. `only_result`: nothing in the target has to stay that the query does not
     give. `changed_share`: how many of the touched rows had changed at the last comparison, None before the first.
-    `touched_rows`: about how many rows of the target are touched. `one_commit`: so many are applied in one chunk.
+    `touched_rows`: about how many rows of the target are touched, and `changed_rows` how many would change by the size
+    of the changes, if that is known. `one_commit`: so many are applied in one chunk.
     """
 
     target: Target
@@ -36,6 +37,7 @@ class ReplaceFacts(Stored):
     only_result: bool
     changed_share: float | None
     touched_rows: float
+    changed_rows: float | None = None
     one_commit: int = LITERAL_KEYS
 
 
@@ -65,7 +67,8 @@ def replaces(facts: ReplaceFacts, partitions: Iterable[PartitionRows]) -> bool:
     """Whether so many of the rows that these partitions have are expected to change."""
     there = sum(partition.rows for partition in partitions)
     changed = (facts.changed_share or 0.0) * min(there, facts.touched_rows)
-    return changed >= REWRITE_TABLE_SHARE * there
+    expected = changed if facts.changed_rows is None else min(changed, facts.changed_rows)
+    return expected >= REWRITE_TABLE_SHARE * there
 
 
 def units(before: Iterable[PartitionRows], after: Iterable[PartitionRows], limits: Limits) -> tuple[Unit, ...]:

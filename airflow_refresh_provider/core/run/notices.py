@@ -75,5 +75,5 @@ def _chunk_rows(planned: Round, source_rows: int, asked: int) -> int:
         by_chunks = any(chunk.split is not None and len(chunk.split.files) > 1 for chunk in chunks)
         rows = source_rows if by_chunks else 0
     else:
-        rows = sum(chunk.counts.total for chunk in chunks) if len(chunks) > 1 else 0
+        rows = sum(chunk.staged for chunk in chunks) if len(chunks) > 1 else 0
     return raised(asked, rows)

@@ -18,8 +18,8 @@ class Trust(Stored):
 
     `difference`: what it did not find equal; incremental refreshes are off then. `rows_per_value`: how many rows of the
     target a touched value stood for, when there were some. `changed_share`: how many of these had changed, as the last
-    comparison of them has found; None before one. `ways`: whether results were verified that were added up
-    (true), and others (false).
+    comparison of them has found, and `changed_per_byte`: how many for each byte of changes; None before one. `ways`:
+    whether results were verified that were added up (true), and others (false).
     """
 
     engine: str
@@ -28,6 +28,7 @@ class Trust(Stored):
     refreshes: int = 0
     rows_per_value: float = 1.0
     changed_share: float | None = None
+    changed_per_byte: float | None = None
     difference: str | None = None
 
 
@@ -58,26 +59,32 @@ def lost_trust(trust: Trust | None) -> Reason | None:
     return because(ReasonCode.VERIFICATION_FAILED, trust.difference)
 
 
-def trust_after(trust: Trust | None, frozen: Frozen) -> Trust | None:
-    """What is known after a run with this plan is published."""
-    rows, changed = (trust.rows_per_value, trust.changed_share) if trust else (1.0, None)
-    if frozen.touched and frozen.touched_rows and not frozen.replaced_partitions:
-        rows = frozen.touched_rows / frozen.touched
-        changed = min(1.0, frozen.counts().total / frozen.touched_rows)
+def trust_after(trust: Trust | None, frozen: Frozen, change_bytes: int | None = None) -> Trust | None:
+    """What is known after a run with this plan is published, which has read so many bytes of changes."""
+    before = trust.model_dump(include={"rows_per_value", "changed_share", "changed_per_byte"}) if trust else {}
+    learned = before | _learned(frozen, change_bytes)
     if found := frozen.verification:
-        before = trust.ways if trust and _same(trust, found.engine) else ()
+        ways = trust.ways if trust and _same(trust, found.engine) else ()
         return Trust(
             engine=found.engine,
             analysis=ANALYSIS,
-            ways=tuple(sorted({*before, found.added_up})),
-            rows_per_value=rows,
-            changed_share=changed,
+            ways=tuple(sorted({*ways, found.added_up})),
             difference=difference_text(found),
+            **learned,
         )
     if trust and frozen.touched is not None and frozen.fell_back is None:
-        known = {"rows_per_value": rows, "changed_share": changed}
-        return trust.model_copy(update={"refreshes": trust.refreshes + 1, **known})
+        return trust.model_copy(update={"refreshes": trust.refreshes + 1, **learned})
     return trust
+
+
+def _learned(frozen: Frozen, change_bytes: int | None) -> dict[str, float]:
+    """What a comparison of touched rows has found out; nothing where there was none."""
+    if not (frozen.touched and frozen.touched_rows) or frozen.replaced_partitions:
+        return {}
+    changed = frozen.counts().total
+    by_bytes = {"changed_per_byte": changed / change_bytes} if change_bytes else {}
+    share = min(1.0, changed / frozen.touched_rows)
+    return {"rows_per_value": frozen.touched_rows / frozen.touched, "changed_share": share, **by_bytes}
 
 
 def rows_are_known(trust: Trust | None) -> bool:

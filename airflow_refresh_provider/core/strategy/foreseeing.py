@@ -36,8 +36,14 @@ def _verification(record: Record, scope: Scope) -> Reason | None:
     """Why the refresh will be verified, if that is known without Spark, whose version counts too."""
     if scope.reason.code is not ReasonCode.CHANGES:
         return None
-    trust = record.trust
-    return verification_due(trust, trust.engine if trust else "", record.definition.verify_every)
+    trust, every = record.trust, record.definition.verify_every
+    return verification_due(trust, trust.engine if trust else "", every, added_up=_is_added_up(scope))
+
+
+def _is_added_up(scope: Scope) -> bool:
+    """Whether the result is added up, as far as is known before the changes are read."""
+    sums = scope.maintenance.sums if scope.maintenance else None
+    return sums is not None and len(scope.change_bytes) == 1 and scope.change_bytes.keys() <= set(sums.inputs)
 
 
 def _mode(scope: Scope, reason: Reason) -> NextMode:

@@ -57,9 +57,9 @@ def publish(tenure: Tenure, version: int, seal_version: int) -> None:
         started_at=run.started_at,
     )
 
-    def recorded(record: Record, _run: Run) -> Record:
+    def recorded(record: Record, held_run: Run) -> Record:
         fresh = record.with_run(Event.PUBLISH, published=True, counts=counts)
-        trust = trust_after(record.trust, held.frozen)
+        trust = trust_after(record.trust, held.frozen, held_run.plan.change_bytes)
         before = record.published.refreshed_by if record.published else None
         newest = published.model_copy(update={"refreshed_by": starter(run.origin) or before})
         return fresh.model_copy(update={"published": newest, "failures": 0, "trust": trust})

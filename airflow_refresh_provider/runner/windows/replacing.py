@@ -42,6 +42,7 @@ def frozen(tenure: Tenure, session: EngineSession, ready: Ready, touched: Touche
 
 
 def _facts(run: Run, ready: Ready, touched: Touched, trust: Trust | None) -> ReplaceFacts:
+    rate, size = trust.changed_per_byte if trust else None, run.plan.change_bytes
     return ReplaceFacts(
         target=ready.target,
         anchors=touched.maintenance.anchors,
@@ -49,6 +50,7 @@ def _facts(run: Run, ready: Ready, touched: Touched, trust: Trust | None) -> Rep
         only_result=run.definition.deletes is Deletes.APPLY,
         changed_share=trust.changed_share if trust else None,
         touched_rows=touched.rows * (trust.rows_per_value if trust else 1.0),
+        changed_rows=None if rate is None or size is None else rate * size,
         one_commit=_limits(run).one_commit,
     )
 

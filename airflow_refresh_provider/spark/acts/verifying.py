@@ -35,5 +35,6 @@ def _counting(spark: SparkSession, changes: StagedTable, task: VerifyTask) -> Da
 
 def _signed(changes: DataFrame, keys: tuple[str, ...], columns: Columns, sign: int) -> DataFrame:
     shown = (sql.name(key) for key in keys)
-    hashed = f"{sql.row_hash(columns)} AS {ROW_HASH}"
+    # A row to delete is known by its key: what else is staged of it differs with how it was found.
+    hashed = f"IF({OP} = 'D', 0L, {sql.row_hash(columns)}) AS {ROW_HASH}"
     return changes.selectExpr(*shown, OP, hashed, f"{sign} AS {_SIDE}")

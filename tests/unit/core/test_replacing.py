@@ -75,6 +75,12 @@ def test_a_fifth_of_the_rows_of_the_partitions_is_expected_to_change(rows: int, 
     assert replaces(FACTS, [PartitionRows(values={"Day": "2026-01-01"}, rows=rows)]) is pays
 
 
+@pytest.mark.parametrize(("changed", "pays"), [(None, True), (9_999.0, False), (10_000.0, True), (1e9, True)])
+def test_the_size_of_the_changes_says_that_fewer_rows_change(changed: float | None, pays: bool) -> None:
+    facts = FACTS.model_copy(update={"changed_rows": changed})
+    assert replaces(facts, [PartitionRows(values={"Day": "2026-01-01"}, rows=50_000)]) is pays
+
+
 SIZES = st.dictionaries(
     st.integers(0, 30), st.tuples(st.integers(0, 20), st.integers(0, 20), st.integers(0, 7)), max_size=12
 )

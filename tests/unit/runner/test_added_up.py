@@ -171,3 +171,18 @@ def test_after_any_changes_the_target_equals_the_query(seed: int, options: dict[
             gone = chance.randrange(number)
             shop.lake.rewrite("/in/orders", partial(_without, gone))
         assert shop.run().mode_code in ("changes", "verification"), "a group in doubt may be the first one touched"
+
+
+def test_a_verified_refresh_may_delete_a_group() -> None:
+    shop = Shop(TOTALS, verify_every=1)
+    shop.begin()
+    shop.lake.rewrite("/in/orders", lambda row: None if row["customer"] == 2 else row)
+    result = shop.run()
+    assert (result.mode_code, result.rows.deleted, result.notices) == ("verification", 1, ())
+
+
+def test_what_was_verified_is_foreseen_to_be_added_up(shop: Shop) -> None:
+    shop.lake.append("/in/orders", [order(20, 1)])
+    result = shop.run()
+    assert result.mode_code == "changes"
+    assert result.foreseen is not None and result.foreseen.code == "changes"

@@ -116,6 +116,21 @@ def test_a_comparison_that_finds_few_changes_ends_it() -> None:
     assert codes(shop.run()) == set()
 
 
+def test_after_few_changes_rows_are_compared_again() -> None:
+    """Far fewer bytes of changes than at the last comparison: far fewer rows are expected to change."""
+    shop = Partitioned()
+    shop.lake.append("/in/orders", [order(100 + number, number % 4) for number in range(400)])
+    shop.run()
+    for code in ("verification", "changes"):
+        shop.deliver_again(0, 1, 2, 3)
+        run = shop.run()
+        assert run.mode_code == code
+    assert codes(run) == {"partitions_replaced"}
+    shop.lake.append("/in/orders", [order(900 + number, number, 10_000) for number in range(4)])
+    run = shop.run()
+    assert (codes(run), run.rows) == (set(), Rows(inserted=4, unchanged=408))
+
+
 @pytest.mark.parametrize(
     "changes",
     [
