@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
@@ -66,3 +67,19 @@ def test_links_are_followed_on_a_local_disk_only(tmp_path: Path) -> None:
     folders = StoredTableFolders()
     assert folders.resolved(f"{tmp_path}/link/gold") == f"{tmp_path}/real/gold"
     assert folders.resolved("s3://bucket/link") == "s3://bucket/link"
+
+
+def test_files_of_spark_without_a_row_and_checksums_go_with_the_table(tmp_path: Path) -> None:
+    place = tmp_path / "gold"
+    write_deltalake(place, rows(1))
+    for file in place.glob("*.parquet"):
+        (place / f".{file.name}.crc").write_bytes(b"crc")
+    for name, ids in (("part-00000-empty-c000.snappy.parquet", ()), ("part-00001-lost-c000.snappy.parquet", (5,))):
+        pq.write_table(rows(*ids), place / name)
+        (place / f".{name}.crc").write_bytes(b"crc")
+    pq.write_table(rows(), place / "mine.parquet")
+
+    left = StoredTableFolders().delete_table(str(place))
+
+    lost = "part-00001-lost-c000.snappy.parquet"
+    assert set(left) == files(place) == {"mine.parquet", lost, f".{lost}.crc"}

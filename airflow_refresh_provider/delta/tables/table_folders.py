@@ -1,4 +1,8 @@
-"""Deleting a table by its log: only files that the log names are removed, whatever else lies in the folder."""
+"""Deleting a table by its log: files that it names are removed, and files of Spark without a row.
+
+Whatever else lies in the folder stays. Each commit of Spark without rows leaves a file that its log does not name, and
+on a local disk each file has a checksum beside it.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +19,17 @@ import obstore
 from deltalake import DeltaTable
 from obstore.store import ObjectStore
 
+from airflow_refresh_provider.core.changes.pins import FileStamp
 from airflow_refresh_provider.delta.storage.object_stores import is_local, open_store, storage
 from airflow_refresh_provider.delta.tables.file_tables import BESIDE_TABLE, vector_file
+from airflow_refresh_provider.delta.tables.parquet_footers import metadata_of
 
 _LOG = "_delta_log"
 _COMMIT = re.compile(rf"{_LOG}/\d{{20}}\.json")
+_OF_SPARK = re.compile(r"part-\d+-.+\.parquet")
+_CHECKSUM = re.compile(r"\.(.+)\.crc")
+_MOST_EMPTY = 64 << 10
+"""A file without rows has nothing but its columns."""
 _FILE_ACTIONS = ("add", "remove", "cdc")
 
 
@@ -36,9 +46,12 @@ class StoredTableFolders:
             store = open_store(location)
             if store is None:
                 return ()
-            found = frozenset(_listed(store))
+            sizes = dict(_listed(store))
+            found = frozenset(sizes)
             log = frozenset(path for path in found if path.startswith(f"{_LOG}/"))
             named = _named(store, location, log) & found
+            named |= {path for path in found - named if _is_empty(f"{location}/{path}", sizes[path])}
+            named |= {path for path in found - log if _checked_by(path) in named}
             if named:
                 obstore.delete(store, sorted(named))
             # The log goes last, and newest first: what is left of it by an interrupted deletion is a table, whose
@@ -70,9 +83,24 @@ def _files(action: Any) -> Iterator[str]:
             yield unquote(vector_file(vector["pathOrInlineDv"]))
 
 
-def _listed(store: ObjectStore) -> Iterator[str]:
+def _listed(store: ObjectStore) -> Iterator[tuple[str, int]]:
     for batch in obstore.list(store):
-        yield from (str(found["path"]) for found in batch)
+        yield from ((str(found["path"]), int(found["size"])) for found in batch)
+
+
+def _is_empty(place: str, size: int) -> bool:
+    """Whether a file is one of Spark's without a row."""
+    if size > _MOST_EMPTY or not _OF_SPARK.fullmatch(place.rpartition("/")[2]):
+        return False
+    footer = metadata_of(FileStamp(path=place, size=size, modified=0))
+    return footer is not None and footer.num_rows == 0
+
+
+def _checked_by(path: str) -> str | None:
+    """The file that a checksum is of."""
+    folder, slash, name = path.rpartition("/")
+    found = _CHECKSUM.fullmatch(name)
+    return f"{folder}{slash}{found[1]}" if found else None
 
 
 def _remove_empty_folders(folder: Path) -> None:
