@@ -79,7 +79,7 @@ def _documents(advice: Advice) -> str:
 
 def as_yaml(definition: Definition) -> str:
     """A definition as its file, without what is by default."""
-    given = definition.model_dump(mode="json", exclude_unset=True)
+    given = definition.model_dump(mode="json", exclude_defaults=True)
     return yaml.dump(given, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
 
 

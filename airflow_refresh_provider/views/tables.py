@@ -45,6 +45,8 @@ def _notes(results: Iterable[Stored]) -> Iterable[str]:
     for value in results:
         if isinstance(value, Registration | Validated):
             yield from (f"{value.name}: {notice.line}" for notice in value.notices)
+        if isinstance(value, RefreshStep) and value.result:
+            yield from (f"{value.name}: {notice.line}" for notice in value.result.notices)
         if isinstance(value, Alert):
             yield from ("", *value.text.splitlines())
         if isinstance(value, Freshness) and value.readable_until:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+import yaml
 
 from airflow_refresh_provider.core.changes.pins import DeltaPin
 from airflow_refresh_provider.core.definition.definition import Definition
@@ -15,6 +16,7 @@ from airflow_refresh_provider.core.run.results import HistoryEntry
 from airflow_refresh_provider.runner.refreshes import Refreshes
 from airflow_refresh_provider.testing.memory_inputs import MemoryTables
 from airflow_refresh_provider.testing.memory_lake import MemoryLake
+from airflow_refresh_provider.views.explanation_lines import as_yaml
 from airflow_refresh_provider.views.tables import table_of
 from tests.unit.runner.shop import NAME, ONE, TARGET, Shop, order
 
@@ -244,3 +246,10 @@ def test_the_history_has_what_was_foreseen() -> None:
 
 def history(shop: Shop) -> list[HistoryEntry]:
     return shop.refreshes.history(NAME)
+
+
+def test_a_definition_is_written_without_defaults_also_after_it_was_stored() -> None:
+    given = {"name": "n", "target": "/t", "query": "SELECT k FROM a", "inputs": {"a": {"path": "/a"}}, "keys": ["k"]}
+    written = Definition.build(**given)
+    stored = Definition.model_validate_json(written.model_dump_json())
+    assert yaml.safe_load(as_yaml(stored)) == yaml.safe_load(as_yaml(written)) == given

@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
+from airflow_refresh_provider.core.definition.selection import Selection
 from airflow_refresh_provider.core.log.note import read_note
 from airflow_refresh_provider.core.run.results import Rows, RunResult
 from airflow_refresh_provider.errors import Failed, Refused
+from airflow_refresh_provider.views.tables import table_of
 from tests.unit.runner.shop import NAME, ONE, TARGET, Shop, order
 from tests.unit.runner.test_keyed import ForgetfulEngine
 
@@ -213,3 +215,11 @@ def ways(shop: Partitioned, run: RunResult) -> set[str]:
     """How the chunks of a run were applied."""
     notes = [read_note(version.commit.note) for version in shop.lake.table(TARGET).versions]
     return {note.way for note in notes if note and note.run == run.run_id and note.way}
+
+
+def test_a_run_of_several_definitions_says_it_too() -> None:
+    shop = loaded()
+    shop.deliver_again(0, 1, 2)
+    found = shop.refreshes.run_several(Selection((NAME,)), ONE)
+    [line] = table_of(found).notes
+    assert line.startswith(f"{NAME}: partitions_replaced: 3 partitions of the target")
