@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from airflow_refresh_provider.core.run.results import Rows
@@ -81,3 +83,18 @@ def test_a_table_that_was_never_taken_over_is_not_deleted_with_the_definition(ca
         "it was not created by a refresh of this control root",
     )
     assert case.found("SELECT * FROM target") == {(5, 50)}
+
+
+def test_after_its_target_was_deleted_a_definition_is_registered_again(case: Case) -> None:
+    """Commits without rows, such as those that seal a load in chunks, leave files that the log does not name."""
+    case.rows("src", id=list(range(40)), v=[0] * 40)
+    case.define("SELECT id, v FROM src", visibility="live", chunking={"one_commit_up_to": 1, "chunk_rows": 10})
+    case.refresh()
+    case.update("src", "true", v="1")
+    case.refresh()
+
+    case.refreshes.drop(case.name, delete_target=True)
+
+    left = [path.name for path in Path(case.place("target")).rglob("*")]
+    assert left == []
+    assert case.refresh().rows.inserted == 40

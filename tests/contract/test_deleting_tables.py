@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from uuid import uuid4
 
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
@@ -78,8 +79,13 @@ def test_files_of_spark_without_a_row_and_checksums_go_with_the_table(tmp_path: 
         pq.write_table(rows(*ids), place / name)
         (place / f".{name}.crc").write_bytes(b"crc")
     pq.write_table(rows(), place / "mine.parquet")
+    vector = f"deletion_vector_{uuid4()}.bin"
+    write_deltalake(place / "inner", rows(5))
+    for folder in (place, place / "inner"):
+        (folder / vector).write_bytes(b"vector")
+    inner = {f"inner/{file}" for file in files(place / "inner")}
 
     left = StoredTableFolders().delete_table(str(place))
 
     lost = "part-00001-lost-c000.snappy.parquet"
-    assert set(left) == files(place) == {"mine.parquet", lost, f".{lost}.crc"}
+    assert set(left) == files(place) == {"mine.parquet", lost, f".{lost}.crc", *inner}

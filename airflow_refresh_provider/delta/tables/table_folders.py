@@ -1,7 +1,7 @@
-"""Deleting a table by its log: files that it names are removed, and files of Spark without a row.
+"""Deleting a table by its log: files that it names are removed, and those of Spark that hold no row.
 
-Whatever else lies in the folder stays. Each commit of Spark without rows leaves a file that its log does not name, and
-on a local disk each file has a checksum beside it.
+Whatever else lies in the folder stays. A commit of Spark without rows leaves a file that the log does not name, one
+that removes all rows of a file leaves a deletion vector, and on a local disk each file has a checksum beside it.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from airflow_refresh_provider.delta.tables.parquet_footers import metadata_of
 _LOG = "_delta_log"
 _COMMIT = re.compile(rf"{_LOG}/\d{{20}}\.json")
 _OF_SPARK = re.compile(r"part-\d+-.+\.parquet")
+_VECTOR = re.compile(r"deletion_vector_[0-9a-f-]{36}\.bin")
 _CHECKSUM = re.compile(r"\.(.+)\.crc")
 _MOST_EMPTY = 64 << 10
 """A file without rows has nothing but its columns."""
@@ -50,8 +51,9 @@ class StoredTableFolders:
             found = frozenset(sizes)
             log = frozenset(path for path in found if path.startswith(f"{_LOG}/"))
             named = _named(store, location, log) & found
-            named |= {path for path in found - named if _is_empty(f"{location}/{path}", sizes[path])}
-            named |= {path for path in found - log if _checked_by(path) in named}
+            own = found - log - named - frozenset(_of_other_tables(found))
+            named |= {path for path in own if _is_empty(f"{location}/{path}", sizes[path])}
+            named |= {path for path in own if _checked_by(path) in named}
             if named:
                 obstore.delete(store, sorted(named))
             # The log goes last, and newest first: what is left of it by an interrupted deletion is a table, whose
@@ -88,9 +90,18 @@ def _listed(store: ObjectStore) -> Iterator[tuple[str, int]]:
         yield from ((str(found["path"]), int(found["size"])) for found in batch)
 
 
+def _of_other_tables(paths: Iterable[str]) -> Iterator[str]:
+    """The files of tables that lie inside."""
+    inner = tuple({path.partition(f"{_LOG}/")[0] for path in paths if f"/{_LOG}/" in path})
+    yield from (path for path in paths if inner and path.startswith(inner))
+
+
 def _is_empty(place: str, size: int) -> bool:
     """Whether a file is one of Spark's without a row."""
-    if size > _MOST_EMPTY or not _OF_SPARK.fullmatch(place.rpartition("/")[2]):
+    name = place.rpartition("/")[2]
+    if _VECTOR.fullmatch(name):
+        return True
+    if size > _MOST_EMPTY or not _OF_SPARK.fullmatch(name):
         return False
     footer = metadata_of(FileStamp(path=place, size=size, modified=0))
     return footer is not None and footer.num_rows == 0
