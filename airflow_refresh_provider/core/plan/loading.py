@@ -8,6 +8,7 @@ is so large that repeating the job after a crash would cost more than staging it
 from __future__ import annotations
 
 from airflow_refresh_provider.core.definition.choices import Chunking, Layout, Visibility
+from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.plan.choice import LITERAL_KEYS, REWRITE_TABLE_SHARE
 from airflow_refresh_provider.core.plan.chunking import Limits, raised, split_files
 from airflow_refresh_provider.core.plan.plan import MAX_SLOTS, Split
@@ -32,13 +33,13 @@ class Splittable(Stored):
     rows: int
 
 
-def limits(chunking: Chunking, visibility: Visibility, layout: Layout) -> Limits:
+def limits(definition: Definition) -> Limits:
     """Rows per commit, rows per chunk, and units that may run in parallel."""
-    whole = visibility is Visibility.WHOLE
+    chunking, whole = definition.chunking, definition.visibility is Visibility.WHOLE
     return Limits(
         one_commit=chunking.one_commit_up_to if whole else chunking.chunk_rows,
         chunk_rows=chunking.chunk_rows,
-        units=MAX_SLOTS if layout is Layout.VNODE else 1,
+        units=MAX_SLOTS if definition.layout is Layout.VNODE else 1,
     )
 
 

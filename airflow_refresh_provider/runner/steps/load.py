@@ -148,7 +148,7 @@ def _as_left(ports: Ports, published: Published | None, run: Run, ready: targets
 def _plan_splits(tenure: Tenure, run: Run, large: loading.Splittable | None) -> Run:
     """Store the splits before the first of them is staged; those of an interrupted load are kept."""
     definition = run.definition
-    allowed = loading.limits(definition.chunking, definition.visibility, definition.layout)
+    allowed = loading.limits(definition)
     splits = loading.row_splits(allowed, large)
     if run.plan.row_splits or not splits:
         return run

@@ -121,4 +121,4 @@ def _rewrite_min_rows(definition: Definition, target: Target, rows: int | None) 
     """From how many differences on the whole target is written again; None where that would lose rows or columns."""
     if definition.layout is Layout.VNODE or definition.deletes is not Deletes.APPLY or target.kept:
         return None
-    return loading.rewrite_min_rows(rows, loading.limits(definition.chunking, definition.visibility, definition.layout))
+    return loading.rewrite_min_rows(rows, loading.limits(definition))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from airflow_refresh_provider.core.definition.choices import Deletes
 from airflow_refresh_provider.core.maintain.plan import Maintenance
 from airflow_refresh_provider.core.plan import loading, replacing
-from airflow_refresh_provider.core.plan.chunking import Limits
 from airflow_refresh_provider.core.plan.placing import partition_columns
 from airflow_refresh_provider.core.plan.plan import Frozen, Round, Unit
 from airflow_refresh_provider.core.plan.policy import check_deletes, check_keys
@@ -34,6 +33,9 @@ def frozen(tenure: Tenure, session: EngineSession, ready: Ready, touched: Touche
     found = session.partitions(_partitions_task(tenure, run, ready, touched, by_partition))
     if not found.partitions or not replaces(facts, found.partitions):
         return None
+    if found.touched != touched:
+        fewer = with_skipping(tenure.ports, run.plan.pins, ready.target.location, found.touched)
+        found = found.model_copy(update={"touched": fewer})
     sampled = sampling.sampled(tenure, session, ready, None, touched)
     if sampled and sample_differs(sampled.values, sampled.found.keys):
         return None
@@ -51,13 +53,8 @@ def _facts(run: Run, ready: Ready, touched: Touched, trust: Trust | None) -> Rep
         changed_share=trust.changed_share if trust else None,
         touched_rows=touched.rows * (trust.rows_per_value if trust else 1.0),
         changed_rows=None if rate is None or size is None else rate * size,
-        one_commit=_limits(run).one_commit,
+        one_commit=loading.limits(run.definition).one_commit,
     )
-
-
-def _limits(run: Run) -> Limits:
-    definition = run.definition
-    return loading.limits(definition.chunking, definition.visibility, definition.layout)
 
 
 def _partitions_task(
@@ -77,7 +74,7 @@ def _planned(tenure: Tenure, session: EngineSession, ready: Ready, found: Touche
     computed = session.recompute(_recompute_task(tenure, run, ready, found))
     keys = computed.keys
     check_keys(keys.null_keys, keys.duplicate_keys, keys.null_examples, keys.duplicate_examples)
-    units = replacing.units(found.partitions, computed.partitions, _limits(run))
+    units = replacing.units(found.partitions, computed.partitions, loading.limits(definition))
     rows = ready.rows or 0
     check_deletes(replacing.rows_lost(units), rows, definition.max_delete_ratio, force=run.plan.force)
     return _frozen(ready, computed, units, sum(one.rows for one in found.partitions))
@@ -86,14 +83,13 @@ def _planned(tenure: Tenure, session: EngineSession, ready: Ready, found: Touche
 def _recompute_task(tenure: Tenure, run: Run, ready: Ready, found: TouchedPartitions) -> RecomputeTask:
     location, stamp = staging_paths.changes_of(run, tenure.generation, "of-partitions")
     rows = sum(one.rows for one in found.partitions)
-    touched = with_skipping(tenure.ports, run.plan.pins, ready.target.location, found.touched)
     return RecomputeTask(
         source=pinned_inputs.source(tenure.ports, run),
         target=ready.target,
-        touched=touched,
+        touched=found.touched,
         location=location,
         stamp=stamp,
-        partitioned=rows > _limits(run).one_commit,
+        partitioned=rows > loading.limits(run.definition).one_commit,
         rows=max(rows, pinned_inputs.expected_rows(tenure.ports, run.plan.pins)),
     )
 

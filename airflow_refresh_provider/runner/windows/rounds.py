@@ -16,7 +16,7 @@ def round_of(prepared: PreparedRun, base: int, compared: Comparison, vnodes: tup
     """The chunks that a comparison, of all vnodes or of some, asks for; numbered after those of earlier rounds."""
     target, run = prepared.target, prepared.run
     definition = run.definition
-    allowed = loading.limits(definition.chunking, definition.visibility, definition.layout)
+    allowed = loading.limits(definition)
     if compared.rewrite:
         return _rewriting(run, base, compared, allowed)
     pieces = chunking.cut(compared.counts, allowed)
@@ -54,7 +54,7 @@ def one_chunk(run: Run) -> int:
     definition = run.definition
     if definition.layout is Layout.VNODE:
         return 0
-    return loading.limits(definition.chunking, definition.visibility, definition.layout).one_commit
+    return loading.limits(definition).one_commit
 
 
 def _rewriting(run: Run, base: int, compared: Comparison, allowed: chunking.Limits) -> Round:

@@ -135,7 +135,7 @@ def _doubtful(sums: Sums, columns: tuple[Column, ...]) -> str:
     for name, of in sums.averages.items():
         parts.append(f"{_total(sql.name(sums.counted(name)))} >= {most_averaged(types[of], types[name])}")
         if types[name] == "double":
-            parts.append(f"abs({_total(sql.name(of), types[of])}) >= {MOST_DOUBLE}")
+            parts.append(f"{_total(sql.name(of), types[of])} NOT BETWEEN {1 - MOST_DOUBLE} AND {MOST_DOUBLE - 1}")
     return f"({' OR '.join(f'({part})' for part in parts)})"
 
 

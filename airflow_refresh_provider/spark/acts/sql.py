@@ -119,7 +119,7 @@ def in_partitions(columns: Columns, partitions: Iterable[PartitionValues]) -> st
         by_rest.setdefault(tuple(rest), []).append(last)
     types = {c.name: c.type for c in columns}
     return " OR ".join(
-        f"({' AND '.join((*(_is(*one, types) for one in rest), _any_of(last, types)))})"
+        f"({' AND '.join(_any_of(values, types) for values in (*([one] for one in rest), last))})"
         for rest, last in by_rest.items()
     )
 
@@ -131,10 +131,6 @@ def _any_of(values: list[tuple[str, str | None]], types: Mapping[str, str]) -> s
     listed = f"{name(column)} IN ({known})" if known else ""
     null = f"{name(column)} IS NULL" if any(value is None for _, value in values) else ""
     return f"({' OR '.join(filter(None, (listed, null)))})"
-
-
-def _is(column: str, value: str | None, types: Mapping[str, str]) -> str:
-    return _any_of([(column, value)], types)
 
 
 def long(value: int) -> str:

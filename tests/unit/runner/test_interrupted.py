@@ -24,17 +24,24 @@ BY_PARTITION: dict[str, Any] = {"partition_by": ["v"], "chunking": {"one_commit_
 _OF_PARTITIONS = [row(k, "abcdefgh"[k % 8]) for k in range(24)]
 
 
+def _dies_at(world: World, point: str, nth: int) -> bool:
+    """Whether the run dies at this step; one that does not has fewer of them."""
+    with at(world.lake, point, nth=nth) as steps:
+        died = cut_off(world)
+    if died:
+        world.die(world.ports)
+    else:
+        assert sum(step.startswith(point) for step in steps) < nth
+    return died
+
+
 @pytest.mark.parametrize("options", [{}, LIVE, BY_VNODE], ids=["one commit", "chunks", "vnodes"])
 @pytest.mark.parametrize("point", POINTS)
 @pytest.mark.parametrize("nth", [1, 2])
 def test_a_run_killed_anywhere_is_finished_by_the_next_owner(options: dict[str, Any], point: str, nth: int) -> None:
     world = changed(**options)
-    with at(world.lake, point, nth=nth) as steps:
-        died = cut_off(world)
-    if not died:
-        assert sum(s.startswith(point) for s in steps) < nth
+    if not _dies_at(world, point, nth):
         return
-    world.die(world.ports)
     result = world.another()
     assert world.fresh()
     assert result.resumed == (result.reason is not None)
@@ -45,14 +52,9 @@ def test_a_run_killed_anywhere_is_finished_by_the_next_owner(options: dict[str, 
 @pytest.mark.parametrize("nth", [1, 2])
 def test_a_first_load_by_partitions_is_finished_by_the_next_owner(point: str, nth: int) -> None:
     world = World(*_OF_PARTITIONS, **BY_PARTITION)
-    with at(world.lake, point, nth=nth) as steps:
-        died = cut_off(world)
-    if not died:
-        assert sum(s.startswith(point) for s in steps) < nth
-        return
-    world.die(world.ports)
-    world.another()
-    assert world.fresh()
+    if _dies_at(world, point, nth):
+        world.another()
+        assert world.fresh()
 
 
 def test_a_chunk_has_all_rows_of_its_partitions() -> None:
