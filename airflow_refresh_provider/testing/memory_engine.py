@@ -11,6 +11,7 @@ from airflow_refresh_provider.core.definition.columns import DOUBTFUL, OP, ROW_H
 from airflow_refresh_provider.core.definition.evolution import Evolution
 from airflow_refresh_provider.core.plan.placing import partition_columns
 from airflow_refresh_provider.core.plan.plan import StagedTable, Target
+from airflow_refresh_provider.core.plan.replacing import MOST_PARTITIONS
 from airflow_refresh_provider.errors import Failed, Retry
 from airflow_refresh_provider.ports.tasks import (
     ApplyTask,
@@ -189,6 +190,8 @@ class MemorySession:
         names = tuple(f"k{n}" for n in places)
         found = {key_of(row, names) for row in self._lake.rows(task.touched.location)}
         touched = self._touched(tuple({f"k{n}": v for n, v in enumerate(values)} for values in found), task)
+        if len(found) > MOST_PARTITIONS:
+            return TouchedPartitions(touched=touched, partitions=())
         rows = self._lake.rows(task.target.location, task.base)
         return TouchedPartitions(
             touched=touched, partitions=rows_of(found, rows, task.target, anchor_columns(task.target, touched))

@@ -10,6 +10,7 @@ import pytest
 
 from airflow_refresh_provider.core.definition.selection import Selection
 from airflow_refresh_provider.core.log.note import read_note
+from airflow_refresh_provider.core.plan.replacing import MOST_PARTITIONS
 from airflow_refresh_provider.core.run.results import Rows, RunResult
 from airflow_refresh_provider.errors import Failed, Refused
 from airflow_refresh_provider.views.tables import table_of
@@ -150,6 +151,19 @@ def test_rows_are_compared(changes: dict[str, Any]) -> None:
     shop.deliver_again(0, 1, 2)
     run = shop.run()
     assert (run.rows.updated, run.rows.inserted, codes(run)) == (6, 0, set())
+
+
+@pytest.mark.parametrize(("partitions", "replaced"), [(MOST_PARTITIONS, True), (MOST_PARTITIONS + 1, False)])
+def test_more_partitions_than_a_predicate_names_are_compared(partitions: int, replaced: bool) -> None:
+    shop = Partitioned(chunking={"one_commit_up_to": 500, "chunk_rows": 500})
+    shop.lake.rewrite("/in/orders", lambda _row: None)
+    shop.lake.append("/in/orders", [order(number, number) for number in range(partitions)])
+    shop.run()
+    for code in ("verification", "changes"):
+        shop.deliver_again(*range(partitions))
+        run = shop.run()
+        assert run.mode_code == code
+    assert ("partitions_replaced" in codes(run)) is replaced
 
 
 def test_a_duplicate_key_is_found_before_anything_is_replaced() -> None:
