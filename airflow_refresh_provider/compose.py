@@ -146,10 +146,12 @@ class LazyEngine:
             return self._opened(session_id)
 
     def _opened(self, session_id: str) -> EngineSession:
-        doing, began = self._doing(), time.monotonic()
-        if doing:
-            self._watch.note(doing)
-        session = self._found().open(session_id)
+        with self._making:  # refreshes side by side share one engine, and one of them starts Spark
+            doing, began = self._doing(), time.monotonic()
+            if doing:
+                self._watch.note(doing)
+            engine = self._made()
+        session = engine.open(session_id)
         if doing:
             self._watch.note(f"Spark answers after {time.monotonic() - began:.1f} s")
         return session
@@ -171,7 +173,7 @@ class LazyEngine:
         return "starting Spark, which takes some seconds; it stays until `airflow-refresh spark stop`"
 
     def _found(self) -> Engine:
-        with self._making:  # refreshes side by side share one engine
+        with self._making:
             return self._made()
 
     def _made(self) -> Engine:

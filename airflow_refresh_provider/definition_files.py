@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 import yaml
@@ -19,7 +19,7 @@ from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.definition.locations import is_relative
 from airflow_refresh_provider.core.definition.problems import invalid, together
 from airflow_refresh_provider.core.text.templates import is_template, templated
-from airflow_refresh_provider.errors import Invalid
+from airflow_refresh_provider.errors import Invalid, RefreshError
 
 PARSED_FOR = "_AIRFLOW_PARSING_CONTEXT_DAG_ID"
 """Airflow sets it while it parses a DAG file once more to run a task of it.
@@ -59,7 +59,7 @@ def definitions_by_file(path: str | os.PathLike[str]) -> tuple[tuple[Path, Defin
     """As `read_definitions`, each definition with its file."""
     found, errors = _read(Path(path))
     if errors:
-        raise _together(errors)
+        raise together_by_file(errors)
     return tuple(found)
 
 
@@ -70,7 +70,7 @@ def _valid_and_broken(path: Path) -> tuple[Definition | Broken, ...]:
     for _, definition in found:
         sound.setdefault(definition.name, definition)
     broken = [
-        Broken(_name_of(file), str(file), _together([(f, e) for f, e in errors if f == file]))
+        Broken(_name_of(file), str(file), together_by_file([(f, e) for f, e in errors if f == file]))
         for file in dict.fromkeys(file for file, _ in errors)
     ]
     return (*sound.values(), *broken)
@@ -141,7 +141,7 @@ def _documents(file: Path, errors: _Errors) -> Iterator[dict[str, object]]:
         errors.append((file, invalid(["malformed YAML: lists or mappings are nested too deeply"])))
         return
     except (yaml.YAMLError, ValueError) as error:
-        errors.append((file, invalid([_malformed(error)])))
+        errors.append((file, invalid([_malformed(error) + _TEMPLATED * is_template(_text(file))])))
         return
     if not documents:
         errors.append((file, invalid(["holds no definition: write name, target, query, inputs and keys"])))
@@ -265,12 +265,12 @@ def _repeated_names(found: _Found) -> Iterator[tuple[Path, Invalid]]:
         first.setdefault(definition.name, file)
 
 
-def _together(errors: _Errors) -> Invalid:
+def together_by_file(errors: Iterable[tuple[Path, RefreshError]]) -> Invalid:
+    """One error for several, each with its file in every line."""
     return together([_of_file(file, error) for file, error in errors])
 
 
-def _of_file(file: Path, error: Invalid) -> Invalid:
-    """The error with its file in each line."""
+def _of_file(file: Path, error: RefreshError) -> Invalid:
     lines = (f"{file}: {line}" for line in error.message.splitlines())
     return Invalid(error.code, "\n".join(lines), next=error.next)
 
@@ -282,6 +282,7 @@ def _malformed(error: yaml.YAMLError | ValueError) -> str:
     return f"malformed YAML: {str(error).splitlines()[0]}"
 
 
+_TEMPLATED = "; it has a Jinja template, and definitions are not rendered"
 _UNKNOWN = "the text of a file that cannot be read"
 """Stands for a query while the other fields are checked."""
 _TEMPLATE = (

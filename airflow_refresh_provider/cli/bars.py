@@ -37,15 +37,15 @@ class Bars:
         if self._progress is not None:
             self._progress.stop()  # the last bar stays where it is: a run that is followed may have failed
 
-    def stage(self, name: str, rows: int | None = None, chunks: int | None = None) -> None:
+    def stage(self, name: str, rows: int | None = None, chunks: int | None = None, *, part: str = "chunk") -> None:
         """A stage starts; the one before it has ended."""
         if not self._to.isatty():
-            self._line(f"{name}{_size(rows, chunks)}")
+            self._line(f"{name}{_size(rows, chunks, part)}")
             return
         self._finish()
         self._in_rows = bool(rows)
         self._total = rows or chunks
-        self._bar = self._started().add_task(name, total=None, chunks=0, of=chunks, rows=rows)
+        self._bar = self._started().add_task(name, total=None, chunks=0, of=chunks, part=part, rows=rows)
 
     def advance(self, rows: int, chunks: int = 1) -> None:
         """Parts of the current stage are done."""
@@ -90,6 +90,6 @@ class Bars:
         return self._progress
 
 
-def _size(rows: int | None, chunks: int | None) -> str:
-    known = sizes(rows, chunks)
+def _size(rows: int | None, chunks: int | None, part: str) -> str:
+    known = sizes(rows, chunks, part)
     return f": {', '.join(known)}" if known else ""

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from pathlib import Path
+
 from airflow_refresh_provider.cli.call import Call
 from airflow_refresh_provider.core.definition.definition import Definition
+from airflow_refresh_provider.core.definition.mode import Mode, check_mode
 from airflow_refresh_provider.core.definition.selection import Selection, selected
+from airflow_refresh_provider.core.definition.written_places import check_written
 from airflow_refresh_provider.core.run.admin_results import Dropped, Registration, Validated
 from airflow_refresh_provider.core.run.explanation import Explanation, explanation_by_text
 from airflow_refresh_provider.core.run.query_notices import query_notices
@@ -18,17 +23,38 @@ def validate(_call: Call, file: list[str], tag: list[str], name: list[str]) -> l
     found = _read_all(file)
     selection = Selection(tuple(name), tuple(tag), every=not name)
     chosen = {definition.name for definition in selected(selection, [definition for _, definition in found])}
-    return [_validated(path, definition) for path, definition in found if definition.name in chosen]
+    others = {definition.name: definition for _, definition in found}
+    done: list[Validated] = []
+    errors: list[tuple[Path, RefreshError]] = []
+    for path, definition in found:
+        if definition.name in chosen:
+            del others[definition.name]  # two that do not go together are reported once
+            try:
+                done.append(_validated(path, definition, others.values()))
+            except RefreshError as error:
+                errors.append((path, error))
+    if errors:
+        from airflow_refresh_provider.definition_files import together_by_file
+
+        raise together_by_file(errors)
+    return done
 
 
-def _validated(file: str, definition: Definition) -> Validated:
+def _validated(file: Path, definition: Definition, others: Iterable[Definition]) -> Validated:
+    """Raises what registering would raise, as far as the text says."""
+    check_written(definition, others)
     facts = definition.analyse_query()
+    found = explanation_by_text(definition, facts)
+    if definition.mode is Mode.INCREMENTAL and not found.row_wise:
+        from airflow_refresh_provider.core.maintain.by_text import surely_unfollowed
+
+        check_mode(definition.mode, surely_unfollowed(definition), [one.text for one in found.advice])
     return Validated(
-        file=file,
+        file=str(file),
         name=definition.name,
         target=definition.target,
         definition_hash=definition.hash,
-        explanation=explanation_by_text(definition, facts),
+        explanation=found,
         notices=query_notices(definition, facts),
     )
 
@@ -62,11 +88,11 @@ def show(call: Call, name: str) -> DefinitionStatus:
 
 def explain(call: Call, name: list[str], tag: list[str], all: bool, strict: bool) -> list[Explanation]:
     """How definitions follow their inputs: registered ones with their next refresh, those of files without it."""
-    files = [given for given in name if _is_file(given)]
+    refreshes = call.refreshes()
+    files = [given for given in name if _is_file(given) or (Path(given).is_dir() and not refreshes.knows(given))]
     selection = Selection(tuple(given for given in name if given not in files), tuple(tag), every=all)
     if not files:
         selection.check()
-    refreshes = call.refreshes()
     found = [refreshes.explain_definition(definition) for _, definition in _read_all(files)]
     if not selection.empty:
         found += refreshes.explain_several(selection)
@@ -83,11 +109,11 @@ def _is_file(given: str) -> bool:
     return "/" in given or given.endswith((".yaml", ".yml")) or given in (".", "..")
 
 
-def _read_all(paths: list[str]) -> list[tuple[str, Definition]]:
+def _read_all(paths: list[str]) -> list[tuple[Path, Definition]]:
     """Definitions of all files, each with its file. Raises Invalid."""
     from airflow_refresh_provider.definition_files import definitions_by_file
 
-    found: dict[str, tuple[str, Definition]] = {}
+    found: dict[str, tuple[Path, Definition]] = {}
     for path in paths:
         for file, definition in definitions_by_file(path):
             if definition.name in found:
@@ -96,7 +122,7 @@ def _read_all(paths: list[str]) -> list[tuple[str, Definition]]:
                     f"{file}: the name {definition.name} is already used in {found[definition.name][0]}",
                     next="Give each definition a name of its own.",
                 )
-            found[definition.name] = (str(file), definition)
+            found[definition.name] = (file, definition)
     return list(found.values())
 
 

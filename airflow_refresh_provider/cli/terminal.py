@@ -49,11 +49,11 @@ def progress_bars(to: TextIO) -> Progress:
 
 
 class _Chunks(ProgressColumn):
-    """Chunks done and their total."""
+    """Chunks done and their total, or what else the parts of a stage are."""
 
     def render(self, task: Task) -> Text:
         total = task.fields["of"]
-        return Text("" if total is None else f"{task.fields['chunks']}/{total} chunks")
+        return Text("" if total is None else f"{task.fields['chunks']}/{total} {task.fields['part']}s")
 
 
 class _Rows(ProgressColumn):

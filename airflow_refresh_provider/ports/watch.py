@@ -27,8 +27,8 @@ class Committed:
 class Watch(Protocol):
     """Called from the threads that do the work."""
 
-    def stage(self, name: str, rows: int | None = None, chunks: int | None = None) -> None:
-        """A stage starts; totals as far as they are known."""
+    def stage(self, name: str, rows: int | None = None, chunks: int | None = None, *, part: str = "chunk") -> None:
+        """A stage starts; totals as far as they are known. `part`: what is counted as `chunks`."""
         ...
 
     def advance(self, rows: int, chunks: int = 1) -> None:
@@ -51,7 +51,7 @@ class Watch(Protocol):
 class Silent:
     """A watch that ignores everything."""
 
-    def stage(self, name: str, rows: int | None = None, chunks: int | None = None) -> None:
+    def stage(self, name: str, rows: int | None = None, chunks: int | None = None, *, part: str = "chunk") -> None:
         """Ignored."""
 
     def advance(self, rows: int, chunks: int = 1) -> None:

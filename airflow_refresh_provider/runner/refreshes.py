@@ -75,6 +75,11 @@ class Refreshes:
         """One definition as the control tables say; neither inputs nor target are read."""
         return statuses.stored_status(self.ports, self._record(name))
 
+    def knows(self, name: str) -> bool:
+        """Whether a definition is registered. Reads the control tables alone."""
+        record = self.ports.store.read(name).record
+        return record is not None and not record.dropped
+
     def reading(self, name: str) -> tuple[ReadingLine, ...]:
         """The lines with which other programs read what is published; none where nothing is."""
         return reading.lines(self.ports, self._record(name))
@@ -244,5 +249,6 @@ class Refreshes:
 
     def _selected(self, selection: Selection) -> list[Record]:
         records = {record.name: record for record in self.ports.store.records()}
-        chosen = selected(selection, [record.definition for record in records.values()])
+        definitions = [record.definition for record in records.values()]
+        chosen = selected(selection, definitions, where=f" in {self.ports.store.root}")
         return [records[definition.name] for definition in chosen]

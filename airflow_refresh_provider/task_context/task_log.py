@@ -24,11 +24,11 @@ class TaskLog(Lines):
         super().__init__(lambda line: log.info("%s", line))
         self._definition = definition
 
-    def stage(self, name: str, rows: int | None = None, chunks: int | None = None) -> None:
+    def stage(self, name: str, rows: int | None = None, chunks: int | None = None, *, part: str = "chunk") -> None:
         """A stage starts."""
         if name == TAKE_OVER:
             metrics.resumed(self._definition)
-        super().stage(name, rows, chunks)
+        super().stage(name, rows, chunks, part=part)
 
     def committed(self, chunk: Committed) -> None:
         """A chunk was committed. Its run, unit and number are fields of the line, too, for logs in JSON."""

@@ -125,7 +125,7 @@ def _(value: DefinitionStatus) -> ResultTable:
             ("owner", definition.owner),
             ("description", definition.description),
         ],
-        (*(notice.line for notice in value.notices), *_steering(value), *_reading(value)),
+        (*_errors(value), *(notice.line for notice in value.notices), *_steering(value), *_reading(value)),
     )
 
 
@@ -221,6 +221,12 @@ def _due_text(value: DefinitionStatus) -> str | None:
     by_others = f"by the DAG {dag}" if (dag := by_dag(value)) else "not scheduled"
     at = "now" if value.due.due else formats.time(value.due.next_at) or by_others
     return f"{at}: {value.due.reason}"
+
+
+def _errors(value: DefinitionStatus) -> tuple[str, ...]:
+    """Why it is not known how far the target is behind."""
+    error = value.freshness.error if value.freshness else None
+    return (f"{error.message} [{error.code}] {error.next}",) if error else ()
 
 
 def _steering(value: DefinitionStatus) -> tuple[str, ...]:

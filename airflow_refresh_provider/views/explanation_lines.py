@@ -9,12 +9,14 @@ from typing import Any
 import yaml
 
 from airflow_refresh_provider.core.definition.definition import Definition
+from airflow_refresh_provider.core.definition.mode import Mode
 from airflow_refresh_provider.core.maintain.advised import Advice, AdviceKind
 from airflow_refresh_provider.core.maintain.explained import ONLY_ADDED_UP, ExplainedInput
 from airflow_refresh_provider.core.query.facts import NOT_SUPPORTED
 from airflow_refresh_provider.core.run.explanation import Explanation, Follows
 from airflow_refresh_provider.core.text.wording import listed
 
+REFUSED = "mode incremental is refused"
 _NOT_READ = "As far as the text of the query says; columns that it compares are taken to have one type."
 
 
@@ -28,11 +30,11 @@ def followed(value: Explanation) -> str:
     return listed(names) if names else "no input"
 
 
-def how_followed(one: ExplainedInput, *, row_wise: bool) -> str:
+def how_followed(one: ExplainedInput, value: Explanation) -> str:
     """What is done when an input has changed."""
     if not one.followed:
-        return f"compute everything: {short_reason(one)}"
-    if row_wise:
+        return f"{_unfollowed(value)}: {short_reason(one)}"
+    if value.row_wise:
         return f"applied {one.by}"
     if one.by == ONLY_ADDED_UP:
         return "add them to the result; where that does not do, compute everything"
@@ -40,6 +42,10 @@ def how_followed(one: ExplainedInput, *, row_wise: bool) -> str:
     time = f", and as time passes for {' and '.join(one.temporal)}" if one.temporal else ""
     recompute = f"recompute the rows by {one.by}{whole}{time}"
     return f"add them to their groups; where that does not do, {recompute}" if one.added_up else recompute
+
+
+def _unfollowed(value: Explanation) -> str:
+    return f"not followed, so {REFUSED}" if value.mode is Mode.INCREMENTAL else "compute everything"
 
 
 def short_reason(one: ExplainedInput) -> str:
@@ -54,7 +60,8 @@ def unfollowed_lines(value: Explanation) -> Iterator[str]:
         if not one.followed:
             by_reason.setdefault(short_reason(one), []).append(one.name)
     for reason, names in by_reason.items():
-        yield f"changes of {listed(names)} have everything computed: {reason}"
+        what = f"are {_unfollowed(value)}" if value.mode is Mode.INCREMENTAL else "have everything computed"
+        yield f"changes of {listed(names)} {what}: {reason}"
 
 
 def advice_lines(value: Explanation) -> Iterator[str]:
@@ -67,7 +74,7 @@ def advice_lines(value: Explanation) -> Iterator[str]:
 
 def markdown(value: Explanation) -> str:
     """How each input is followed, as a part of a page."""
-    lines = [f"- changes of `{one.name}`: {how_followed(one, row_wise=value.row_wise)}" for one in value.inputs]
+    lines = [f"- changes of `{one.name}`: {how_followed(one, value)}" for one in value.inputs]
     if value.assumed:
         lines += ["", _NOT_READ]
     return "\n".join([*lines, ""])

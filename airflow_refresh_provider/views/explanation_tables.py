@@ -8,7 +8,7 @@ from airflow_refresh_provider.core.plan.reasons import ReasonCode
 from airflow_refresh_provider.core.run.explanation import Explanation, Follows, LastRefresh
 from airflow_refresh_provider.core.text.wording import counted
 from airflow_refresh_provider.views import formats
-from airflow_refresh_provider.views.explanation_lines import advice_lines, how_followed, short_reason
+from airflow_refresh_provider.views.explanation_lines import REFUSED, advice_lines, how_followed, short_reason
 from airflow_refresh_provider.views.result_table import Cell, ResultTable, details, name_value_table, row
 
 _FOLLOWS = {
@@ -34,7 +34,7 @@ def _(value: Explanation) -> dict[str, Cell]:
 def _(value: Explanation) -> ResultTable:
     """The definition, a line for each of its inputs, and the next refresh."""
     cells: dict[str, Cell] = {"name": value.name, "mode": f"{value.mode}: {follows_text(value)}"}
-    cells |= {f"changes of {one.name}": how_followed(one, row_wise=value.row_wise) for one in value.inputs}
+    cells |= {f"changes of {one.name}": how_followed(one, value) for one in value.inputs}
     cells |= _last(value.last) if value.last else {}
     if value.next:
         cells |= {"next refresh": next_text(value.next), "changes": _changes(value)}
@@ -87,8 +87,14 @@ def _mode_text(mode: str | None, reason: str | None, code: ReasonCode | None) ->
 
 def follows_text(value: Explanation) -> str:
     """Whose changes the result follows."""
-    text = _FOLLOWS[value.follows] + (" (by the text of the query: its inputs were not read)" if value.assumed else "")
+    text = _followed_text(value) + (" (by the text of the query: its inputs were not read)" if value.assumed else "")
     return f"compares everything each time; with mode auto, {text}" if value.mode is Mode.FULL else text
+
+
+def _followed_text(value: Explanation) -> str:
+    if value.follows is Follows.NO_INPUT and value.mode is Mode.INCREMENTAL:
+        return f"no input is followed, so {REFUSED}"
+    return _FOLLOWS[value.follows]
 
 
 def next_text(found: Foreseen | None) -> str | None:

@@ -26,12 +26,12 @@ class Lines:
         self._done = 0
         self._total: int | None = None
 
-    def stage(self, name: str, rows: int | None = None, chunks: int | None = None) -> None:
+    def stage(self, name: str, rows: int | None = None, chunks: int | None = None, *, part: str = "chunk") -> None:
         """A stage starts."""
         with self._lock:
             self._stage, self._total = name, chunks
             self._began, self._rows, self._done = time.monotonic(), 0, 0
-        known = sizes(rows, chunks)
+        known = sizes(rows, chunks, part)
         self._say(f"{name}: {' in '.join(known)}" if known else name)
 
     def advance(self, rows: int, chunks: int = 1) -> None:

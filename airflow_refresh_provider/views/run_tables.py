@@ -6,7 +6,7 @@ from airflow_refresh_provider.core.run.admin_results import Rebuilt
 from airflow_refresh_provider.core.run.costs import Cost
 from airflow_refresh_provider.core.run.queue import Unqueued, WaitingRequest
 from airflow_refresh_provider.core.run.reports import ProgressReport, VnodeProgress
-from airflow_refresh_provider.core.run.results import Differences, HistoryEntry, RefreshStep, RunResult
+from airflow_refresh_provider.core.run.results import Differences, HistoryEntry, Outcome, RefreshStep, RunResult
 from airflow_refresh_provider.views import formats
 from airflow_refresh_provider.views.result_table import Cell, ResultTable, details, name_value_table, row
 
@@ -122,7 +122,7 @@ def _(value: Rebuilt) -> dict[str, Cell]:
 @details.register
 def _(value: ProgressReport) -> ResultTable:
     """The report, and below it a line for each vnode, and how a run in progress is stopped."""
-    stop = (formats.stopping(value.name),) if value.stage else ()
+    stop = (formats.stopping(value.name),) if value.stage and value.outcome is not Outcome.CANCELLED else ()
     return name_value_table(row(value).items(), (*map(_vnode, value.vnodes), *stop))
 
 

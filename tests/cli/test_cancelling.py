@@ -61,9 +61,13 @@ def test_a_run_is_abandoned(here: Program, registered: World) -> None:
 def test_a_request_that_comes_too_late_is_refused(here: Program, registered: World) -> None:
     assert here("cancel", NAME, "--output", "json").json["error"]["code"] == "nothing_to_cancel"
     run_id = opened(registered)
-    late = here("cancel", NAME, "--run", "another", "--output", "json")
-    assert (late.code, late.json["error"]["code"]) == (3, "run_over")
+    other = here("cancel", NAME, "--run", "another", "--output", "json")
+    assert (other.code, other.json["error"]["code"]) == (2, "unknown_run")
     assert here("cancel", NAME, "--run", run_id).code == 0
+    assert "to stop it" not in here("progress", NAME).out
+    here("run", NAME)
+    late = here("cancel", NAME, "--run", run_id, "--output", "json")
+    assert (late.code, late.json["error"]["code"]) == (3, "run_over")
 
 
 @pytest.mark.slow

@@ -33,6 +33,35 @@ def test_validating_a_folder_names_the_file_of_each_definition(world: World, her
     assert [(v["name"], v["file"]) for v in ended.json] == list(zip(("one", "two"), files, strict=True))
 
 
+OF_ALL_ROWS = "query: SELECT id, name, sum(id) OVER () AS total FROM people\nmode: incremental"
+WINDOWED = DEFINITION.replace("from: people", OF_ALL_ROWS)
+OWN_INPUT = DEFINITION.replace("gold/{name}", "silver/people/{name}")
+SAME_TARGET = DEFINITION.replace("gold/{name}", "gold/one")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "code", "said"),
+    [
+        ("windowed", WINDOWED, "not_incremental", "a window without PARTITION BY"),
+        ("inside", OWN_INPUT, "places_overlap", "lies inside the input people"),
+        ("two", SAME_TARGET, "places_overlap", "is the same place as the target of"),
+    ],
+)
+def test_validating_refuses_what_registering_refuses(
+    name: str, text: str, code: str, said: str, world: World, here: Program
+) -> None:
+    files = [world.write("one"), world.write(name, text)]
+    found = here("validate", *files, "--output", "json")
+    assert (found.code, found.json["error"]["code"]) == (2, code)
+    assert said in found.json["error"]["message"] and ".yaml: " in found.json["error"]["message"]
+    assert here("register", *files).code != 0
+
+
+def test_validating_leaves_open_what_the_columns_of_the_inputs_decide(world: World, here: Program) -> None:
+    query = "query: SELECT * FROM people p JOIN people q ON p.id = q.id\nmode: incremental"
+    assert here("validate", world.write(text=DEFINITION.replace("from: people", query))).code == 0
+
+
 def test_registering_has_an_outcome(world: World, here: Program) -> None:
     path = world.write()
     outcomes = []
@@ -290,6 +319,12 @@ def test_freshness_shows_how_far_behind_a_target_is(followed: World, here: Progr
     (detailed,) = here("freshness", "people_copy", "--why", "--output", "json").json
     assert [(i["name"], i["applied"], i["newest"]) for i in detailed["inputs"]] == [("people", 1, 2)]
     assert "3:00:00 of 2:00:00, late" in here("freshness", "--why").out
+
+
+def test_a_definition_whose_input_cannot_be_read_is_shown_with_the_error(followed: World, here: Program) -> None:
+    followed.lake.remove(followed.people)
+    shown = here("show", "people_copy").out
+    assert "not known, see below" in shown and "[input_missing]" in shown
 
 
 def test_freshness_reports_the_error_of_one_definition_in_its_row(followed: World, here: Program) -> None:

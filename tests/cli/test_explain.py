@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.cli.conftest import DEFINITION, Program, World
 
 COPIES = "from: people"
@@ -27,6 +29,23 @@ def test_a_file_is_explained_without_being_registered(world: World, here: Progra
     assert ended.code == 0
     assert [(found["name"], found["next"]) for found in ended.json] == [("people_copy", None)]
     assert here("list", "--output", "json").json == []
+
+
+def test_a_folder_is_explained_unless_a_definition_is_called_like_it(
+    world: World, here: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = world.folder / "defs"
+    folder.mkdir()
+    (folder / "one.yaml").write_text((world.folder / world.write("one")).read_text())
+    monkeypatch.chdir(world.folder)
+    assert [found["name"] for found in here("explain", "defs", "--output", "json").json] == ["one"]
+    here("register", world.write("defs"))
+    assert [found["name"] for found in here("explain", "defs", "--output", "json").json] == ["defs"]
+
+
+def test_mode_incremental_is_shown_as_refused_where_an_input_is_not_followed(world: World, here: Program) -> None:
+    file = world.write("counted", COUNTED.replace("mode: auto", "mode: incremental"))
+    assert "not followed, so mode incremental is refused: an aggregate of all rows" in here("explain", file).out
 
 
 def test_strict_fails_unless_every_input_is_followed(world: World, here: Program) -> None:

@@ -29,7 +29,7 @@ class Recorder:
     def __init__(self) -> None:
         self.calls: list[tuple[object, ...]] = []
 
-    def stage(self, name: str, rows: int | None = None, chunks: int | None = None) -> None:
+    def stage(self, name: str, rows: int | None = None, chunks: int | None = None, *, part: str = "chunk") -> None:
         self.calls.append((name, rows, chunks))
 
     def advance(self, rows: int, chunks: int = 1) -> None:

@@ -35,6 +35,7 @@ def test_all_have_a_line_each(here: Program) -> None:
         ["tagged", "succeeded"],
     ]
     assert "tagged: succeeded in 0.0 s" in ended.err
+    assert "refresh: 3 definitions" in ended.err.splitlines()
     again = RefreshesResult.model_validate(here("run", "--all", "--output", "json").json)
     assert (again.outcome, set(outcomes(again).values())) == ("nothing_to_do", {"nothing_to_do"})
 
@@ -100,6 +101,12 @@ def test_the_worst_error_decides_the_code_and_stands_below_the_table(several: Wo
 def test_what_selects_nothing_is_refused(words: tuple[str, ...], code: str, here: Program) -> None:
     ended = here(*words, "--output", "json")
     assert (ended.code, ended.json["error"]["code"]) == (2, code)
+
+
+def test_a_tag_that_nothing_has_is_refused_with_the_control_root(world: World, here: Program) -> None:
+    here("register", world.write())
+    root = here("run", "absent", "--output", "json").json["error"]["message"].rpartition(" in ")[2]
+    assert here("run", "--tag", "weekly", "--output", "json").json["error"]["message"].endswith(f" in {root}")
 
 
 def test_validate_lists_what_is_selected(world: World, here: Program) -> None:

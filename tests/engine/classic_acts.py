@@ -13,6 +13,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from airflow_refresh_provider.core.log.commits import last_equal
 from airflow_refresh_provider.core.plan.plan import Target
 from airflow_refresh_provider.core.plan.ways import Way
 from airflow_refresh_provider.delta.tables.staging_folders import StagingFolders
@@ -61,6 +62,7 @@ def _acts(lake: Lake) -> dict[str, object]:
         for way, content in zip(ways, (_UPSERTED, _THEN), strict=True):
             results[way] = lake.refresh(target, content, way).model_dump()
     results["from nothing"] = _to_and_from_nothing(lake)
+    results["statistics"] = _statistics(lake)
     results["duplicates"] = lake.keys(source("SELECT 1 AS k FROM range(2)", "k")).duplicate_keys
     try:
         lake.session.describe(source("SELECT nope", "k"))
@@ -82,6 +84,24 @@ def _to_and_from_nothing(lake: Lake) -> list[object]:
     none = source(_QUERY.format("id", "0, 0"), "k")
     compared = [lake.compare(*sides) for sides in ((empty, _FIRST), (full, none), (empty, none))]
     return [[c.source_rows, c.target_rows, c.total.inserted, c.total.deleted] for c in compared]
+
+
+def _statistics(lake: Lake) -> list[object]:
+    """The commit in which Delta computes the statistics of a table once more, and the version that readers are given.
+
+    Delta has no statement for it.
+    """
+    target = lake.target(_FIRST)
+    lake.load(target, _FIRST)
+    loaded = lake.log.newest(target.location)
+    jvm, session = lake.spark._jvm, lake.spark._jsparkSession
+    assert jvm is not None
+    delta = jvm.org.apache.spark.sql.delta
+    log = delta.DeltaLog.forTable(session, target.location)
+    every = [getattr(delta.stats.StatisticsCollection, f"recompute$default${n}")() for n in (4, 5)]
+    delta.stats.StatisticsCollection.recompute(session, log, jvm.scala.Option.empty(), *every)
+    [commit] = lake.log.commits(target.location, after=loaded)
+    return [commit.operation, last_equal([commit], target.table_id, loaded) - loaded]
 
 
 def _released(spark: SparkSession) -> str:

@@ -31,8 +31,10 @@ def obey(folder: str) -> None:
             raise RuntimeError("asked to fail")
         _wait(Path(folder), CHUNK)
 
-    def obedient_stage(self: TaskLog, name: str, rows: int | None = None, chunks: int | None = None) -> None:
-        stage(self, name, rows, chunks)
+    def obedient_stage(
+        self: TaskLog, name: str, rows: int | None = None, chunks: int | None = None, *, part: str = "chunk"
+    ) -> None:
+        stage(self, name, rows, chunks, part=part)
         _wait(Path(folder), name)
 
     def obedient_park(tenure: Tenure) -> None:

@@ -85,12 +85,13 @@ def _remote(scheme: str, uri: str) -> str:
     address, has_query, _ = uri.partition("?")
     authority = urlsplit(address).netloc
     user, at, _ = authority.rpartition("@")
+    if scheme not in SCHEMES:  # what stands before an @ or behind a ? may be a secret, so the value is not shown
+        known = f"must be a local path or have one of the schemes {', '.join(SCHEMES)}"
+        raise PydanticCustomError("credentials", known) if at or has_query else ValueError(known)
     if has_query or ":" in user or (at and scheme not in _AZURE):
         raise PydanticCustomError(
             "credentials", "must not carry credentials or a query string: give them to Spark, not to a definition"
         )
-    if scheme not in SCHEMES:
-        raise ValueError(f"must be a local path or have one of the schemes {', '.join(SCHEMES)}")
     folder = address.partition("://")[2].partition("/")[2].strip("/")
     if not authority or not folder:
         raise ValueError(f"must name a bucket and a folder: {scheme}://bucket/folder")

@@ -45,17 +45,20 @@ class Selection:
             )
 
 
-def selected(selection: Selection, definitions: Sequence[Definition]) -> list[Definition]:
-    """The definitions that are meant, in the order given. Raises Invalid where a name, pattern or tag has none."""
+def selected(selection: Selection, definitions: Sequence[Definition], where: str = "") -> list[Definition]:
+    """The definitions that are meant, in the order given. Raises Invalid where a name, pattern or tag has none.
+
+    `where`: where they are from, for the error.
+    """
     selection.check()
     for name in selection.names:
         if not any(_matches(name, definition) for definition in definitions):
             close = suggestion(name, (definition.name for definition in definitions))
-            raise _nothing(f"no definition {'matches' if _is_pattern(name) else 'is named'} {name!r}", close)
+            raise _nothing(f"no definition {'matches' if _is_pattern(name) else 'is named'} {name!r}{where}", close)
     for tag in selection.tags:
         if not any(tag in definition.tags for definition in definitions):
             close = suggestion(tag, (known for definition in definitions for known in definition.tags))
-            raise _nothing(f"no definition has the tag {tag!r}", close)
+            raise _nothing(f"no definition has the tag {tag!r}{where}", close)
     named = [d for d in definitions if not selection.names or any(_matches(name, d) for name in selection.names)]
     return [d for d in named if not selection.tags or set(selection.tags) & set(d.tags)]
 

@@ -25,6 +25,13 @@ def analysed(definition: Definition, *, advises: bool = True) -> tuple[Maintenan
     return _unknown(found, named.unresolved[0]) if named.unresolved else found, advised
 
 
+def surely_unfollowed(definition: Definition) -> str | None:
+    """Why an input is not followed whatever columns the inputs have; None where that is not known."""
+    found, _ = analysed(definition, advises=False)
+    others = (one for one in found.unfollowed.values() if one.what != _UNKNOWN and not one.what.endswith(_UNCERTAIN))
+    return next(map(str, others), None)
+
+
 def _unknown(found: Maintenance, first: Unresolved) -> Maintenance:
     """That inputs may be followed which do not seem to be."""
     unknown = Obstacle(what=_UNKNOWN, line=first.line, column=first.column)

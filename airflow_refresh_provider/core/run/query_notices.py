@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.plan.inexact import summed_columns
-from airflow_refresh_provider.core.query.facts import FloatSums, QueryFacts
+from airflow_refresh_provider.core.query.facts import QueryFacts
 from airflow_refresh_provider.core.run.notice import Notice
 
 FLOAT_SUM = "float_sum"
@@ -18,16 +18,17 @@ def query_notices(
     sums = facts.float_sums
     if sums is None or sums.columns == ():
         return ()
+    function = f"{sums.function} (line {sums.line}, column {sums.column})"
     if floating is None:
-        return (Notice(code=FLOAT_SUM, message=_float_sum(sums, "over DOUBLE or FLOAT", definition)),)
+        what = f"if {function} adds up DOUBLE or FLOAT, its last digits vary"
+        return (_float_sum(what, definition.float_tolerance),)
     columns = summed_columns(definition, facts, floating)
-    where = f"in {', '.join(columns)}"
-    return (Notice(code=FLOAT_SUM, message=_float_sum(sums, where, definition)),) if columns else ()
+    what = f"{function} in {', '.join(columns)}: its last digits vary"
+    return (_float_sum(what, definition.float_tolerance),) if columns else ()
 
 
-def _float_sum(sums: FloatSums, where: str, definition: Definition) -> str:
-    tolerance = definition.float_tolerance
+def _float_sum(what: str, tolerance: float) -> Notice:
     noise = f"a difference of at most {tolerance:g} of a value is no change"
     changes = "rows in which nothing else has changed are updated"
     effect = f"{noise if tolerance else changes} (float_tolerance: {tolerance:g})"
-    return f"{sums.function} (line {sums.line}, column {sums.column}) {where}: its last digits vary, so {effect}"
+    return Notice(code=FLOAT_SUM, message=f"{what}, so {effect}")

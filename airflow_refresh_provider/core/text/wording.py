@@ -12,9 +12,9 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else ending}"
 
 
-def sizes(rows: int | None, chunks: int | None) -> list[str]:
+def sizes(rows: int | None, chunks: int | None, part: str = "chunk") -> list[str]:
     """How much a stage has to do, as far as that is known."""
-    return [counted(number, noun) for number, noun in ((rows, "row"), (chunks, "chunk")) if number]
+    return [counted(number, noun) for number, noun in ((rows, "row"), (chunks, part)) if number]
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:

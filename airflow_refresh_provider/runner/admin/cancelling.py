@@ -18,14 +18,18 @@ from airflow_refresh_provider.runner.facts.records import being_dropped, registe
 from airflow_refresh_provider.runner.hold import run_ends
 from airflow_refresh_provider.runner.hold.control_writes import Change, change
 from airflow_refresh_provider.runner.hold.run_sessions import sessions_of
+from airflow_refresh_provider.runner.report import reports
 
 
 def request_cancel(ports: Ports, name: str, run_id: str | None, *, abandon: bool, by: str | None) -> Recovery:
     """Cancel the run in progress, or the one of an id. Needs no Spark.
 
     Its owner interrupts its statement within seconds. `abandon`: that owner, or the next, abandons it. `by` is who
-    cancels, by default this process. Raises Invalid for an unknown name, Refused where the run has ended meanwhile.
+    cancels, by default this process. Raises Invalid for a definition or run that there is none of, Refused where the
+    run has ended meanwhile.
     """
+    if run_id is not None:
+        _check_known(ports, name, run_id)
     meant = run_id
     wanted = Cancellation(by=by or ports.processes.this().label, at=ports.clock.now(), abandon=abandon)
 
@@ -47,6 +51,13 @@ def request_cancel(ports: Ports, name: str, run_id: str | None, *, abandon: bool
     if before != after:
         run_ends.record_end(ports, name, run, run.generation, Outcome.CANCELLED, reason)
     return Recovery(name=name, run_id=run.run_id, outcome=RecoveryOutcome.CANCELLED, reason=reason)
+
+
+def _check_known(ports: Ports, name: str, run_id: str) -> None:
+    record = registered(ports, name, ports.store.read(name).record)
+    recent = (one.run_id for one in (record.run, record.last_run) if one)
+    if run_id not in recent and reports.ended_run(ports, name, run_id) is None:
+        raise reports.unknown_run(name, run_id)
 
 
 def cancel(ports: Ports, name: str, run_id: str | None, *, abandon: bool, by: str | None) -> Recovery:

@@ -27,6 +27,8 @@ from airflow_refresh_provider.runner.hold.run_sessions import close, sessions_of
 from airflow_refresh_provider.runner.hold.tenure import Tenure
 from airflow_refresh_provider.runner.report import reports
 
+_FINAL = (Outcome.SUCCEEDED, Outcome.ABANDONED)
+
 
 @dataclass(frozen=True)
 class _Reset:
@@ -97,7 +99,8 @@ def _end_run(tenure: Tenure, old: Run) -> None:
     close(fence_run(tenure, old))
     ports.staging.drop(old.plan.staging)
     ports.store.clear_beats(tenure.name, old.run_id)
-    if reports.ended_run(ports, tenure.name, old.run_id) is None:
+    ended = reports.ended_run(ports, tenure.name, old.run_id)
+    if ended is None or ended.outcome not in _FINAL:  # a run that was cancelled may have been resumed
         outcome = Outcome.SUCCEEDED if old.published else Outcome.ABANDONED
         run_ends.record_end(ports, tenure.name, old, tenure.generation, outcome, "the definition was dropped")
 

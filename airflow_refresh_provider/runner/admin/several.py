@@ -50,7 +50,7 @@ def refresh_several(
         finally:
             engines[name].ended()
 
-    ports.watch.stage("refresh", None, len(links))
+    ports.watch.stage("refresh", None, len(links), part="definition")
     with ThreadPoolExecutor(request.workers, thread_name_prefix="refresh") as pool:
         running: dict[Future[RefreshStep], str] = {}
         try:

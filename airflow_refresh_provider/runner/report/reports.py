@@ -46,6 +46,15 @@ def ended_run(ports: Ports, name: str, run_id: str) -> HistoryEntry | None:
     return next(iter(ended(ports.store.events_of_run(name, run_id))), None)
 
 
+def unknown_run(name: str, run_id: str) -> Invalid:
+    """The error of a command on a run that there is none of."""
+    return Invalid(
+        "unknown_run",
+        f"{name} has no run {run_id!r} in its history, which goes back three months",
+        next=f"See the runs with `airflow-refresh history {name}`.",
+    )
+
+
 def ended(events: Iterable[EventRow]) -> list[HistoryEntry]:
     """The ended runs among events that are given oldest first, newest first."""
     return _newest_first(row for row in events if row.event == RUN_ENDED)

@@ -22,7 +22,6 @@ from airflow_refresh_provider.core.run.run_detail import (
 )
 from airflow_refresh_provider.core.run.steering import offers
 from airflow_refresh_provider.core.run.throttle import limit_of
-from airflow_refresh_provider.errors import Invalid
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.control import ProgressRow
 from airflow_refresh_provider.runner.facts.records import owner_liveness, registered
@@ -39,11 +38,7 @@ def run_detail(ports: Ports, name: str, run_id: str) -> RunDetail:
         return _in_progress(ports, record, record.run, rows)
     entry = reports.ended_run(ports, name, run_id)
     if entry is None:
-        raise Invalid(
-            "unknown_run",
-            f"{name} has no run {run_id!r} in its history, which goes back three months",
-            next=f"See the runs with `airflow-refresh history {name}`.",
-        )
+        raise reports.unknown_run(name, run_id)
     return _ended(record, entry, run_id, rows)
 
 

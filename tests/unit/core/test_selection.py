@@ -56,6 +56,12 @@ def test_what_selects_nothing_is_refused(selection: Selection, code: str, said: 
     assert refused.value.code == code
 
 
+def test_an_error_names_where_definitions_were_looked_for() -> None:
+    for selection in (Selection(("absent",)), Selection(tags=("weekly",))):
+        with pytest.raises(Invalid, match=" in /control"):
+            selected(selection, ALL, where=" in /control")
+
+
 def test_one_definition_by_its_name_is_no_group() -> None:
     assert Selection(("stock",)).one == "stock"
     assert [s.one for s in (Selection(("s*",)), Selection(("a", "b")), Selection(("a",), ("t",)))] == [None] * 3

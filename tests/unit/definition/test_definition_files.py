@@ -231,6 +231,10 @@ def test_a_query_file_that_does_not_help_is_refused(tmp_path: Path, line: str, m
         ("x: !!python/object:os.system {}", "line 1, column 4: malformed YAML: could not determine a constructor"),
         ("x: 2026-13-45", "malformed YAML: month must be in 1..12"),
         ("x: \x00", "malformed YAML: "),
+        (
+            "path: {{ x }}",
+            "line 1, column 8: malformed YAML: found unhashable key; it has a Jinja template, and definitions are not",
+        ),
         ("", "holds no definition"),
         ("---\n---\n", "holds no definition"),
         ("- a\n- b", "a definition must be a mapping of field names to values"),

@@ -7,7 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
+from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.definition.locations import TargetLocation, is_relative, normalised
+from airflow_refresh_provider.errors import Invalid
 
 TEXT = st.text(st.characters(min_codepoint=32, exclude_characters="/"), min_size=1).filter(
     lambda t: t not in (".", "..")
@@ -65,7 +67,6 @@ def test_what_names_no_place_is_refused_with_the_reason(place: str, reason: str)
         "s3://key:hunter2@bucket/x",
         "s3://hunter2@bucket/x",
         "abfss://container:hunter2@account/x",
-        "https://user:hunter2@host/x",
         "s3://bucket/x?X-Amz-Signature=hunter2",
         "abfss://c@a/x?sig=hunter2",
     ],
@@ -73,6 +74,14 @@ def test_what_names_no_place_is_refused_with_the_reason(place: str, reason: str)
 def test_credentials_in_a_place_are_refused_and_not_repeated(place: str) -> None:
     with pytest.raises(ValueError, match="credentials") as caught:
         normalised(place)
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize("place", ["https://user:hunter2@host/x", "wasbs://hunter2@account/x", "http://host/x?hunter2"])
+def test_another_scheme_is_refused_without_repeating_what_may_be_a_secret(place: str) -> None:
+    definition = {"name": "a", "target": place, "query": "SELECT 1 AS id FROM o", "inputs": {"o": {"path": "/o"}}}
+    with pytest.raises(Invalid, match="target: must be a local path or have one of the schemes s3, s3a") as caught:
+        Definition.build(**definition, keys=["id"])
     assert "hunter2" not in str(caught.value)
 
 

@@ -68,6 +68,15 @@ def test_a_definition_is_dropped_in_any_state_and_its_target_stays(point: str | 
         assert world.fresh()
 
 
+def test_a_run_that_was_cancelled_and_resumed_is_abandoned_when_its_definition_is_dropped() -> None:
+    world = interrupted()
+    world.refreshes.cancel(NAME)
+    with at(world.lake, "begin /gold"), pytest.raises(Killed):
+        world.run()
+    assert drop(world, stop=True).run_abandoned
+    assert outcomes(world) == [Outcome.ABANDONED, Outcome.SUCCEEDED]
+
+
 def test_dropping_deletes_the_target_only_on_request_and_only_its_own() -> None:
     world = World(row(1))
     world.run()

@@ -127,8 +127,8 @@ def test_sums_are_noted_where_a_definition_is_registered_and_where_it_is_shown()
     assert registered == before
     assert {note.code for note in (registered, after)} == {FLOAT_SUM}
     assert registered.message == (
-        "sum (line 1, column 11) over DOUBLE or FLOAT: its last digits vary, so a difference of at most 1e-13 of a "
-        "value is no change (float_tolerance: 1e-13)"
+        "if sum (line 1, column 11) adds up DOUBLE or FLOAT, its last digits vary, so a difference of at most 1e-13 "
+        "of a value is no change (float_tolerance: 1e-13)"
     )
     assert "column 11) in s: its" in after.message
     assert table_of(world.refreshes.show(NAME)).notes[0] == after.line
@@ -152,4 +152,4 @@ def test_validate_notes_sums(tmp_path: Any) -> None:
 
     assert [note.code for result in results for note in result.notices] == [FLOAT_SUM]
     [line] = table_of(list(results)).notes
-    assert line.startswith("sums: float_sum: sum (line 1, column 11)")
+    assert line.startswith("sums: float_sum: if sum (line 1, column 11)")

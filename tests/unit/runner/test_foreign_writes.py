@@ -93,7 +93,7 @@ def test_a_missing_or_replaced_target_is_neither_written_nor_created(stage: str,
     columns = world.lake.table(TARGET).newest.columns
 
     class Taking(Silent):
-        def stage(self, name: str, rows: int | None = None, chunks: int | None = None) -> None:
+        def stage(self, name: str, rows: int | None = None, chunks: int | None = None, *, part: str = "chunk") -> None:
             if name == stage:
                 world.lake.remove(TARGET)
                 if replaced:

@@ -121,7 +121,7 @@ def stages(world: World) -> dict[str, int | None]:
     seen: dict[str, int | None] = {}
 
     class Seeing(Silent):
-        def stage(self, name: str, rows: int | None = None, chunks: int | None = None) -> None:
+        def stage(self, name: str, rows: int | None = None, chunks: int | None = None, *, part: str = "chunk") -> None:
             seen[name] = rows
 
     Refreshes(replace(world.ports, watch=Seeing())).run(NAME, ONE)

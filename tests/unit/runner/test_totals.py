@@ -95,7 +95,7 @@ def test_there_is_no_sample_of_one_row() -> None:
 
 def test_explain_says_that_it_is_added_up() -> None:
     found = Shop(TOTALS).refreshes.explain("revenue")
-    assert {how_followed(one, row_wise=found.row_wise) for one in found.inputs} == {
+    assert {how_followed(one, found) for one in found.inputs} == {
         "add them to the result; where that does not do, compute everything"
     }
     assert (found.anchors, found.follows.value, found.advice) == ((), "every_input", ())

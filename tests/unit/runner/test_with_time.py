@@ -193,7 +193,7 @@ def test_it_is_explained() -> None:
     assert found.follows is Follows.EVERY_INPUT and not found.row_wise
     (events,) = found.inputs
     assert (events.by, events.temporal) == ("k = customer", ("day >= current_date() - INTERVAL '2' DAYS",))
-    shown = how_followed(events, row_wise=found.row_wise)
+    shown = how_followed(events, found)
     assert (
         shown == "recompute the rows by k = customer, and as time passes for day >= current_date() - INTERVAL '2' DAYS"
     )

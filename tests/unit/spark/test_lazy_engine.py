@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
+from time import sleep
 
 import pytest
 
@@ -66,3 +69,23 @@ def test_the_first_session_is_announced_and_timed(spark: str, first: str, tmp_pa
     before, after = said
     assert before.startswith(first) and re.fullmatch(r"Spark answers after \d+\.\d s", after)
     assert "t0k3n" not in before
+
+
+def test_sessions_that_are_opened_side_by_side_start_spark_once(tmp_path: Path) -> None:
+    said: list[str] = []
+    both = Barrier(2)
+    places = Places(control="/c", spark=EMBEDDED, spark_home=f"{tmp_path}/spark")
+
+    def make(_places: Places) -> Engine:
+        sleep(0.2)  # the other one comes meanwhile
+        return MemoryEngine(MemoryLake())
+
+    engine = LazyEngine(places, Lines(said.append), make)
+
+    def opened(session: str) -> None:
+        both.wait()
+        engine.open(session)
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(opened, ("one", "two")))
+    assert len(said) == 2
