@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from airflow_refresh_provider.core.changes.reads import Read
 from airflow_refresh_provider.core.definition.columns import Column
-from airflow_refresh_provider.core.maintain.plan import Maintenance
+from airflow_refresh_provider.core.maintain.plan import Maintenance, Use
 from airflow_refresh_provider.core.maintain.spans import Spans
-from airflow_refresh_provider.ports.tasks import Touched
+from airflow_refresh_provider.core.plan.plan import Target
+from airflow_refresh_provider.ports.tasks import Source, Touched
 from airflow_refresh_provider.spark.acts import touched_rows, touched_spans
 
 
@@ -48,8 +50,40 @@ def test_many_or_wide_values_are_not_broadcast(
 ) -> None:
     spark = open_session()
     touched = _touched(spark, tmp_path, rows=rows, bytes=bytes)
-    plan = _shown(touched_rows.among(spark, spark.range(9).selectExpr("id AS k"), touched), capsys)
-    assert ("strategy=broadcast" in plan) is broadcast
+    for selected in (
+        touched_rows.among(spark, spark.range(9).selectExpr("id AS k"), touched),
+        _result(spark, tmp_path, touched, "SELECT k FROM x"),
+    ):
+        assert ("strategy=broadcast" in _shown(selected, capsys)) is broadcast
+
+
+def _result(spark: SparkSession, folder: Path, touched: Touched, query: str) -> DataFrame:
+    """A query over `x` and `y`, which each have the numbers up to 9, restricted to touched values of `k` in `x`."""
+    for name in ("x", "y"):
+        spark.range(9).selectExpr("id AS k").write.mode("ignore").parquet(str(folder / name))
+    reads = {n: Read(location=str(folder / n), format="parquet", file_format="parquet") for n in ("x", "y")}
+    places = [(name, query.index(f"FROM {name}") + 5) for name in reads if f"FROM {name}" in query]
+    uses = tuple(
+        Use(input=name, start=at, end=at + 1, aliased=False, restrictions=(("k",),) if name == "x" else None)
+        for name, at in places
+    )
+    target = Target(
+        location="/t", table_id="t", columns=(Column(name="k", type="bigint"),), vnodes=1, deletion_vectors=False
+    )
+    touched = touched.model_copy(update={"maintenance": Maintenance(anchors=("k",), uses=uses, routes=())})
+    return touched_rows.result(spark, Source(query=query, reads=reads, keys=("k",)), target, touched)
+
+
+@pytest.mark.parametrize("condition", ["k IN (SELECT k FROM y)", "EXISTS (SELECT 1 FROM y WHERE y.k = x.k)"])
+def test_touched_values_restrict_an_input_before_conditions_of_the_query_do(
+    condition: str, open_session: Callable[[], SparkSession], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spark = open_session()
+    found = _result(spark, tmp_path, _touched(spark, tmp_path), f"SELECT k FROM x WHERE {condition}")
+    optimized = _shown(found, capsys).partition("Optimized Logical Plan")[2].partition("Physical Plan")[0]
+    joins = [line for line in optimized.splitlines() if "LeftSemi" in line]
+    assert ["airflow_refresh_k0" in join for join in joins[:2]] == [False, True], optimized  # outermost first
+    assert {row.k for row in found.collect()} == {0, 1, 2}
 
 
 @pytest.mark.parametrize("skips", [True, False])

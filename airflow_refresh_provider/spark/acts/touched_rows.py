@@ -16,6 +16,8 @@ from airflow_refresh_provider.ports.tasks import Source, Touched
 from airflow_refresh_provider.spark.acts import content, sql, touched_values
 from airflow_refresh_provider.spark.connect import faults
 
+_VALUES = "airflow_refresh_touched"
+"""The view of touched values that conditions name."""
 _Restrictions = tuple[tuple[str | None, ...], ...]
 BROADCAST_MAX_VALUES = 1_000_000
 BROADCAST_MAX_BYTES = 64 << 20
@@ -24,13 +26,14 @@ BROADCAST_MAX_BYTES = 64 << 20
 
 def result(spark: SparkSession, source: Source, target: Target, touched: Touched) -> DataFrame:
     """The rows of the query's result for which all that is needed of the inputs was read; others may be incomplete."""
-    values = touched_values.staged(spark, touched)
+    values = [f"k{n} AS {_column(n)}" for n in range(len(touched.types))]
+    touched_values.staged(spark, touched).selectExpr(*values).createOrReplaceTempView(_VALUES)
     for number, use in enumerate(touched.maintenance.uses):
         with faults.reading(use.input):
             rows = content.rows(spark, source.reads[use.input])
             if use.restrictions is not None:
                 rows = _within_spans(rows, use.restrictions, touched) if number in touched.skips else rows
-                rows = _restricted(rows, use.restrictions, values, target, touched)
+                rows = rows.where(_restricting(use.restrictions, target, touched))
             rows.createOrReplaceTempView(use_name(number))
     return spark.sql(bound(source.query, touched.maintenance.uses))
 
@@ -45,7 +48,8 @@ def among(spark: SparkSession, rows: DataFrame, touched: Touched) -> DataFrame:
     """The rows of a result, or of the target, whose anchors are touched."""
     anchors = [sql.name(anchor) for anchor in touched.maintenance.anchors]
     conditions = [f"r.{anchor} {_same(n, touched)} k.k{n}" for n, anchor in enumerate(anchors)]
-    values = _small(touched_values.staged(spark, touched), touched)
+    values = touched_values.staged(spark, touched)
+    values = F.broadcast(values) if _few(touched) else values
     return rows.alias("r").join(values.alias("k"), F.expr(" AND ".join(conditions)), "left_semi")
 
 
@@ -62,35 +66,27 @@ def count(spark: SparkSession, target: Target, base: int, touched: Touched) -> i
     return of_target(spark, rows, touched).count()
 
 
-def _restricted(
-    rows: DataFrame, restrictions: _Restrictions, values: DataFrame, target: Target, touched: Touched
-) -> DataFrame:
-    """The rows of an input that lead to touched anchors, in one of the ways in which the text reads them."""
-    if len(restrictions) == 1:
-        keys, same = _keys(restrictions[0], values, target, touched, "")
-        return rows.join(_small(keys, touched), F.expr(same), "left_semi")
-    names = rows.columns
-    for number, restriction in enumerate(restrictions):
-        keys, same = _keys(restriction, values, target, touched, f"{number}_")
-        once = keys.distinct().withColumn(_mark(number), F.lit(1))
-        rows = rows.join(_small(once, touched), F.expr(same), "left")
-    needed = " OR ".join(f"{_mark(number)} IS NOT NULL" for number in range(len(restrictions)))
-    return rows.where(needed).select(*(F.col(sql.name(name)) for name in names))
+def _restricting(restrictions: _Restrictions, target: Target, touched: Touched) -> str:
+    """The condition that a row of an input leads to touched anchors, in one of the ways in which the text reads it.
 
-
-def _keys(
-    restriction: tuple[str | None, ...], values: DataFrame, target: Target, touched: Touched, prefix: str
-) -> tuple[DataFrame, str]:
-    """The touched values of the anchors that a row leads to, and the condition that it does.
-
-    Touched values are as the target stores them, so those of the row are too.
+    Spark moves a condition of the query such as `IN (SELECT ...)` down to the input that it is about, and below a join
+    with the touched values: the whole input would be shuffled for it. A condition below it comes first (ADR 73).
     """
+    return " OR ".join(_leading(restriction, target, touched) for restriction in restrictions)
+
+
+def _leading(restriction: tuple[str | None, ...], target: Target, touched: Touched) -> str:
+    """That the anchors that a row leads to are touched: their values as the target stores them, as touched ones are."""
     anchors = sql.key_columns(target.columns, touched.maintenance.anchors)
     known = [(n, value) for n, value in enumerate(restriction) if value is not None]
-    keys = values.select(*(F.col(f"k{n}").alias(f"airflow_refresh_k{prefix}{n}") for n, _ in known))
     stored = ((n, content.stored(f"try_cast({value} AS {touched.types[n]})", anchors[n], target)) for n, value in known)
-    same = (f"{value} {_same(n, touched)} airflow_refresh_k{prefix}{n}" for n, value in stored)
-    return keys, " AND ".join(same)
+    same = " AND ".join(f"{value} {_same(n, touched)} {_column(n)}" for n, value in stored)
+    hint = f" /*+ BROADCAST({_VALUES}) */" if _few(touched) else ""
+    return f"EXISTS (SELECT{hint} 1 FROM {_VALUES} WHERE {same})"
+
+
+def _column(anchor: int) -> str:
+    return f"airflow_refresh_k{anchor}"
 
 
 def _same(anchor: int, touched: Touched) -> str:
@@ -98,13 +94,8 @@ def _same(anchor: int, touched: Touched) -> str:
     return "<=>" if anchor in touched.nulls else "="
 
 
-def _mark(number: int) -> str:
-    return f"airflow_refresh_found_{number}"
-
-
-def _small(keys: DataFrame, touched: Touched) -> DataFrame:
-    few = touched.rows <= BROADCAST_MAX_VALUES and touched.bytes <= BROADCAST_MAX_BYTES
-    return F.broadcast(keys) if few else keys
+def _few(touched: Touched) -> bool:
+    return touched.rows <= BROADCAST_MAX_VALUES and touched.bytes <= BROADCAST_MAX_BYTES
 
 
 def _within_spans(rows: DataFrame, restrictions: _Restrictions, touched: Touched) -> DataFrame:
