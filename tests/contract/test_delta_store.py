@@ -269,7 +269,7 @@ def test_tables_of_an_earlier_version_get_the_properties_that_keep_them_small(ro
     table = DeltaTable(root / "state")
     table.alter.set_table_properties({"delta.logRetentionDuration": "interval 7 days"})
     store.compact()
-    assert DeltaTable(root / "state").metadata().configuration["delta.logRetentionDuration"] == "interval 2 hours"
+    assert DeltaTable(root / "state").metadata().configuration["delta.logRetentionDuration"] == "interval 15 minutes"
 
 
 def test_a_write_to_a_part_of_the_log_that_was_cleaned_is_stale(root: Path) -> None:
