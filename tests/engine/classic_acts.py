@@ -91,7 +91,7 @@ def _statistics(lake: Lake) -> list[object]:
 
     Delta has no statement for it.
     """
-    target = lake.target(_FIRST)
+    target = lake.target(_FIRST, properties={})  # Delta refuses those with deletion vectors
     lake.load(target, _FIRST)
     loaded = lake.log.newest(target.location)
     jvm, session = lake.spark._jvm, lake.spark._jsparkSession
