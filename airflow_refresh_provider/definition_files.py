@@ -132,16 +132,18 @@ def _files_below(folder: Path, above: frozenset[Path] = frozenset()) -> Iterator
 def _documents(file: Path, errors: _Errors) -> Iterator[dict[str, object]]:
     """The mappings of a file that can be read as definitions; what cannot is added to `errors`."""
     try:
-        documents = [d for d in yaml.load_all(_text(file), Loader=_Loader) if d is not None]
-        _check_values(documents)
+        text = _text(file)
     except Invalid as error:
         errors.append((file, error))
         return
+    try:
+        documents = [d for d in yaml.load_all(text, Loader=_Loader) if d is not None]
+        _check_values(documents)
     except RecursionError:
         errors.append((file, invalid(["malformed YAML: lists or mappings are nested too deeply"])))
         return
     except (yaml.YAMLError, ValueError) as error:
-        errors.append((file, invalid([_malformed(error) + _TEMPLATED * is_template(_text(file))])))
+        errors.append((file, invalid([_malformed(error) + (_TEMPLATED if is_template(text) else "")])))
         return
     if not documents:
         errors.append((file, invalid(["holds no definition: write name, target, query, inputs and keys"])))

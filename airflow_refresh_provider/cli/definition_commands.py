@@ -8,8 +8,8 @@ from pathlib import Path
 from airflow_refresh_provider.cli.call import Call
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.definition.mode import Mode, check_mode
+from airflow_refresh_provider.core.definition.places import check_written
 from airflow_refresh_provider.core.definition.selection import Selection, selected
-from airflow_refresh_provider.core.definition.written_places import check_written
 from airflow_refresh_provider.core.run.admin_results import Dropped, Registration, Validated
 from airflow_refresh_provider.core.run.explanation import Explanation, explanation_by_text
 from airflow_refresh_provider.core.run.query_notices import query_notices

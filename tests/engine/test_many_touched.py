@@ -57,14 +57,16 @@ def test_many_or_wide_values_are_not_broadcast(
         assert ("strategy=broadcast" in _shown(selected, capsys)) is broadcast
 
 
-def _result(spark: SparkSession, folder: Path, touched: Touched, query: str) -> DataFrame:
-    """A query over `x` and `y`, which each have the numbers up to 9, restricted to touched values of `k` in `x`."""
+def _result(
+    spark: SparkSession, folder: Path, touched: Touched, query: str, ways: tuple[tuple[str], ...] = (("k",),)
+) -> DataFrame:
+    """A query over `x` and `y`, which each have the numbers below 9, of which those of `x` lead to touched values."""
     for name in ("x", "y"):
         spark.range(9).selectExpr("id AS k").write.mode("ignore").parquet(str(folder / name))
     reads = {n: Read(location=str(folder / n), format="parquet", file_format="parquet") for n in ("x", "y")}
     places = [(name, query.index(f"FROM {name}") + 5) for name in reads if f"FROM {name}" in query]
     uses = tuple(
-        Use(input=name, start=at, end=at + 1, aliased=False, restrictions=(("k",),) if name == "x" else None)
+        Use(input=name, start=at, end=at + 1, aliased=False, restrictions=ways if name == "x" else None)
         for name, at in places
     )
     target = Target(
@@ -84,6 +86,24 @@ def test_touched_values_restrict_an_input_before_conditions_of_the_query_do(
     joins = [line for line in optimized.splitlines() if "LeftSemi" in line]
     assert ["airflow_refresh_k0" in join for join in joins[:2]] == [False, True], optimized  # outermost first
     assert {row.k for row in found.collect()} == {0, 1, 2}
+
+
+def test_a_row_is_read_once_where_it_leads_to_touched_values_in_several_ways(
+    open_session: Callable[[], SparkSession], tmp_path: Path
+) -> None:
+    spark = open_session()
+    found = _result(spark, tmp_path, _touched(spark, tmp_path), "SELECT k FROM x", (("k",), ("k - 5",), ("k - 1",)))
+    assert sorted(row.k for row in found.collect()) == [0, 1, 2, 3, 5, 6, 7]
+
+
+def test_rows_that_lead_to_null_are_touched_where_null_is(
+    open_session: Callable[[], SparkSession], tmp_path: Path
+) -> None:
+    spark = open_session()
+    touched = _touched(spark, tmp_path, nulls=frozenset({0}))
+    spark.sql("SELECT CAST(NULL AS BIGINT) AS k0").write.mode("append").parquet(touched.location)
+    found = _result(spark, tmp_path, touched, "SELECT k FROM x", (("nullif(k, 8)",),))
+    assert sorted(row.k for row in found.collect()) == [0, 1, 2, 8]
 
 
 @pytest.mark.parametrize("skips", [True, False])

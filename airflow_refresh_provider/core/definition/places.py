@@ -5,11 +5,12 @@ A table is written, cleaned up and deleted by its folder: whatever lies below is
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from airflow_refresh_provider.core.definition.locations import scheme_of
+from airflow_refresh_provider.core.definition.definition import Definition
+from airflow_refresh_provider.core.definition.locations import in_one_scheme, scheme_of
 from airflow_refresh_provider.core.text.variables import variables
 from airflow_refresh_provider.errors import Refused
 
@@ -38,6 +39,23 @@ class Place:
         plain = self.location == self.resolved or variables(self.location)
         link = "" if plain else f", which is {self.resolved}"
         return f"{self.label} ({self.location}{link})"
+
+
+def places_of(definition: Definition, target: str, inputs: Mapping[str, str]) -> Iterator[Place]:
+    """The places of a definition: where its target is, and its inputs by name, as far as that is known."""
+    yield Place(Role.TARGET, f"target of {definition.name}", definition.target, target)
+    for name, resolved in inputs.items():
+        yield Place(Role.INPUT, f"input {name} of {definition.name}", definition.inputs[name].path, resolved)
+
+
+def check_written(definition: Definition, others: Iterable[Definition]) -> None:
+    """Refuse it by what is written alone, where links and values of variables are not known. Raises Refused."""
+    check_apart(_written(definition), (place for other in others for place in _written(other)))
+
+
+def _written(definition: Definition) -> Iterator[Place]:
+    inputs = {n: in_one_scheme(read.path) for n, read in definition.inputs.items() if not variables(read.path)}
+    return places_of(definition, in_one_scheme(definition.target), inputs)
 
 
 def check_apart(mine: Iterable[Place], others: Iterable[Place]) -> None:

@@ -3,7 +3,7 @@
 Rows of a definition count up from 1, and each is committed under the definition's own appId with its number as the
 version. A write opens a view of its own; it is made through that view, if the row that was decided on is still the
 newest there, and succeeds only if no other writer commits meanwhile. delta-rs refuses two commits with one appId that
-race, but not one that is late, so the numbers are compared here. The log is cleaned after hours: a process that was
+race, but not one that is late, so the numbers are compared here. The log is cleaned after minutes: a process that was
 stopped for longer between opening and writing could write a version whose file is gone, which no reader sees. So every
 write is read back.
 """

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.definition.locations import in_one_scheme
-from airflow_refresh_provider.core.definition.places import Place, Role, check_apart
+from airflow_refresh_provider.core.definition.places import Place, Role, check_apart, places_of
 from airflow_refresh_provider.errors import Invalid
 from airflow_refresh_provider.ports.bundle import Ports
 
@@ -18,21 +18,17 @@ def check(ports: Ports, definition: Definition, others: Iterable[Definition] = (
     Its own places, the control root, and those of `others`.
     """
     foreign = [place for other in others for place in _places(ports, other)]
-    if ports.control_root is not None:
-        foreign.append(_place(ports, Role.CONTROL, "control root", ports.control_root))
+    if (root := ports.control_root) is not None:
+        foreign.append(Place(Role.CONTROL, "control root", root, _resolved(ports, root)))
     check_apart(_places(ports, definition), foreign)
 
 
 def _places(ports: Ports, definition: Definition) -> Iterator[Place]:
-    yield _place(ports, Role.TARGET, f"target of {definition.name}", definition.target)
+    inputs: dict[str, str] = {}
     for name, read in definition.inputs.items():
         with suppress(Invalid):  # a variable of another definition that has no value here
-            path = read.expanded(ports.environment).path
-            yield Place(Role.INPUT, f"input {name} of {definition.name}", read.path, _resolved(ports, path))
-
-
-def _place(ports: Ports, role: Role, label: str, location: str) -> Place:
-    return Place(role, label, location, _resolved(ports, location))
+            inputs[name] = _resolved(ports, read.expanded(ports.environment).path)
+    return places_of(definition, _resolved(ports, definition.target), inputs)
 
 
 def _resolved(ports: Ports, location: str) -> str:
