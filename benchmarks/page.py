@@ -31,7 +31,8 @@ from airflow_refresh_provider.core.run.overview import Filter
 from airflow_refresh_provider.core.run.record import Published, Record
 from airflow_refresh_provider.core.run.results import HistoryEntry, Outcome, Rows, RunResult
 from airflow_refresh_provider.core.run.spent import Spent
-from airflow_refresh_provider.delta.control.control_table import COMPACT_EVERY, ORDER_EVERY, ControlTable
+from airflow_refresh_provider.delta.control.compaction import COMPACT_EVERY, MAINTAIN_EVERY
+from airflow_refresh_provider.delta.control.control_table import ControlTable
 from airflow_refresh_provider.delta.control.store import DeltaControlStore
 from airflow_refresh_provider.page.child_runs import ChildRuns
 from airflow_refresh_provider.page.stand_alone import HOST, TokenGate, stand_alone
@@ -102,7 +103,7 @@ def fill_history(store: DeltaControlStore, names: list[str]) -> None:
     """Runs of all definitions: those that were ordered, those that were merged since, and the newest one by one."""
     events = ControlTable(store.root, "events")
     ends = [_end(name, run) for run in range(RUNS) for name in names]
-    merged, newest = len(ends) - ORDER_EVERY, len(ends) - COMPACT_EVERY + 1
+    merged, newest = len(ends) - MAINTAIN_EVERY, len(ends) - COMPACT_EVERY + 1
     for first in range(0, merged, DEFINITIONS):
         _append(events, ends[first : min(merged, first + DEFINITIONS)])
     store.compact()

@@ -15,7 +15,7 @@ from deltalake import DeltaTable, Transaction, write_deltalake
 from airflow_refresh_provider.core.query.facts import QueryFacts
 from airflow_refresh_provider.core.run.owner import Beat
 from airflow_refresh_provider.core.run.record import RECORD_FORMAT, Record
-from airflow_refresh_provider.delta.control import control_table
+from airflow_refresh_provider.delta.control import compaction
 from airflow_refresh_provider.delta.control.control_table import ControlTable, Row
 from airflow_refresh_provider.delta.control.state import KEEP_SUPERSEDED
 from airflow_refresh_provider.delta.control.store import EVENTS_KEPT, PROGRESS_KEPT, DeltaControlStore
@@ -153,28 +153,28 @@ def test_a_damaged_mark_is_named(root: Path) -> None:
 def test_small_files_are_merged_along_the_way(root: Path) -> None:
     store = DeltaControlStore(str(root))
     view = store.read("orders")
-    for generation in range(control_table.COMPACT_EVERY + 2):
+    for generation in range(compaction.COMPACT_EVERY + 2):
         view = store.commit(view, record("orders", generation), REGISTER, moment(generation))
         store.add_progress([progress_row("orders", "r1", generation, 1)])
     assert _files(root) <= 3 and _files(root, "progress") <= 3
-    assert len(store.progress("orders", "r1")) == control_table.COMPACT_EVERY + 2
+    assert len(store.progress("orders", "r1")) == compaction.COMPACT_EVERY + 2
 
 
 def test_files_of_the_history_are_merged_before_it_is_compacted_and_larger_ones_are_left_alone(root: Path) -> None:
     store = DeltaControlStore(str(root))
     store.commit(store.read("orders"), record("orders"), REGISTER, moment(0))
-    events = control_table.ControlTable(str(root), "events")
-    large = event_row("orders", Random(0).randbytes(300_000).hex(), 0)
+    events = ControlTable(str(root), "events")
+    large = event_row("orders", Random(0).randbytes(600_000).hex(), 0)
     events.append(events.open_or_create(), [large.model_dump()])
     before = set(DeltaTable(root / "events").file_uris())
-    for number in range(3 * control_table.MERGE_EVERY):
+    for number in range(3 * compaction.MERGE_EVERY):
         store.add_event(event_row("orders", "end", number))
     files = set(DeltaTable(root / "events").file_uris())
-    assert before < files and len(files) <= control_table.MERGE_EVERY + 1
-    assert len(store.events("orders")) == 3 * control_table.MERGE_EVERY + 1
+    assert before < files and len(files) <= compaction.MERGE_EVERY + 1
+    assert len(store.events("orders")) == 3 * compaction.MERGE_EVERY + 1
 
 
-def test_superseded_rows_are_dropped_after_an_hour_and_the_newest_never(root: Path) -> None:
+def test_superseded_rows_are_dropped_after_minutes_and_the_newest_never(root: Path) -> None:
     store = DeltaControlStore(str(root))
     store.commit(store.read("old"), record("old", 1), REGISTER, moment(0))
     view = store.read("orders")
@@ -182,7 +182,7 @@ def test_superseded_rows_are_dropped_after_an_hour_and_the_newest_never(root: Pa
     for generation, after in enumerate((0 * last, last / 9, last - KEEP_SUPERSEDED, last), start=1):
         view = store.commit(view, record("orders", generation), REGISTER, moment(0) + after)
     store.compact()
-    assert _rows(root) == 3  # the newest of both, and one that is exactly an hour old
+    assert _rows(root) == 3  # the newest of both, and one that is exactly so old
     assert store.records() == [record("old", 1), record("orders", 4)]
 
 
@@ -245,31 +245,13 @@ def test_a_record_this_program_cannot_have_written_is_named(root: Path) -> None:
     assert caught.value.code == "record_unreadable"
 
 
-def _on_disk(root: Path, table: str) -> int:
-    return len(list((root / table).glob("*.parquet")))
-
-
-def test_replaced_files_are_deleted_along_the_way(root: Path) -> None:
-    """An hour is no time in a test: replaced files are deleted at once here."""
-    store = DeltaControlStore(str(root), lambda place, name: ControlTable(place, name, replaced_kept_hours=0))
-    view = store.read("orders")
-    for number in range(2 * control_table.COMPACT_EVERY + 2):
-        view = store.commit(view, record("orders", number), REGISTER, moment(number))
-        store.add_progress([progress_row("orders", "r1", number, 1)])
-        store.add_event(event_row("orders", "end", number))
-    assert _on_disk(root, "state") <= 8 and _on_disk(root, "progress") <= 8
-    assert _on_disk(root, "events") <= 8 + control_table.MERGE_EVERY
-    assert store.records() == [record("orders", 2 * control_table.COMPACT_EVERY + 1)]
-    assert len(store.events("orders")) == 2 * control_table.COMPACT_EVERY + 2
-
-
 def test_tables_of_an_earlier_version_get_the_properties_that_keep_them_small(root: Path) -> None:
     store = DeltaControlStore(str(root))
     store.commit(store.read("orders"), record("orders"), REGISTER, moment(0))
     table = DeltaTable(root / "state")
     table.alter.set_table_properties({"delta.logRetentionDuration": "interval 7 days"})
     store.compact()
-    assert DeltaTable(root / "state").metadata().configuration["delta.logRetentionDuration"] == "interval 15 minutes"
+    assert DeltaTable(root / "state").metadata().configuration["delta.logRetentionDuration"] == "interval 5 minutes"
 
 
 def test_a_write_to_a_part_of_the_log_that_was_cleaned_is_stale(root: Path) -> None:

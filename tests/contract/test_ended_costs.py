@@ -13,7 +13,8 @@ from deltalake import DeltaTable, write_deltalake
 from airflow_refresh_provider.core.run.costs import CostsBy, Sums, costs, sums_of
 from airflow_refresh_provider.core.run.results import HistoryEntry, Outcome, Rows, RunResult
 from airflow_refresh_provider.core.run.spent import Spent
-from airflow_refresh_provider.delta.control.control_table import ROWS_TOGETHER, ControlTable
+from airflow_refresh_provider.delta.control.compaction import ROWS_TOGETHER
+from airflow_refresh_provider.delta.control.control_table import ControlTable
 from airflow_refresh_provider.delta.control.store import DeltaControlStore
 from airflow_refresh_provider.delta.control.stored_columns import EVENTS, schema_of, table_of
 from airflow_refresh_provider.ports.control import ControlStore, EventRow

@@ -9,11 +9,13 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from deltalake import DeltaTable
 
-from airflow_refresh_provider.delta.control.control_table import COMPACT_EVERY, ControlTable
+from airflow_refresh_provider.delta.control.compaction import COMPACT_EVERY
+from airflow_refresh_provider.delta.control.control_table import ControlTable
 from airflow_refresh_provider.delta.control.store import DeltaControlStore
 from airflow_refresh_provider.errors import Interrupted, Retry, StaleSnapshot
 from tests.contract.samples import REGISTER, moment, record
@@ -122,18 +124,23 @@ def test_a_commit_that_landed_counts_though_others_followed_it(root: str) -> Non
 
 
 def test_a_failing_compaction_does_not_fail_the_commit_before_it(tmp_path: Path) -> None:
-    tried: list[str] = []
-    store = DeltaControlStore(str(tmp_path / "control"), partial(Full, tried=tried))
+    class OnFullDisk(Full):
+        tried: ClassVar[list[str]] = []
+
+    store = DeltaControlStore(str(tmp_path / "control"), compaction=OnFullDisk)
     view = store.read("orders")
     for generation in range(COMPACT_EVERY):
         view = store.commit(view, record("orders", generation), REGISTER, moment(generation))
-    assert tried == ["state"]
+    assert OnFullDisk.tried == ["state"]
     assert store.records() == [record("orders", COMPACT_EVERY - 1)]
 
 
 def test_a_client_asked_to_stop_while_files_are_merged_stops(tmp_path: Path) -> None:
-    asked = Interrupted("interrupted", "stop", left="", next="")
-    store = DeltaControlStore(str(tmp_path / "control"), partial(Full, ends=asked))
+    class Asked(Full):
+        tried: ClassVar[list[str]] = []
+        ends: ClassVar[BaseException] = Interrupted("interrupted", "stop", left="", next="")
+
+    store = DeltaControlStore(str(tmp_path / "control"), compaction=Asked)
 
     def commit_until_files_are_merged() -> None:
         view = store.read("orders")

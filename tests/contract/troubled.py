@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from deltalake import DeltaTable, Transaction
 from deltalake.exceptions import DeltaError
 
+from airflow_refresh_provider.delta.control.compaction import Act, Compaction
 from airflow_refresh_provider.delta.control.control_table import ControlTable, Row
 from airflow_refresh_provider.errors import Failed
 
@@ -28,16 +30,15 @@ class Troubled(ControlTable):
         _happen(self.after)
 
 
-@dataclass(frozen=True)
-class Full(ControlTable):
+class Full(Compaction):
     """There is room for the rows, but not for merging files. `tried` has an entry for each time it was."""
 
-    tried: list[str] = field(default_factory=list)
-    ends: BaseException = field(default_factory=lambda: Failed("disk_full", "no room", left="", next=""))
+    tried: ClassVar[list[str]]
+    ends: ClassVar[BaseException] = Failed("disk_full", "no room", left="", next="")
 
-    def compact(self, ordered_by: str | None = None) -> None:
+    def do(self, acts: Sequence[Act]) -> None:
         """Fail as on a disk that is full."""
-        self.tried.append(self.name)
+        self.tried.append(self._table.name)
         raise self.ends
 
 

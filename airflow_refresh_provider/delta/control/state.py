@@ -20,13 +20,22 @@ from pydantic import ValidationError
 
 from airflow_refresh_provider.core.run.lifecycle import Event
 from airflow_refresh_provider.core.run.record import Record
-from airflow_refresh_provider.delta.control.control_table import COMPACT_EVERY, ControlTable, compact_regularly, quoted
+from airflow_refresh_provider.delta.control.compaction import (
+    COMPACT_EVERY,
+    MAINTAIN_EVERY,
+    MERGED_BYTES,
+    Compaction,
+    merged,
+    without_older,
+    without_uncommitted,
+)
+from airflow_refresh_provider.delta.control.control_table import ControlTable, Row, quoted
 from airflow_refresh_provider.delta.control.newest_rows import NewestRows, StoredRow
 from airflow_refresh_provider.delta.storage.log_files import list_log
 from airflow_refresh_provider.delta.storage.object_stores import STORAGE_ERRORS, check_room, translated
 from airflow_refresh_provider.errors import Defect, Failed, Invalid, StaleSnapshot
 
-KEEP_SUPERSEDED = timedelta(hours=1)
+KEEP_SUPERSEDED = timedelta(minutes=5)
 
 _READ_ONE_BY_ONE = 8
 """Of more definitions than this, one read of the whole table is faster."""
@@ -46,8 +55,10 @@ class StateView:
 class StateTable:
     """All transitions of all definitions of one control root, in its table."""
 
-    def __init__(self, table: ControlTable) -> None:
+    def __init__(self, table: ControlTable, compaction: type[Compaction]) -> None:
         self.table = table
+        along = (without_older(KEEP_SUPERSEDED, self._superseded), merged(MERGED_BYTES))
+        self.compaction = compaction(table, {COMPACT_EVERY: along, MAINTAIN_EVERY: (*along, without_uncommitted)})
         self._rows = NewestRows(table.location)
 
     def read(self, name: str) -> StateView:
@@ -80,7 +91,7 @@ class StateTable:
         else:
             self._read_back(view, read.name, seq, nonce)
         self._rows.written(_app_id(read.name), StoredRow(seq, str(row["record"])))
-        compact_regularly(view, {COMPACT_EVERY: self.compact})
+        self.compaction.after(view.version())
         return StateView(read.name, record, seq)
 
     def records(self) -> list[Record]:
@@ -109,19 +120,11 @@ class StateTable:
         self._rows.seen(view.version(), found, every=True)
         return found
 
-    def compact(self) -> None:
-        """Drop superseded rows, merge small files. Yields to other writers."""
-        self._forget_superseded()
-        self.table.compact()
-
-    def _forget_superseded(self) -> None:
-        """Remove rows that are not the newest of their definition and an hour older than the newest of all."""
-        view = self.table.open()
-        if view is None:
-            return
+    def _superseded(self, view: DeltaTable) -> str:
+        """The condition of rows that are not the newest of their definition."""
         newest = self.table.select(view, "SELECT name, max(seq) AS seq FROM state GROUP BY name")
-        if kept := ", ".join(quoted(f"{row['name']}/{row['seq']}") for row in newest):
-            self.table.forget(view, KEEP_SUPERSEDED, f"concat(name, '/', CAST(seq AS STRING)) NOT IN ({kept})")
+        kept = ", ".join(quoted(f"{row['name']}/{row['seq']}") for row in newest)
+        return f"concat(name, '/', CAST(seq AS STRING)) NOT IN ({kept})"
 
     def _read(self, name: str) -> StoredRow | None:
         """The newest row of a definition through a fresh view; None when it has none."""
@@ -129,7 +132,7 @@ class StateTable:
         seq = _newest(view, name)
         if view is None or seq == 0:
             return None
-        row = _stored(self._row(view, name, seq))
+        row = _stored(self._newest_row(view, name, seq))
         self._rows.seen(view.version(), {_app_id(name): row})
         return row
 
@@ -139,7 +142,7 @@ class StateTable:
         if log is not None and log.read_from(written.version()):
             return
         view = self.table.open()
-        if view is None or _newest(view, name) < seq or self._row(view, name, seq)["nonce"] != nonce:
+        if view is None or _newest(view, name) < seq or self._nonce(view, name, seq) != nonce:
             raise StaleSnapshot
 
     def _settled(self, name: str, seq: int, nonce: str, error: Exception) -> DeltaTable:
@@ -153,14 +156,22 @@ class StateTable:
             if isinstance(error, CommitFailedError):
                 raise StaleSnapshot from error
             raise translated(error, _DOING, self.table.location) from error
-        if self._row(view, name, seq)["nonce"] != nonce:
+        if self._nonce(view, name, seq) != nonce:
             raise StaleSnapshot from error
         return view
 
-    def _row(self, view: DeltaTable, name: str, seq: int) -> dict[str, object]:
-        rows = self.table.select(
+    def _nonce(self, view: DeltaTable, name: str, seq: int) -> str | None:
+        """The nonce of a row; None for one that others have superseded so long ago that it was removed."""
+        rows = self._rows_of(view, name, seq)
+        return str(rows[0]["nonce"]) if rows else None
+
+    def _rows_of(self, view: DeltaTable, name: str, seq: int) -> list[Row]:
+        return self.table.select(
             view, f"SELECT nonce, seq, record FROM state WHERE name = {quoted(name)} AND seq = {seq}"
         )
+
+    def _newest_row(self, view: DeltaTable, name: str, seq: int) -> Row:
+        rows = self._rows_of(view, name, seq)
         if len(rows) != 1:
             raise Defect(
                 "state_row_lost",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable
 from datetime import datetime, timedelta
 
 from airflow_refresh_provider.core.definition.names import is_definition_name
@@ -12,15 +12,20 @@ from airflow_refresh_provider.core.run.record import Record
 from airflow_refresh_provider.core.text.stored import Stored
 from airflow_refresh_provider.delta.control.added_up import added_up
 from airflow_refresh_provider.delta.control.beats import Beats
-from airflow_refresh_provider.delta.control.control_table import (
+from airflow_refresh_provider.delta.control.compaction import (
     COMPACT_EVERY,
+    MAINTAIN_EVERY,
     MERGE_EVERY,
-    ORDER_EVERY,
-    ControlTable,
-    Row,
-    compact_regularly,
-    quoted,
+    MERGED_BYTES,
+    SMALL_BYTES,
+    Act,
+    Compaction,
+    merged,
+    ordered,
+    without_older,
+    without_uncommitted,
 )
+from airflow_refresh_provider.delta.control.control_table import ControlTable, Row, quoted
 from airflow_refresh_provider.delta.control.newest_view import NewestView
 from airflow_refresh_provider.delta.control.root import Mark, check_place, make_mark, read_mark
 from airflow_refresh_provider.delta.control.state import StateTable, StateView
@@ -30,17 +35,36 @@ from airflow_refresh_provider.ports.control import AddedUp, EventRow, ProgressRo
 PROGRESS_KEPT = timedelta(days=7)
 EVENTS_KEPT = timedelta(days=90)
 
+_SCHEDULES: dict[str, dict[int, tuple[Act, ...]]] = {
+    # The log of a target has what is removed here: `rebuild-progress` restores that of its last run.
+    "progress": {
+        COMPACT_EVERY: (merged(SMALL_BYTES),),
+        MAINTAIN_EVERY: (without_older(PROGRESS_KEPT), merged(MERGED_BYTES), without_uncommitted),
+    },
+    # The history of a definition is read without that of the others.
+    "events": {
+        MERGE_EVERY: (merged(SMALL_BYTES),),
+        MAINTAIN_EVERY: (without_older(EVENTS_KEPT), ordered("name"), without_uncommitted),
+    },
+}
+
 
 class DeltaControlStore:
-    """The control tables of one root, an absolute path or a URI, each made by `table`. Reading creates nothing."""
+    """The control tables of one root, an absolute path or a URI. Reading creates nothing."""
 
-    def __init__(self, root: str, table: Callable[[str, str], ControlTable] = ControlTable) -> None:
+    def __init__(
+        self,
+        root: str,
+        table: Callable[[str, str], ControlTable] = ControlTable,
+        compaction: type[Compaction] = Compaction,
+    ) -> None:
         check_place(root)
         self._root = root
         self._mark: Mark | None = None
-        self._state = StateTable(table(root, "state"))
+        self._state = StateTable(table(root, "state"), compaction)
         self._progress = table(root, "progress")
         self._events = table(root, "events")
+        self._compactions = {t.name: compaction(t, _SCHEDULES[t.name]) for t in (self._progress, self._events)}
         self._views = {t.name: NewestView(t) for t in (self._progress, self._events)}
         self._beats = Beats(root)
 
@@ -90,7 +114,7 @@ class DeltaControlStore:
 
     def add_progress(self, rows: Iterable[ProgressRow]) -> None:
         """Append rows, all in one commit."""
-        self._append(self._progress, rows, {COMPACT_EVERY: self._compact_progress})
+        self._append(self._progress, rows)
 
     def progress(self, name: str, run_id: str) -> list[ProgressRow]:
         """All rows of a run, oldest first."""
@@ -107,12 +131,7 @@ class DeltaControlStore:
 
     def add_event(self, row: EventRow) -> None:
         """Append one event."""
-        compactions = {
-            MERGE_EVERY: self._events.merge,
-            COMPACT_EVERY: self._events.compact,
-            ORDER_EVERY: self._compact_events,
-        }
-        self._append(self._events, [row], compactions)
+        self._append(self._events, [row])
 
     def events(self, name: str) -> list[EventRow]:
         """Oldest first."""
@@ -135,27 +154,12 @@ class DeltaControlStore:
         return AddedUp() if view is None else added_up(self._events, view, event, names, since)
 
     def compact(self) -> None:
-        """Merge small files, drop superseded state, old progress and history; safe beside any reader and writer."""
+        """All that is done along the way, at once; safe beside any reader and writer."""
         if self.exists:
-            self._state.compact()
-            self._compact_events()
-            self._compact_progress()
+            for compaction in (self._state.compaction, *self._compactions.values()):
+                compaction.now()
 
-    def _compact_progress(self) -> None:
-        """The log of a target has what is forgotten here: `rebuild-progress` restores that of its last run."""
-        if view := self._progress.open():
-            self._progress.forget(view, PROGRESS_KEPT)
-            self._progress.compact()
-
-    def _compact_events(self) -> None:
-        """History older than three months is forgotten, and that of each definition is put together."""
-        if view := self._events.open():
-            self._events.forget(view, EVENTS_KEPT)
-            self._events.compact(ordered_by="name")
-
-    def _append(
-        self, table: ControlTable, rows: Iterable[Stored], compactions: Mapping[int, Callable[[], None]]
-    ) -> None:
+    def _append(self, table: ControlTable, rows: Iterable[Stored]) -> None:
         stored: list[Row] = [row.model_dump() for row in rows]
         if not stored:
             return
@@ -165,7 +169,7 @@ class DeltaControlStore:
         with storage(doing, table.location):
             view = table.open_or_create()
             table.append(view, stored)
-        compact_regularly(view, compactions)
+        self._compactions[table.name].after(view.version())
 
     def _select(self, table: ControlTable, condition: str) -> list[Row]:
         return self._query(table, f"SELECT * FROM {table.name} WHERE {condition}")
