@@ -38,6 +38,7 @@ def refreshes(
     `engine` is used instead of the Spark that the places name.
     """
     from airflow_refresh_provider.delta.control.store import DeltaControlStore
+    from airflow_refresh_provider.delta.tables.seals import DeltaSeals
     from airflow_refresh_provider.delta.tables.small_tables import SmallDeltaTables
     from airflow_refresh_provider.delta.tables.staging_folders import StagingFolders
     from airflow_refresh_provider.delta.tables.table_folders import StoredTableFolders
@@ -54,6 +55,7 @@ def refreshes(
             inputs=input_kinds(),
             staging=StagingFolders(),
             small_tables=SmallDeltaTables(),
+            seals=DeltaSeals(),
             engine=engine or LazyEngine(places, watch),
             clock=clock,
             processes=LocalProcesses(label or process_label(environment), origin_status or _unknown),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from airflow_refresh_provider.ports.control import ControlStore
 from airflow_refresh_provider.ports.engine import Engine
 from airflow_refresh_provider.ports.input_kind import InputKinds
+from airflow_refresh_provider.ports.seals import Seals
 from airflow_refresh_provider.ports.small_tables import SmallTables
 from airflow_refresh_provider.ports.staging import Staging
 from airflow_refresh_provider.ports.table_folders import TableFolders
@@ -28,6 +29,7 @@ class Ports:
     inputs: InputKinds
     staging: Staging
     small_tables: SmallTables
+    seals: Seals
     engine: Engine
     clock: Clock
     processes: Processes

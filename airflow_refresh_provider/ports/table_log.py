@@ -9,13 +9,12 @@ from typing import Any, Protocol
 from airflow_refresh_provider.core.definition.columns import Columns
 from airflow_refresh_provider.core.definition.own_columns import OwnColumn
 from airflow_refresh_provider.core.log.commits import Commit
+from airflow_refresh_provider.core.plan.checkpoints import checkpoint_is_due
 from airflow_refresh_provider.core.plan.small_tables import is_small
 from airflow_refresh_provider.core.text.stored import Stored
 
 OPEN_COST = 4 << 20
 """To open a file costs as much as to read so many bytes: Spark's default of `spark.sql.files.openCostInBytes`."""
-_CHECKPOINT_EVERY = 10
-"""Delta's default of `delta.checkpointInterval`."""
 
 
 class TableIdentity(Stored):
@@ -53,14 +52,9 @@ class TableFacts(TableIdentity):
     @property
     def small(self) -> bool:
         """Whether its next commit may be one that rewrites it without Spark, to change a few rows."""
+        due = checkpoint_is_due(self.version, self.properties)
         simple = self.plain and not (self.partitioned_by or self.clustered or self.own)
-        return simple and is_small(self.rows, self.bytes, self.types) and not self._checkpoint_is_due
-
-    @property
-    def _checkpoint_is_due(self) -> bool:
-        """Whether a checkpoint goes with the next commit, which is Spark's then: only one library writes them."""
-        every = self.properties.get("delta.checkpointInterval", "")
-        return (self.version + 1) % (int(every) if every.isdecimal() and int(every) else _CHECKPOINT_EVERY) == 0
+        return simple and is_small(self.rows, self.bytes, self.types) and not due
 
 
 Opened = dict[tuple[str, int | None], Any]

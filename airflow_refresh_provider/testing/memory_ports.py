@@ -21,6 +21,7 @@ from airflow_refresh_provider.testing.memory_engine import MemoryEngine
 from airflow_refresh_provider.testing.memory_inputs import memory_inputs
 from airflow_refresh_provider.testing.memory_lake import BEGINNING, MemoryLake
 from airflow_refresh_provider.testing.memory_reads import MemoryFolders, MemoryLog, MemoryStaging
+from airflow_refresh_provider.testing.memory_seals import MemorySeals
 from airflow_refresh_provider.testing.memory_small_tables import MemorySmallTables
 
 __all__ = ["BEGINNING", "MemoryClock", "MemoryHeart", "MemoryProcesses", "memory_ports"]
@@ -132,6 +133,7 @@ def memory_ports(lake: MemoryLake, store: ControlStore, dead: set[int] | None = 
         inputs=memory_inputs(lake),
         staging=MemoryStaging(lake),
         small_tables=MemorySmallTables(lake),
+        seals=MemorySeals(lake),
         engine=MemoryEngine(lake),
         clock=clock,
         processes=MemoryProcesses(dead),

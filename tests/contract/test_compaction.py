@@ -208,12 +208,19 @@ def test_a_table_without_rows_is_maintained(root: Path, store: DeltaControlStore
     assert store.events("orders") == []
 
 
-def test_notes_are_names_of_files(root: Path, store: DeltaControlStore) -> None:
-    _use(store, 2)
-    before = _live(root, "state")
+def test_every_file_that_a_compaction_replaces_is_noted(root: Path, store: DeltaControlStore) -> None:
+    """One that it has written itself, too: rows are removed first, then files are merged."""
+    for minutes in (0, 4):
+        store.commit(store.read("orders"), record("orders", minutes), REGISTER, moment(60 * minutes))
     store.compact()
-    (note,) = _notes(root, "state")
-    assert set(json.loads(note.read_text())) == before - _live(root, "state")
+    for minutes in (8, 8):
+        store.commit(store.read("orders"), record("orders", minutes), REGISTER, moment(60 * minutes))
+    before = _on_disk(root, "state")
+    store.compact()
+    noted = {name for note in _notes(root, "state") for name in json.loads(note.read_text())}
+    replaced = _on_disk(root, "state") - _live(root, "state")
+    assert noted == replaced
+    assert replaced - before, "no file was written and replaced"
 
 
 def test_schedules_name_the_rarest_for_all() -> None:

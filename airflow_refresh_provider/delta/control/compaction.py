@@ -72,15 +72,17 @@ class Compaction:
         """Do this to the table, if it is there; then delete what was replaced minutes ago."""
         doing = f"compacting the control table {self._table.name}"
         with storage(doing, self._table.location):
-            before = _paths(self._table.open())
-            if before is None:
+            if self._table.open() is None:
                 return
+            seen: set[str] = set()
             for act in (_with_properties, *acts):
+                view = self._opened()
+                seen |= _paths(view)  # of a file that one act writes and the next replaces, too
                 with suppress(CommitFailedError):
-                    act(self._opened())
+                    act(view)
             newest = self._opened()
-            live = _paths(newest) or frozenset()
-            if replaced := before - live:
+            live = _paths(newest)
+            if replaced := seen - live:
                 self._replaced.note(replaced)
             self._replaced.delete_old(live)
             newest.cleanup_metadata()
@@ -162,8 +164,8 @@ def _not_full(newest_first: Sequence[File]) -> list[File]:
     return [f for f, _ in takewhile(lambda at: at[0]["num_records"] < ORDERED_ROWS and at[1] < 2 * ORDERED_ROWS, files)]
 
 
-def _paths(view: DeltaTable | None) -> frozenset[str] | None:
-    return None if view is None else frozenset(view.get_add_actions(flatten=True)["path"].to_pylist())
+def _paths(view: DeltaTable) -> set[str]:
+    return set(view.get_add_actions(flatten=True)["path"].to_pylist())
 
 
 def _literal(moment: datetime) -> str:

@@ -11,33 +11,26 @@ from collections.abc import Iterable
 from typing import Any
 
 from arro3.core import Array, DataType
-from deltalake import (
-    ColumnProperties,
-    CommitProperties,
-    DeltaTable,
-    PostCommitHookProperties,
-    QueryBuilder,
-    Transaction,
-    WriterProperties,
-    write_deltalake,
-)
-from deltalake.exceptions import CommitFailedError
+from deltalake import ColumnProperties, DeltaTable, QueryBuilder, WriterProperties, write_deltalake
 
 from airflow_refresh_provider.core.definition.columns import OP
 from airflow_refresh_provider.core.plan.plan import StagedTable, Target
-from airflow_refresh_provider.delta.storage.object_stores import NO_PERMISSION, UntypedErrors, check_room, storage
+from airflow_refresh_provider.delta.storage.object_stores import NO_PERMISSION, UntypedErrors, storage
 from airflow_refresh_provider.delta.tables import staged_files
 from airflow_refresh_provider.delta.tables.delta_table import open_table
+from airflow_refresh_provider.delta.tables.stamped_commits import (
+    NO_CHECKPOINT,
+    committing,
+    has_marker,
+    next_version,
+    opened_for,
+)
 from airflow_refresh_provider.delta.tables.target_log import facts_of
-from airflow_refresh_provider.errors import Conflict, Failed
+from airflow_refresh_provider.errors import Failed
 from airflow_refresh_provider.ports.small_tables import Unfit
 from airflow_refresh_provider.ports.tasks import ApplyTask, Stamp
 
 Keys = tuple[str, ...]
-
-_NO_CHECKPOINT = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
-"""Spark writes checkpoints and cleans up the log. Hadoop's checksum beside a file of Spark's that is overwritten would
-make Spark refuse that file."""
 
 _WRITTEN = WriterProperties(compression="SNAPPY", default_column_properties=ColumnProperties(statistics_enabled="NONE"))
 """As Spark compresses: with properties of its own delta-rs compresses nothing, and the table would not stay small.
@@ -55,12 +48,10 @@ class SmallDeltaTables:
     def rewrite(self, task: ApplyTask) -> Unfit | None:
         """Overwrite the target with its newest rows and the changes. Raises Conflict."""
         location, stamp = task.target.location, task.stamp
-        view = open_table(location)
-        found = facts_of(view, location) if view else None
-        if view is None or found is None or found.table_id != task.target.table_id:
-            raise _conflict("another table came into its place")
-        if (view.transaction_version(stamp.app_id) or 0) >= stamp.marker.version:
+        view = opened_for(task.target)
+        if has_marker(view, stamp):
             return None
+        found = facts_of(view, location)
         if task.changes is None or not found.small or found.types != task.target.columns:
             return Unfit.NOT_SMALL
         rows = _changed(_rows(view, location), _staged(task.changes), task.source.keys)
@@ -120,29 +111,12 @@ def _values(rows: Any, keys: Keys) -> list[tuple[object, ...]]:
 
 def overwrite(view: DeltaTable, location: str, rows: Any, stamp: Stamp) -> None:
     """Commit a table of Arrow as the version after the one that was opened. Raises Conflict where there is one."""
-    check_room("writing the target", location)
-    with storage("writing the target", location):
-        try:
-            write_deltalake(
-                view,
-                rows,
-                mode="overwrite",
-                writer_properties=_WRITTEN,
-                commit_properties=CommitProperties(
-                    app_transactions=[Transaction(stamp.app_id, stamp.marker.version)],
-                    custom_metadata={"userMetadata": stamp.note.text()},
-                    max_commit_retries=0,
-                ),
-                post_commithook_properties=_NO_CHECKPOINT,
-            )
-        except CommitFailedError as error:
-            raise _conflict("another writer's commit came first") from error
-
-
-def _conflict(why: str) -> Conflict:
-    return Conflict(
-        "concurrent_commit",
-        f"the target could not be written: {why}",
-        left="The target does not hold this chunk.",
-        next="Run again; the refresh resumes from its last commit.",
-    )
+    with committing(location):
+        write_deltalake(
+            view,
+            rows,
+            mode="overwrite",
+            writer_properties=_WRITTEN,
+            commit_properties=next_version(stamp),
+            post_commithook_properties=NO_CHECKPOINT,
+        )

@@ -5,15 +5,25 @@ from __future__ import annotations
 from airflow_refresh_provider.core.changes.pins import digests
 from airflow_refresh_provider.core.log.marker import Marker, seal_app_id
 from airflow_refresh_provider.core.log.note import Note, NoteKind
+from airflow_refresh_provider.core.plan.plan import Target
 from airflow_refresh_provider.core.run.cursor import cursor_of
 from airflow_refresh_provider.core.run.prepared import prepared
 from airflow_refresh_provider.errors import Retry
+from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.engine import EngineSession
+from airflow_refresh_provider.ports.seals import Unsealed
 from airflow_refresh_provider.ports.tasks import Stamp
+from airflow_refresh_provider.runner.facts import targets
 from airflow_refresh_provider.runner.hold.marked_commits import MarkedCommit, commit_of, commit_until_marked
 from airflow_refresh_provider.runner.hold.tenure import Tenure
 
 SEAL_TRIES = 10
+
+_WHY_SPARK = {
+    Unsealed.FEATURES: "the target has table features that delta-rs does not commit to",
+    Unsealed.CHECKPOINT: "a checkpoint is due with it",
+    Unsealed.DENIED: "this process may not write the target",
+}
 
 
 def seal(tenure: Tenure, session: EngineSession, version: int) -> int:
@@ -34,12 +44,20 @@ def seal(tenure: Tenure, session: EngineSession, version: int) -> int:
     wanted = MarkedCommit(
         target=target,
         stamp=lambda: stamp,
-        send=lambda stamp: session.mark(target, stamp),
+        send=lambda stamp: _send(tenure.ports, session, target, stamp),
         tries=SEAL_TRIES,
         exhausted=lambda: _not_sealed(tenure),
+        before=lambda: targets.check_in_place(tenure.ports, target),
         again=lambda _conflict, _left: tenure.read_run(),
     )
     return commit_of(tenure.ports, target, commit_until_marked(tenure, wanted), version).version
+
+
+def _send(ports: Ports, session: EngineSession, target: Target, stamp: Stamp) -> None:
+    """Commit the seal once, by this process where it can."""
+    if why := ports.seals.commit(target, stamp):
+        ports.watch.note(f"the seal is committed by Spark: {_WHY_SPARK[why]} ({why})")
+        session.mark(target, stamp)
 
 
 def _not_sealed(tenure: Tenure) -> Retry:
