@@ -2,7 +2,7 @@
 
 The sizes are chosen so that every change takes several chunks, unless the kind wants one commit: about 650 of 2,000
 rows change in a step, chunks have 100 to 210. After four steps every row has changed. The input is written by delta-rs
-only, the target by Spark only, but for a small one.
+only, the target by Spark only, but for seals and a small one.
 """
 
 from __future__ import annotations
@@ -44,6 +44,8 @@ class Kind:
 
 PLAIN = Kind("plain", (("vnodes", 3),))
 COPIED = Kind("copied", (("vnodes", 3), ("deletion_vectors", False)))
+CLUSTERED = Kind("clustered", (*PLAIN.given, ("cluster_by", ("grp",))))
+"""A target to which delta-rs does not commit."""
 VNODE = Kind("vnode", (("vnodes", 2), ("layout", "vnode")))
 
 _IN_ONE = (("visibility", "whole"), ("chunking", Chunking()))

@@ -39,7 +39,12 @@ def fence(when: str) -> Point:
 
 
 def seal(when: str) -> Point:
-    """The seal."""
+    """The seal, which the client commits."""
+    return Point(f"{when}_seals.commit")
+
+
+def seal_of_spark(when: str) -> Point:
+    """The seal of a target that the client leaves to Spark."""
     return Point(f"{when}_commit", _LOG, '"kind":"seal"')
 
 

@@ -85,6 +85,7 @@ def held(folder: Path, gone: frozenset[int]) -> Callable[[Places, Watch], Refres
             store=Stopping("store", ports.store, folder),
             staging=Stopping("staging", ports.staging, folder),
             small_tables=Stopping("small_tables", ports.small_tables, folder),
+            seals=Stopping("seals", ports.seals, folder),
             processes=SomeGone(ports.processes, gone),
         )
         return Refreshes(wrapped)

@@ -24,7 +24,7 @@ from tests.crash.directions import (
     start,
 )
 from tests.crash.holds import Point
-from tests.crash.lake import PLAIN, SMALL, VNODE, WHOLE, Kind, in_turn
+from tests.crash.lake import CLUSTERED, PLAIN, SMALL, VNODE, WHOLE, Kind, in_turn
 from tests.crash.points import AFTER, BEFORE
 from tests.crash.stage import Stage, play
 
@@ -34,8 +34,6 @@ IN_SPARK = {
     "before the first chunk": points.chunk(1, BEFORE),
     "before a later chunk": points.chunk(2, BEFORE),
     "after a chunk": points.chunk(2, AFTER),
-    "before the seal": points.seal(BEFORE),
-    "after the seal": points.seal(AFTER),
 }
 IN_CONTROL = {
     "before the start is stored": points.stored(Event.START, BEFORE),
@@ -46,6 +44,8 @@ IN_CONTROL = {
     "after units are claimed": points.stored(Event.CLAIM, AFTER),
     "between commit and progress": points.progress(BEFORE),
     "after progress": points.progress(AFTER),
+    "before the seal": points.seal(BEFORE),
+    "after the seal": points.seal(AFTER),
     "before publishing is stored": points.stored(Event.PUBLISH, BEFORE),
     "after publishing is stored": points.stored(Event.PUBLISH, AFTER),
     "before staging is dropped": points.staging_dropped(BEFORE),
@@ -101,6 +101,15 @@ def test_a_client_is_killed_between_two_statements(stage_of: SetUp, kind: Kind, 
 def test_a_server_is_killed(stage_of: SetUp, kind: Kind, at: Point) -> None:
     stage = stage_of(kind)
     play(stage, *dies(Victim.SERVER, at), *another_finishes())
+    check_all(stage)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("when", [BEFORE, AFTER])
+@pytest.mark.parametrize("victim", [Victim.CLIENT, Victim.SERVER])
+def test_client_or_server_is_killed_while_spark_seals(stage_of: SetUp, victim: Victim, when: str) -> None:
+    stage = stage_of(CLUSTERED)
+    play(stage, *dies(victim, points.seal_of_spark(when)), *another_finishes())
     check_all(stage)
 
 

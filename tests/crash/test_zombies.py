@@ -31,6 +31,7 @@ from tests.crash.directions import (
 )
 from tests.crash.holds import Point
 from tests.crash.lake import (
+    CLUSTERED,
     COPIED,
     PLAIN,
     REPLACED,
@@ -154,8 +155,8 @@ def test_a_client_that_was_stopped_as_it_rewrote_a_small_table_changes_nothing_w
 
 @pytest.mark.slow
 def test_a_seal_held_in_its_commit_does_not_land_after_another_owner_has_finished(stage_of: SetUp) -> None:
-    stage = stage_of(PLAIN)
-    play(stage, *left_behind(points.seal(BEFORE)))
+    stage = stage_of(CLUSTERED)
+    play(stage, *left_behind(points.seal_of_spark(BEFORE)))
     check_all(stage)
 
 
