@@ -223,6 +223,19 @@ def test_every_file_that_a_compaction_replaces_is_noted(root: Path, store: Delta
     assert replaced - before, "no file was written and replaced"
 
 
+def test_what_another_compaction_has_deleted_hinders_none(root: Path, store: DeltaControlStore) -> None:
+    _use(store, 5)
+    store.compact()
+    (note,) = _notes(root, "state")
+    first, *others = sorted(json.loads(note.read_text()))
+    (root / "state" / first).unlink()
+    _age([note], KEPT.total_seconds() + 1)
+    _use(store, 2, 6)
+    store.compact()
+    assert others and not set(others) & _on_disk(root, "state")
+    assert not note.exists()
+
+
 def test_schedules_name_the_rarest_for_all() -> None:
     assert MAINTAIN_EVERY % COMPACT_EVERY == COMPACT_EVERY % MERGE_EVERY == 0
 

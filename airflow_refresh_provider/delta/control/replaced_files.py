@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Collection
+from contextlib import suppress
 from datetime import timedelta
 
 import obstore
@@ -52,8 +53,10 @@ def _named(store: ObjectStore, path: str) -> list[str]:
 
 
 def _delete(store: ObjectStore, paths: Collection[str]) -> None:
-    for path in sorted(paths):
-        try:
-            obstore.delete(store, path)
-        except FileNotFoundError:
-            continue
+    """All in one request where storage has that. Some may be gone: another compaction was first."""
+    try:
+        obstore.delete(store, sorted(paths))
+    except FileNotFoundError:
+        for path in sorted(paths):
+            with suppress(FileNotFoundError):
+                obstore.delete(store, path)
