@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from enum import StrEnum
 
+from pydantic import computed_field
+
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.definition.mode import Mode, row_by_row
 from airflow_refresh_provider.core.maintain.advised import Advice
@@ -75,6 +77,7 @@ class Explanation(Stored):
         """Whether it has to follow every input, and does not, or that is not known."""
         return self.strict and (self.assumed or self.follows is not Follows.EVERY_INPUT)
 
+    @computed_field  # type: ignore[prop-decorator]
     @property
     def touched(self) -> int | None:
         """About how many values of the anchors the next refresh touches: as many for each changed row as the last one.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -123,6 +124,7 @@ def test_the_next_refresh_says_about_how_much_has_changed_and_what_it_touches() 
     found = explain(shop)
     assert found.touched is not None and found.touched > 0
     assert f"about 2 rows changed, touching about {found.touched}" in text(found)
+    assert json.loads(found.model_dump_json())["touched"] == found.touched
     shop.run()
     assert "rows changed," not in text(explain(shop)), "nothing has changed"
 
