@@ -1,7 +1,8 @@
 """How long control writes take when the tables have grown.
 
 Medians in milliseconds: a progress commit beside 10,000 rows, the listing of 1,000 definitions in a fresh store, and
-a transition (a read and the commit through it) beside them.
+a transition (a read and the commit through it) beside them. And with the history of a week of 300 tables that are
+refreshed every five minutes: the newest runs of one of them, and the maintenance that 512 of their commits are due for.
 """
 
 from __future__ import annotations
@@ -17,8 +18,12 @@ from airflow_refresh_provider.core.definition.inputs import Input
 from airflow_refresh_provider.core.query.facts import QueryFacts
 from airflow_refresh_provider.core.run.lifecycle import Event
 from airflow_refresh_provider.core.run.record import Record
+from airflow_refresh_provider.delta.control.control_table import ControlTable
 from airflow_refresh_provider.delta.control.store import DeltaControlStore
 from airflow_refresh_provider.ports.control import ProgressRow
+from airflow_refresh_provider.runner.hold.run_ends import end_of
+from airflow_refresh_provider.runner.report.reports import NEWEST_RUNS
+from benchmarks.ended_runs import entry, run_id
 
 FACTS = QueryFacts(tables=(), clock_spans=(), row_wise=False)
 
@@ -26,6 +31,9 @@ PROGRESS_ROWS = 10_000
 ROWS_A_COMMIT = 16
 DEFINITIONS = 1_000
 TRIES = 25
+TABLES = 300
+RUNS = 7 * 24 * 12
+RUNS_AT_ONCE = 100
 
 _START = datetime(2030, 1, 1, tzinfo=UTC)
 
@@ -41,7 +49,36 @@ def measure() -> dict[str, float]:
             "transition_ms": _median(lambda n: _transition(store, n)),
             "progress_rows": PROGRESS_ROWS,
             "definitions": DEFINITIONS,
+            **_with_history(),
         }
+
+
+def _with_history() -> dict[str, float]:
+    with tempfile.TemporaryDirectory() as root:
+        store, names = DeltaControlStore(root), [f"gold.table_{n}" for n in range(TABLES)]
+        assert store.control_id
+        for first in range(0, RUNS, RUNS_AT_ONCE):
+            _end(store, names, range(first, min(RUNS, first + RUNS_AT_ONCE)))
+            store.compact()
+        return {
+            "history_runs": RUNS * TABLES,
+            "newest_runs_ms": _median(lambda n: store.newest_events(names[n], NEWEST_RUNS)),
+            "maintenance_ms": _median(lambda n: _maintained(store, names, RUNS + 2 * n)),
+        }
+
+
+def _maintained(store: DeltaControlStore, names: list[str], run: int) -> None:
+    _end(store, names, range(run, run + 2))
+    store.compact()
+
+
+def _end(store: DeltaControlStore, names: list[str], runs: range) -> None:
+    """The ends of runs of all tables, in one commit."""
+    events, rows = ControlTable(store.root, "events"), []
+    for run in runs:
+        one = end_of(entry(names[0], run, _START + timedelta(minutes=5 * run))).model_dump()
+        rows += [{**one, "name": name, "run_id": run_id(name, run)} for name in names]
+    events.append(events.open_or_create(), rows)
 
 
 def _fill(store: DeltaControlStore) -> None:
@@ -91,7 +128,7 @@ def _transition(store: DeltaControlStore, n: int) -> None:
     store.commit(store.read("gold.table_7"), _record("gold.table_7", n + 2), Event.START, _START)
 
 
-def _median(act: Callable[[int], None]) -> float:
+def _median(act: Callable[[int], object]) -> float:
     times = []
     for n in range(TRIES):
         start = time.perf_counter()

@@ -12,11 +12,9 @@ import os
 import statistics
 import tempfile
 import time
-import uuid
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from random import Random
 
 import pyarrow as pa  # type: ignore[import-untyped]
 from deltalake import DeltaTable, write_deltalake
@@ -29,8 +27,6 @@ from airflow_refresh_provider.core.run.last_run import LastRun
 from airflow_refresh_provider.core.run.lifecycle import Event
 from airflow_refresh_provider.core.run.overview import Filter
 from airflow_refresh_provider.core.run.record import Published, Record
-from airflow_refresh_provider.core.run.results import HistoryEntry, Outcome, Rows, RunResult
-from airflow_refresh_provider.core.run.spent import Spent
 from airflow_refresh_provider.delta.control.compaction import COMPACT_EVERY, MAINTAIN_EVERY
 from airflow_refresh_provider.delta.control.control_table import ControlTable
 from airflow_refresh_provider.delta.control.store import DeltaControlStore
@@ -41,6 +37,7 @@ from airflow_refresh_provider.places import Places
 from airflow_refresh_provider.ports.control import EventRow
 from airflow_refresh_provider.runner.hold.run_ends import end_of
 from airflow_refresh_provider.runner.report.observation import look
+from benchmarks.ended_runs import ended, entry, run_id
 
 DEFINITIONS = 1_000
 RUNS = 100
@@ -76,7 +73,7 @@ def figures(root: Path) -> dict[str, float]:
         **_times("overview", lambda: _ask(client, "/")),
         **_times("overview_of_the_api", lambda: _ask(client, "/api/v1/overview")),
         **_times("definition", lambda: _ask(client, f"/definitions/{next(names)}")),
-        **_times("run", lambda: _ask(client, f"/definitions/{(name := next(names))}/runs/{_run_id(name, 7)}")),
+        **_times("run", lambda: _ask(client, f"/definitions/{(name := next(names))}/runs/{run_id(name, 7)}")),
         **_times("costs", lambda: _ask(client, "/costs?days=90")),
         **_times("list", lambda: found.ports.store.records()),
         **seen,
@@ -102,7 +99,7 @@ def fill(root: Path) -> None:
 def fill_history(store: DeltaControlStore, names: list[str]) -> None:
     """Runs of all definitions: those that were ordered, those that were merged since, and the newest one by one."""
     events = ControlTable(store.root, "events")
-    ends = [_end(name, run) for run in range(RUNS) for name in names]
+    ends = [end_of(entry(name, run, _START + timedelta(hours=7 * run))) for run in range(RUNS) for name in names]
     merged, newest = len(ends) - MAINTAIN_EVERY, len(ends) - COMPACT_EVERY + 1
     for first in range(0, merged, DEFINITIONS):
         _append(events, ends[first : min(merged, first + DEFINITIONS)])
@@ -133,7 +130,7 @@ def _record(name: str, target: DeltaPin, pins: dict[str, DeltaPin]) -> Record:
         tags=[f"team_{int(name[-2:]) % 10}"],
     )
     published = Published(
-        run_id=_run_id(name, RUNS - 1),
+        run_id=run_id(name, RUNS - 1),
         target_id=target.table_id,
         version=target.version,
         seal_version=target.version,
@@ -143,56 +140,10 @@ def _record(name: str, target: DeltaPin, pins: dict[str, DeltaPin]) -> Record:
         at=_START,
         started_at=_START,
     )
-    last = LastRun.succeeded(_result(name, RUNS - 1), _START)
+    last = LastRun.succeeded(ended(name, RUNS - 1), _START)
     return Record(
         name=name, definition=definition, facts=definition.analyse_query(), published=published, last_run=last
     )
-
-
-def _result(name: str, run: int) -> RunResult:
-    drawn = Random(f"{name}-{run}")
-    seconds = drawn.randint(10_000, 20_000) / 1000
-    return RunResult(
-        run_id=_run_id(name, run),
-        name=name,
-        outcome=Outcome.SUCCEEDED,
-        mode="incremental",
-        mode_reason="changes of orders in versions 17 to 18",
-        generation=run,
-        rows=Rows(inserted=run, updated=7, deleted=1, unchanged=100_000),
-        input_versions={"orders": run, "customers": run},
-        windows={"orders": (run, run + 1)},
-        published_version=run,
-        lag_seconds=3.0,
-        seconds=seconds,
-        attempts=1,
-        elapsed_seconds=seconds,
-        spent=Spent(worked_seconds=seconds, spark_seconds=drawn.randint(1, 9_999) / 1000, bytes_written=run),
-        bytes_to_read=drawn.randint(1, 10**9),
-        stages={name: drawn.randint(1, 9_999) / 1000 for name in ("start", "load", "merge", "publish")},
-    )
-
-
-def _end(name: str, run: int) -> EventRow:
-    result = _result(name, run)
-    return end_of(
-        HistoryEntry(
-            name=name,
-            run_id=result.run_id,
-            outcome=result.outcome,
-            at=_START + timedelta(hours=7 * run),
-            generation=run,
-            attempts=1,
-            elapsed_seconds=result.elapsed_seconds,
-            spent=result.spent,
-            bytes_to_read=result.bytes_to_read,
-            result=result,
-        )
-    )
-
-
-def _run_id(name: str, run: int) -> str:
-    return str(uuid.uuid5(uuid.NAMESPACE_OID, f"{name}-{run}"))
 
 
 def _milliseconds(act: Callable[[], object], clock: Callable[[], float] = time.perf_counter) -> float:

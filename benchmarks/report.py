@@ -183,5 +183,7 @@ def _others(raw: Figures) -> str:
             f"| peak memory of the client | {max(resumed['client_peak_mb'], unchanged['client_peak_mb']):.0f} MB |",
             f"| progress commit beside {control['progress_rows']:,} rows | {control['progress_commit_ms']:.0f} ms |",
             f"| listing {control['definitions']:,} definitions | {control['list_definitions_ms']:.0f} ms |",
+            f"| newest runs of a table, of {control['history_runs']:,} of 300 | {control['newest_runs_ms']:.0f} ms |",
+            f"| maintenance of the control tables with this history | {control['maintenance_ms']:.0f} ms |",
         ]
     )
