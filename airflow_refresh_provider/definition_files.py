@@ -52,20 +52,15 @@ def load_definitions(path: str | os.PathLike[str], *, strict: bool = False) -> t
 
 def read_definitions(path: str | os.PathLike[str]) -> tuple[Definition, ...]:
     """As a strict `load_definitions`, a relative path beginning at the current folder."""
-    return tuple(definition for _, definition in definitions_by_file(path))
-
-
-def definitions_by_file(path: str | os.PathLike[str]) -> tuple[tuple[Path, Definition], ...]:
-    """As `read_definitions`, each definition with its file."""
-    found, errors = _read(Path(path))
+    found, errors = sound_and_wrong(path)
     if errors:
         raise together_by_file(errors)
-    return tuple(found)
+    return tuple(definition for _, definition in found)
 
 
 def _valid_and_broken(path: Path) -> tuple[Definition | Broken, ...]:
     """The valid definitions, and after them one Broken for each file that holds another."""
-    found, errors = _read(path)
+    found, errors = sound_and_wrong(path)
     sound: dict[str, Definition] = {}
     for _, definition in found:
         sound.setdefault(definition.name, definition)
@@ -81,10 +76,11 @@ def _name_of(file: Path) -> str:
     return re.sub(r"[^\w.-]", "_", f"broken.{file.absolute().parent.name}.{file.name}")
 
 
-def _read(path: Path) -> tuple[_Found, _Errors]:
+def sound_and_wrong(path: str | os.PathLike[str]) -> tuple[_Found, _Errors]:
+    """As `read_definitions`, each definition with its file; and what is wrong with the other definitions."""
     found: _Found = []
     errors: _Errors = []
-    for file in _files(path):
+    for file in _files(Path(path)):
         for given in _documents(file, errors):
             wrong = [*_bare_target(given), *_templates(given)]
             try:

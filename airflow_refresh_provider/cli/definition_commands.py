@@ -20,12 +20,13 @@ from airflow_refresh_provider.errors import Invalid, RefreshError
 
 def validate(_call: Call, file: list[str], tag: list[str], name: list[str]) -> list[Validated]:
     """Check definitions without a server. All files are read; those that are selected are listed."""
-    found = _read_all(file)
+    found, errors = _sound_and_wrong(file)
+    if name or tag or not found:
+        _raise_together(errors)  # one that is named may be among them
     selection = Selection(tuple(name), tuple(tag), every=not name)
     chosen = {definition.name for definition in selected(selection, [definition for _, definition in found])}
     others = {definition.name: definition for _, definition in found}
     done: list[Validated] = []
-    errors: list[tuple[Path, RefreshError]] = []
     for path, definition in found:
         if definition.name in chosen:
             del others[definition.name]  # two that do not go together are reported once
@@ -33,10 +34,7 @@ def validate(_call: Call, file: list[str], tag: list[str], name: list[str]) -> l
                 done.append(_validated(path, definition, others.values()))
             except RefreshError as error:
                 errors.append((path, error))
-    if errors:
-        from airflow_refresh_provider.definition_files import together_by_file
-
-        raise together_by_file(errors)
+    _raise_together(errors)
     return done
 
 
@@ -111,19 +109,39 @@ def _is_file(given: str) -> bool:
 
 def _read_all(paths: list[str]) -> list[tuple[Path, Definition]]:
     """Definitions of all files, each with its file. Raises Invalid."""
-    from airflow_refresh_provider.definition_files import definitions_by_file
+    found, errors = _sound_and_wrong(paths)
+    _raise_together(errors)
+    return found
+
+
+def _sound_and_wrong(paths: list[str]) -> tuple[list[tuple[Path, Definition]], list[tuple[Path, RefreshError]]]:
+    """Definitions of all files, and what is wrong with those that are none, each with its file."""
+    from airflow_refresh_provider.definition_files import sound_and_wrong
 
     found: dict[str, tuple[Path, Definition]] = {}
+    errors: list[tuple[Path, RefreshError]] = []
     for path in paths:
-        for file, definition in definitions_by_file(path):
-            if definition.name in found:
-                raise Invalid(
-                    "definition_invalid",
-                    f"{file}: the name {definition.name} is already used in {found[definition.name][0]}",
-                    next="Give each definition a name of its own.",
-                )
-            found[definition.name] = (file, definition)
-    return list(found.values())
+        sound, wrong = sound_and_wrong(path)
+        errors += wrong
+        for file, definition in sound:
+            if (other := found.setdefault(definition.name, (file, definition))[0]) != file:
+                errors.append((file, _repeated(definition.name, other)))
+    return list(found.values()), errors
+
+
+def _repeated(name: str, other: Path) -> Invalid:
+    return Invalid(
+        "definition_invalid",
+        f"the name {name} is already used in {other}",
+        next="Give each definition a name of its own.",
+    )
+
+
+def _raise_together(errors: list[tuple[Path, RefreshError]]) -> None:
+    if errors:
+        from airflow_refresh_provider.definition_files import together_by_file
+
+        raise together_by_file(errors)
 
 
 def _stopped_half_way(error: RefreshError, done: list[Registration]) -> RefreshError:

@@ -84,7 +84,7 @@ COMMANDS = (
         ("progress",),
         "progress of the current run, or of the last one",
         f"{_RUNS}:progress",
-        (_NAME, Option("--follow", "wait until the run ends", Kind.FLAG)),
+        (_NAME, Option("--follow", "wait until no process works on the run", Kind.FLAG)),
     ),
     Command(("pause",), "pause a definition before its next chunk", f"{_RUNS}:pause", (_NAME,)),
     Command(

@@ -27,16 +27,6 @@ from airflow_refresh_provider.views.forecast_lines import (
 )
 from airflow_refresh_provider.views.result_table import Cell, ResultTable, details, name_value_table, row
 
-_WORDS = {
-    Health.WAITING: "between tasks",
-    Health.BUDGET_SPENT: "stopped: budget spent",
-    Health.NOT_PUBLISHED: "never published",
-    Health.REPLACED: "target replaced",
-    Health.OVERWRITTEN: "written by others",
-    Health.REDEFINED: "definition changed",
-}
-"""What is shown of a health that is not its own word."""
-
 
 @row.register
 def _(value: Validated) -> dict[str, Cell]:
@@ -158,7 +148,7 @@ def health_text(value: DefinitionStatus) -> str:
 
 def _health(value: DefinitionStatus) -> str:
     run = value.run
-    words = _WORDS.get(value.health, str(value.health)) if value.health else value.status_text
+    words = formats.health(value.health) if value.health else value.status_text
     match value.health:
         case Health.RUNNING if run:
             left = f", {formats.duration(run.seconds_left)} left" if run.seconds_left is not None else ""
@@ -234,9 +224,7 @@ def _steering(value: DefinitionStatus) -> tuple[str, ...]:
     run = value.run
     if run is None or run.cancelled:
         return ()
-    if run.live or run.kept_until:
-        return (formats.stopping(value.name),)
-    return ("what can be done with its run:", *(f"  `{one.command}`: {one.effect}" for one in run.offers))
+    return formats.steering(value.name, run.offers, held=run.live or run.kept_until is not None)
 
 
 def _reading(value: DefinitionStatus) -> tuple[str, ...]:

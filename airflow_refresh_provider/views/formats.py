@@ -9,12 +9,14 @@ from airflow_refresh_provider.core.changes.pins import Digests, IgnoredFiles
 from airflow_refresh_provider.core.plan.plan import ChangeCounts
 from airflow_refresh_provider.core.run.attempt import Attempt, Attempts
 from airflow_refresh_provider.core.run.budget import RunBudget
+from airflow_refresh_provider.core.run.health import Health
 from airflow_refresh_provider.core.run.notice import Notice
 from airflow_refresh_provider.core.run.options import to_arguments
 from airflow_refresh_provider.core.run.queue import Queue, QueuedOptions
 from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.core.run.results import Rows, RunResult
 from airflow_refresh_provider.core.run.spent import Spent
+from airflow_refresh_provider.core.run.steering import Offer
 
 
 def time(at: datetime | None) -> str | None:
@@ -97,8 +99,30 @@ def notices(found: Sequence[Notice]) -> str | None:
     return "; ".join(notice.line for notice in found) or None
 
 
-def stopping(name: str) -> str:
-    """How a run in progress is stopped, to be continued later or for good."""
+_HEALTH_WORDS = {
+    Health.WAITING: "between tasks",
+    Health.BUDGET_SPENT: "stopped: budget spent",
+    Health.NOT_PUBLISHED: "never published",
+    Health.REPLACED: "target replaced",
+    Health.OVERWRITTEN: "target changed",
+    Health.REDEFINED: "definition changed",
+}
+"""What is shown of a health that is not its own word."""
+
+
+def health(of: Health) -> str:
+    """How a table is."""
+    return _HEALTH_WORDS.get(of, of.value)
+
+
+def steering(name: str, offers: Sequence[Offer], *, held: bool) -> tuple[str, ...]:
+    """How a run in progress is stopped, or what can be done with one that no process holds."""
+    if held:
+        return (_stopping(name),)
+    return ("what can be done with its run:", *(f"  `{one.command}`: {one.effect}" for one in offers))
+
+
+def _stopping(name: str) -> str:
     return (
         f"to stop it: `airflow-refresh pause {name}`, before its next chunk; `airflow-refresh cancel {name}`, at once; "
         "the next run resumes it, unless it is cancelled with --abandon"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from airflow_refresh_provider.core.run.admin_results import Rebuilt
 from airflow_refresh_provider.core.run.costs import Cost
+from airflow_refresh_provider.core.run.health import Health
 from airflow_refresh_provider.core.run.queue import Unqueued, WaitingRequest
 from airflow_refresh_provider.core.run.reports import ProgressReport, VnodeProgress
 from airflow_refresh_provider.core.run.results import Differences, HistoryEntry, Outcome, RefreshStep, RunResult
@@ -121,9 +122,11 @@ def _(value: Rebuilt) -> dict[str, Cell]:
 
 @details.register
 def _(value: ProgressReport) -> ResultTable:
-    """The report, and below it a line for each vnode, and how a run in progress is stopped."""
-    stop = (formats.stopping(value.name),) if value.stage and value.outcome is not Outcome.CANCELLED else ()
-    return name_value_table(row(value).items(), (*map(_vnode, value.vnodes), *stop))
+    """The report, and below it a line for each vnode, and what can be done with a run in progress."""
+    held = value.health in (Health.RUNNING, Health.WAITING)
+    shown = value.health is not None and value.outcome is not Outcome.CANCELLED
+    steps = formats.steering(value.name, value.offers, held=held) if shown else ()
+    return name_value_table(row(value).items(), (*map(_vnode, value.vnodes), *steps))
 
 
 @row.register
@@ -157,7 +160,9 @@ def _attempts(attempts: int, elapsed_seconds: float) -> str | None:
 
 def _progress(value: ProgressReport) -> dict[str, Cell]:
     speed, left = value.rows_per_second, formats.duration(value.seconds_left)
+    state = formats.health(value.health) if value.health and value.health is not Health.RUNNING else None
     return {
+        "state": state,
         "chunks": formats.done_of(value.chunks_done, value.chunks_total),
         "rows": formats.done_of(value.rows_done, value.rows_total),
         "done": None if value.percent is None else f"{value.percent:.0f} %",

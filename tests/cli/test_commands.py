@@ -356,11 +356,31 @@ def test_ending_a_suspension_notes_when_missed_commits_are_applied(world: World,
     assert here("resume", "people_copy").err == ""
 
 
+def test_all_that_is_wrong_with_a_query_and_with_several_files_is_said_at_once(here: Program, tmp_path: Path) -> None:
+    text = "name: {name}\ntarget: {target}\nquery: {query}\ninputs: {{a: {{path: in/a}}}}\nkeys: [{key}]\n"
+    first, second, third = (tmp_path / f"{name}.yaml" for name in ("first", "second", "third"))
+    first.write_text(text.format(name="first", target="gold/1", query="SELECT id, id, rand() AS r FROM b", key="idd"))
+    second.write_text(text.format(name="second", target="in/a/below", query="SELECT id FROM a", key="id"))
+    third.write_text(text.format(name="third", target="gold/3", query="SELECT id FROM a", key="nope"))
+    ended = here("validate", *map(str, (first, second, third)))
+    assert ended.code == 2
+    for words in (
+        f"{first}: query, line 1, column 33: unknown table b",
+        "rand gives other values",
+        "more than one column named id",
+        "keys: idd is not a column",
+        f"{second}: the target of second",
+        f"{third}: keys: nope is not a column",
+    ):
+        assert words in ended.err, words
+
+
 @pytest.mark.usefixtures("registered")
 def test_an_unfinished_run_is_shown_with_how_to_stop_it_and_ended_for_good(world: World, here: Program) -> None:
     with at(world.lake, "commit", disconnected):
         assert here("run", "people_copy").code == 1
-    assert "`airflow-refresh cancel people_copy`, at once" in here("progress", "people_copy").out
+    shown = here("progress", "people_copy").out
+    assert "state   interrupted" in shown and "`airflow-refresh cancel people_copy`" in shown
     shown = here("show", "people_copy").out
     assert "to stop it" not in shown
     assert "  `airflow-refresh recover people_copy`: continues the run after its last chunk" in shown

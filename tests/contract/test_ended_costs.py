@@ -18,7 +18,8 @@ from airflow_refresh_provider.delta.control.control_table import ControlTable
 from airflow_refresh_provider.delta.control.store import DeltaControlStore
 from airflow_refresh_provider.delta.control.stored_columns import EVENTS, schema_of, table_of
 from airflow_refresh_provider.ports.control import ControlStore, EventRow
-from airflow_refresh_provider.runner.hold.run_ends import RUN_ENDED, end_of
+from airflow_refresh_provider.runner.facts.ended_runs import RUN_ENDED
+from airflow_refresh_provider.runner.hold.run_ends import end_of
 from airflow_refresh_provider.runner.report.reports import costs_since
 from airflow_refresh_provider.testing.memory_lake import MemoryLake
 from airflow_refresh_provider.testing.memory_ports import memory_ports

@@ -92,7 +92,8 @@ class Chunking(Stored):
     )
     chunk_rows: Count = Field(
         default=1_000_000,
-        description="About how many changed rows a chunk has otherwise; at least a 200th of the rows to write.",
+        description="About how many changed rows a chunk has otherwise; at least a 200th of the rows to write. "
+        "A first load that takes its input file by file has no chunk smaller than a file.",
     )
 
 

@@ -92,11 +92,10 @@ def check_partitions(result: Columns, partition_by: tuple[str, ...]) -> None:
         )
 
 
-def check_named(result: tuple[str, ...] | None, fields: Mapping[str, Iterable[str]]) -> None:
-    """Refuse fields of a definition that name columns which a result of these names does not have. Raises Invalid."""
+def check_known(result: tuple[str, ...] | None, fields: Mapping[str, Iterable[str]]) -> None:
+    """Refuse fields that name a column that is not among these; None: they are not known. Raises Invalid."""
     if result is None:
         return
-    check_distinct(result)
     known = {name.lower() for name in result}
     wrong = [(field, name) for field, names in fields.items() for name in names if name.lower() not in known]
     if wrong:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
@@ -35,7 +35,7 @@ from airflow_refresh_provider.core.definition.choices import (
     OnSchemaChange,
     Visibility,
 )
-from airflow_refresh_provider.core.definition.columns import check_named
+from airflow_refresh_provider.core.definition.columns import check_distinct, check_known
 from airflow_refresh_provider.core.definition.inputs import Input
 from airflow_refresh_provider.core.definition.locations import TargetLocation
 from airflow_refresh_provider.core.definition.mode import Mode
@@ -50,7 +50,7 @@ from airflow_refresh_provider.core.definition.names import (
     backticked,
     repeated,
 )
-from airflow_refresh_provider.core.definition.problems import invalid, problems
+from airflow_refresh_provider.core.definition.problems import invalid, problems, together
 from airflow_refresh_provider.core.definition.schedule import Schedule, from_text
 from airflow_refresh_provider.core.query.facts import QueryFacts
 from airflow_refresh_provider.core.text.stored import Stored
@@ -230,9 +230,25 @@ class Definition(Stored):
         # The SQL parser takes a third of a second to import; stored definitions have their facts stored with them.
         from airflow_refresh_provider.core.query.query import analyse
 
-        facts = analyse(self.query_text, tuple(self.inputs))
-        check_named(facts.columns, self.result_columns)
+        try:
+            facts = analyse(self.query_text, tuple(self.inputs))
+            check_distinct(facts.columns or ())
+            check_known(facts.columns, self.result_columns)
+        except Invalid:
+            raise together(self._problems_of_query()) from None
         return facts
+
+    def _problems_of_query(self) -> list[Invalid]:
+        """What is wrong with the query, and with the columns that fields name, so that all is reported at once."""
+        from airflow_refresh_provider.core.query.query import problems_of
+
+        found, columns = problems_of(self.query_text, tuple(self.inputs))
+        for check in (partial(check_distinct, columns or ()), partial(check_known, columns, self.result_columns)):
+            try:
+                check()
+            except Invalid as error:
+                found.append(error)
+        return found
 
     @property
     def query_text(self) -> str:
@@ -315,17 +331,13 @@ def parts() -> dict[str, type[Stored]]:
 
 def _wrong_query(error: ValidationError, fields: dict[str, object]) -> list[str]:
     """The problems of the query where other fields are wrong too, so that all are reported at once."""
-    from airflow_refresh_provider.core.query.query import analyse
+    from airflow_refresh_provider.core.query.query import problems_of
 
     query, inputs = fields.get("query"), fields.get("inputs")
     hidden = any(_hides_the_query(details["loc"]) for details in error.errors())
     if hidden or not isinstance(query, str) or not isinstance(inputs, dict):
         return []
-    try:
-        analyse(query, tuple(inputs))
-    except Invalid as found:
-        return [found.message]
-    return []
+    return [found.message for found in problems_of(query, tuple(inputs))[0]]
 
 
 def _hides_the_query(place: tuple[int | str, ...]) -> bool:

@@ -46,7 +46,7 @@ MEANINGS = {
     ),
     ReasonCode.FULL_REQUESTED: "a comparison of everything was requested, by `--mode full` or `--force`",
     ReasonCode.MODE_FULL: "the mode is full",
-    ReasonCode.TARGET_CHANGED: "another writer has changed the target, or it was replaced",
+    ReasonCode.TARGET_CHANGED: "another writer or an abandoned run has changed the target, or it was replaced",
     ReasonCode.NOT_FOLLOWED: "the query does not follow the changes of an input that has changed",
     ReasonCode.INPUT_REPLACED: "an input is another table than at the last refresh",
     ReasonCode.VARIABLE_CHANGED: "a variable in the path of an input has another value",

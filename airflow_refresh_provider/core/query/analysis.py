@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from sqlglot import exp
 
@@ -14,6 +14,7 @@ from airflow_refresh_provider.core.query.parse import Parsed, parse
 from airflow_refresh_provider.core.query.repeatable import check_repeatable
 from airflow_refresh_provider.core.query.row_wise import obstacle, obstacle_at
 from airflow_refresh_provider.core.query.tables import tables_of
+from airflow_refresh_provider.errors import Invalid
 
 
 @lru_cache(maxsize=256)
@@ -37,6 +38,21 @@ def facts_of(query: str, input_names: tuple[str, ...]) -> QueryFacts:
         float_sums=float_sums(parsed),
         date_words=words,
     )
+
+
+def problems_of(query: str, input_names: tuple[str, ...]) -> tuple[list[Invalid], tuple[str, ...] | None]:
+    """What is wrong with a query, the first problem of each kind, and the names of its columns where they are known."""
+    try:
+        parsed = parse(query)
+    except Invalid as error:
+        return [error], None
+    found = []
+    for check in (partial(tables_of, parsed, input_names), partial(check_repeatable, parsed)):
+        try:
+            check()
+        except Invalid as error:
+            found.append(error)
+    return found, _columns(parsed.tree)
 
 
 def _columns(tree: exp.Query) -> tuple[str, ...] | None:

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 
 from airflow_refresh_provider.core.query.facts import ClockSpan, QueryFacts
 from airflow_refresh_provider.core.text.wording import offset_of, place_of
+from airflow_refresh_provider.errors import Invalid
 
 
 def analyse(query: str, input_names: Collection[str]) -> QueryFacts:
@@ -20,6 +21,13 @@ def analyse(query: str, input_names: Collection[str]) -> QueryFacts:
     from airflow_refresh_provider.core.query.analysis import facts_of
 
     return facts_of(query, tuple(input_names))
+
+
+def problems_of(query: str, input_names: Collection[str]) -> tuple[list[Invalid], tuple[str, ...] | None]:
+    """What is wrong with a query, the first problem of each kind, and the names of its columns where they are known."""
+    from airflow_refresh_provider.core.query.analysis import problems_of as found
+
+    return found(query, tuple(input_names))
 
 
 def bind_clock(query: str, spans: Sequence[ClockSpan], moment: datetime) -> str:

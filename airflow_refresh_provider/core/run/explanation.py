@@ -5,8 +5,6 @@ from __future__ import annotations
 from datetime import datetime
 from enum import StrEnum
 
-from pydantic import computed_field
-
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.definition.mode import Mode, row_by_row
 from airflow_refresh_provider.core.maintain.advised import Advice
@@ -57,6 +55,7 @@ class Explanation(Stored):
     `advice`: small changes with which it would follow more. `assumed`: the inputs were not read, so columns are those
     that the query names, and those that it compares are taken to have one type. `strict`: every input has to be
     followed. `next` is null where the definition is not registered; `error` is why the next refresh cannot be foreseen.
+    `touched`: about how many values of the anchors it touches, null where that is not known.
     """
 
     name: str
@@ -68,6 +67,7 @@ class Explanation(Stored):
     advice: tuple[Advice, ...] = ()
     assumed: bool = False
     next: Foreseen | None = None
+    touched: int | None = None
     last: LastRefresh | None = None
     error: ErrorReport | None = None
     strict: bool = False
@@ -77,18 +77,17 @@ class Explanation(Stored):
         """Whether it has to follow every input, and does not, or that is not known."""
         return self.strict and (self.assumed or self.follows is not Follows.EVERY_INPUT)
 
-    @computed_field  # type: ignore[prop-decorator]
-    @property
-    def touched(self) -> int | None:
-        """About how many values of the anchors the next refresh touches: as many for each changed row as the last one.
 
-        None where it, or the last one, does not follow changes by touched values.
-        """
-        changed = self.next.change_rows if self.next and self.next.mode is NextMode.INCREMENTAL else None
-        before = self.last.foreseen.change_rows if self.last and self.last.foreseen else None
-        if changed is None or not before or self.last is None or self.last.touched is None:
-            return None
-        return round(self.last.touched * changed / before)
+def touched_by(coming: Foreseen, last: LastRefresh | None) -> int | None:
+    """About how many values of the anchors the next refresh touches: as many for each changed row as the last one.
+
+    None where it, or the last one, does not follow changes by touched values.
+    """
+    changed = coming.change_rows if coming.mode is NextMode.INCREMENTAL else None
+    before = last.foreseen.change_rows if last and last.foreseen else None
+    if changed is None or not before or last is None or last.touched is None:
+        return None
+    return round(last.touched * changed / before)
 
 
 def explanation(definition: Definition, facts: QueryFacts, maintenance: Maintenance | None) -> Explanation:

@@ -24,7 +24,7 @@ class Health(StrEnum):
     NOT_PUBLISHED = "not_published"
     UNKNOWN = "unknown"  # an input, or the target, cannot be read
     REPLACED = "replaced"  # the target is gone, or is another table
-    OVERWRITTEN = "overwritten"  # another writer has changed rows of the target
+    OVERWRITTEN = "overwritten"  # another writer, or a run that was abandoned, has changed rows of the target
     REDEFINED = "redefined"  # the definition has changed since the last refresh
     LATE = "late"  # behind by more than its target_lag
     BEHIND = "behind"

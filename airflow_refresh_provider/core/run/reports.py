@@ -81,7 +81,8 @@ class ProgressReport(Stored):
     """The progress of the current run, or of the last one, which has no `stage`. Totals are null until known.
 
     `percent`, 0 to 100, is of rows where they are known, else of chunks. `rows_per_second` is that of the newest chunks
-    of this attempt, `seconds_left` follows from it; both are null before two chunks are done, and after the end.
+    of this attempt, `seconds_left` follows from it; both are null before two chunks are done, and while no process
+    works on the run. `health` is how a run in progress is, `offers` what can be done with it.
     `outcome` is that of a run that has ended, or has failed, stopped or been cancelled and is kept; `failure` is why it
     was not published. `budget` is that of a run in progress. `throttle`: how many rows a second runs may change;
     `waits`: until when units wait for that, by unit.
@@ -97,11 +98,13 @@ class ProgressReport(Stored):
     percent: float | None = None
     rows_per_second: float | None = None
     seconds_left: float | None = None
+    health: Health | None = None
     outcome: Outcome | None = None
     failure: str | None = None
     budget: RunBudget | None = None
     throttle: int | None = None
     waits: dict[int, datetime] = {}
+    offers: tuple[Offer, ...] = ()
     vnodes: tuple[VnodeProgress, ...] = ()
 
 

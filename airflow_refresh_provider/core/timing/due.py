@@ -22,7 +22,7 @@ class Cause(StrEnum):
 
     FIRST = "first"  # it has never been refreshed
     REDEFINED = "redefined"
-    OVERWRITTEN = "overwritten"  # another writer has written the target
+    OVERWRITTEN = "overwritten"  # another writer, or a run that was abandoned, has written the target
     VIEW_EXPIRES = "view_expires"  # Spark soon refuses the version that the view names
     INTERRUPTED = "interrupted"  # a run can be resumed
     BUDGET_SPENT = "budget_spent"  # a run was stopped, and can be continued
@@ -53,7 +53,7 @@ _DUE = {
 _SENTENCES = {
     Cause.FIRST: "it has never been refreshed",
     Cause.REDEFINED: "its definition has changed since the last refresh",
-    Cause.OVERWRITTEN: "the target is gone, or another writer has written it since the last refresh",
+    Cause.OVERWRITTEN: "the target is gone, or has other rows than the last refresh has published",
     Cause.VIEW_EXPIRES: "Spark soon refuses the version that its view names; a newer one has the same rows",
     Cause.INTERRUPTED: "an interrupted run can be resumed",
     Cause.BUDGET_SPENT: "a run whose budget was spent can be continued",

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from airflow_refresh_provider.core.run import cancelling
 from airflow_refresh_provider.core.run.admin_results import Recovery, RecoveryOutcome
-from airflow_refresh_provider.core.run.cancellation import Cancellation
+from airflow_refresh_provider.core.run.cancellation import CODE, Cancellation
 from airflow_refresh_provider.core.run.lifecycle import Event, State
 from airflow_refresh_provider.core.run.record import Record
 from airflow_refresh_provider.core.run.results import Outcome
 from airflow_refresh_provider.errors import RefreshError
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.runner.admin import recovering
+from airflow_refresh_provider.runner.facts.ended_runs import ended_run
 from airflow_refresh_provider.runner.facts.records import being_dropped, registered
 from airflow_refresh_provider.runner.hold import run_ends
 from airflow_refresh_provider.runner.hold.control_writes import Change, change
@@ -56,7 +57,7 @@ def request_cancel(ports: Ports, name: str, run_id: str | None, *, abandon: bool
 def _check_known(ports: Ports, name: str, run_id: str) -> None:
     record = registered(ports, name, ports.store.read(name).record)
     recent = (one.run_id for one in (record.run, record.last_run) if one)
-    if run_id not in recent and reports.ended_run(ports, name, run_id) is None:
+    if run_id not in recent and ended_run(ports, name, run_id) is None:
         raise reports.unknown_run(name, run_id)
 
 
@@ -71,4 +72,5 @@ def cancel(ports: Ports, name: str, run_id: str | None, *, abandon: bool, by: st
     try:
         return recovering.end_cancelled(ports, name, found.run_id)
     except RefreshError as error:
-        return found.model_copy(update={"reason": f"{found.reason}; it is not abandoned yet: {error.message}"})
+        why = "" if error.code == CODE else f": {error.message}"
+        return found.model_copy(update={"reason": f"{found.reason}; it is not abandoned yet{why}"})

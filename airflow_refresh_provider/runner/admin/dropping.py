@@ -18,6 +18,7 @@ from airflow_refresh_provider.core.run.results import Outcome
 from airflow_refresh_provider.errors import Lost, Refused
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.runner.facts import staging_paths, targets
+from airflow_refresh_provider.runner.facts.ended_runs import ended_run
 from airflow_refresh_provider.runner.facts.records import owner_liveness, registered
 from airflow_refresh_provider.runner.hold import run_ends
 from airflow_refresh_provider.runner.hold.control_writes import Change, change
@@ -25,7 +26,6 @@ from airflow_refresh_provider.runner.hold.fence import fence_run
 from airflow_refresh_provider.runner.hold.leases import with_new_lease
 from airflow_refresh_provider.runner.hold.run_sessions import close, sessions_of
 from airflow_refresh_provider.runner.hold.tenure import Tenure
-from airflow_refresh_provider.runner.report import reports
 
 _FINAL = (Outcome.SUCCEEDED, Outcome.ABANDONED)
 
@@ -99,7 +99,7 @@ def _end_run(tenure: Tenure, old: Run) -> None:
     close(fence_run(tenure, old))
     ports.staging.drop(old.plan.staging)
     ports.store.clear_beats(tenure.name, old.run_id)
-    ended = reports.ended_run(ports, tenure.name, old.run_id)
+    ended = ended_run(ports, tenure.name, old.run_id)
     if ended is None or ended.outcome not in _FINAL:  # a run that was cancelled may have been resumed
         outcome = Outcome.SUCCEEDED if old.published else Outcome.ABANDONED
         run_ends.record_end(ports, tenure.name, old, tenure.generation, outcome, "the definition was dropped")

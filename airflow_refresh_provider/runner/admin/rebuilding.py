@@ -39,7 +39,7 @@ def rebuild(ports: Ports, name: str) -> Rebuilt:
     report = ProgressReport(name=name, run_id=None, stage=None)
     if run_id := reports.newest_run(record) or _newest_in_log(commits, name):
         ports.store.add_progress(journal.from_log(commits, facts.table_id, run_id, ports.clock.now()))
-        report = reports.report(record, run_id, ports.store.progress(name, run_id))
+        report = reports.report(record, run_id, ports.store.progress(name, run_id), live=False)
     return Rebuilt(**dict(report), restored=found.published is not None, reason=found.reason)
 
 

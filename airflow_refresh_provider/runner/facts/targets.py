@@ -7,7 +7,6 @@ its properties before the first chunk, so that it can be fenced.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 
 from airflow_refresh_provider.core.definition.choices import Layout
@@ -24,12 +23,10 @@ from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.definition.evolution import Evolution, evolution
 from airflow_refresh_provider.core.definition.own_columns import check_own_columns
 from airflow_refresh_provider.core.definition.schema_change import schema_change
-from airflow_refresh_provider.core.log.commits import Commit, foreign, last_equal
+from airflow_refresh_provider.core.log.commits import last_equal
 from airflow_refresh_provider.core.log.marker import Marker, app_ids
-from airflow_refresh_provider.core.log.note import read_note
 from airflow_refresh_provider.core.plan.chunking import auto_vnodes
 from airflow_refresh_provider.core.plan.plan import Target
-from airflow_refresh_provider.core.plan.policy import version_range
 from airflow_refresh_provider.core.run.ownership import (
     CONTROL,
     DEFINITION,
@@ -46,6 +43,7 @@ from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.engine import EngineSession
 from airflow_refresh_provider.ports.table_log import LogGap, TableFacts, TableIdentity
 from airflow_refresh_provider.ports.tasks import TargetSpec
+from airflow_refresh_provider.runner.facts import other_writers
 
 
 @dataclass(frozen=True)
@@ -228,12 +226,10 @@ def changed_reason(
     if target.table_id != published.target_id:
         return _replaced(location)
     try:
-        found = foreign_versions(ports, published, location, upto=upto)
+        found = other_writers.commits(ports, published, location, upto=upto)
     except LogGap:
         return f"the log of the target {location} no longer says who has written it since the last refresh"
-    if not found:
-        return None
-    return f"others have written the target {location} since the last refresh, in {version_range(found)}"
+    return other_writers.named(found, published, location) if found else None
 
 
 def doubt_of(ports: Ports, published: Published | None, location: str, found: TableFacts | None) -> str | None:
@@ -250,34 +246,6 @@ def _table_id(ports: Ports, location: str) -> str | None:
 
 def _replaced(location: str, *, gone: bool = False) -> str:
     return f"the target {location} is not {'there' if gone else 'the table that the last refresh wrote'}"
-
-
-def foreign_versions(
-    ports: Ports, published: Published, location: str, generations: tuple[int, ...] = (), upto: int | None = None
-) -> tuple[int, ...]:
-    """The versions by which others have changed rows of a target since it was published. Raises LogGap.
-
-    `generations` are those of a run in progress, which is no other writer.
-    """
-    since = _since(ports, published, location, upto)
-    later = (c for c in since if c.version > published.version)
-    found = foreign(later, published.target_id, generations).versions
-    overwritten = (c.version for c in since if c.version == published.seal_version and not _has_seal(c, published))
-    return tuple(sorted({*found, *overwritten}))
-
-
-def _since(ports: Ports, published: Published, location: str, upto: int | None) -> tuple[Commit, ...]:
-    """The commits after the published version, and the seal, if its file is still there. Raises LogGap."""
-    if published.seal_version == published.version:
-        with suppress(LogGap):
-            return ports.log.commits(location, after=published.version - 1, upto=upto)
-    return ports.log.commits(location, after=published.version, upto=upto)
-
-
-def _has_seal(commit: Commit, published: Published) -> bool:
-    """Whether it is the commit that sealed the run: where storage has no put-if-absent, Spark can overwrite one."""
-    note = read_note(commit.note)
-    return note is not None and note.run == published.run_id
 
 
 def _spec(definition: Definition, result: Columns, properties: dict[str, str]) -> TargetSpec:

@@ -7,9 +7,8 @@ from airflow_refresh_provider.core.run.results import HistoryEntry, Outcome, Run
 from airflow_refresh_provider.core.run.spent import Spent
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.control import EventRow
+from airflow_refresh_provider.runner.facts.ended_runs import RUN_ENDED
 from airflow_refresh_provider.runner.hold.spending import spent_without_owner
-
-RUN_ENDED = "run_ended"
 
 
 def record_end(

@@ -13,6 +13,7 @@ from airflow_refresh_provider.core.timing.cascade import located
 from airflow_refresh_provider.core.timing.lineage import Steps, lineage, reads, sources
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.read_once import reading_once
+from airflow_refresh_provider.runner.facts.ended_runs import ended
 from airflow_refresh_provider.runner.facts.records import registered
 from airflow_refresh_provider.runner.report import explaining, freshness, reading, reports
 from airflow_refresh_provider.runner.report.due_report import report_due
@@ -35,12 +36,12 @@ def definition_detail(ports: Ports, name: str, looks: Mapping[str, Observation])
     above, below = lineage(reading_of, name)
     around = _around(once, [records[other] for other in (*above, *below)], looks)
     events = once.store.newest_events(name, reports.NEWEST_RUNS)
-    ended = reports.ended(events)
+    runs = ended(events)
     return DefinitionDetail(
         status=status.model_copy(update=shown),
-        freshness=freshness.with_expected_seconds(freshness.freshness(once, seen, why=True), ended),
-        explanation=explaining.explain_with(once, record, ended),
-        history=tuple(ended),
+        freshness=freshness.with_expected_seconds(freshness.freshness(once, seen, why=True), runs),
+        explanation=explaining.explain_with(once, record, runs),
+        history=tuple(runs),
         upstream=_neighbours(above, around, reading_of),
         downstream=_neighbours(below, around, reading_of),
         reads=reading_of[name],

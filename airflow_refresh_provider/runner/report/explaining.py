@@ -18,6 +18,7 @@ from airflow_refresh_provider.core.run.explanation import (
     LastRefresh,
     explanation,
     explanation_by_text,
+    touched_by,
 )
 from airflow_refresh_provider.core.run.record import Record
 from airflow_refresh_provider.core.run.request import Request
@@ -26,6 +27,7 @@ from airflow_refresh_provider.core.strategy.foreseeing import foreseen
 from airflow_refresh_provider.errors import RefreshError
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.runner.facts import pinned_inputs, queries, targets
+from airflow_refresh_provider.runner.facts.ended_runs import ended_run
 from airflow_refresh_provider.runner.facts.maintaining import advised_maintenance
 from airflow_refresh_provider.runner.report import reports
 from airflow_refresh_provider.runner.windows import change_windows
@@ -47,7 +49,7 @@ def explain_with(ports: Ports, record: Record, ended: Iterable[HistoryEntry]) ->
         return _by_text(record.definition, facts, error).model_copy(update=seen)
     try:
         coming = _next(ports, record, facts, pins, maintenance)
-        return found.model_copy(update=seen | {"next": coming})
+        return found.model_copy(update=seen | {"next": coming, "touched": touched_by(coming, seen["last"])})
     except RefreshError as error:
         return found.model_copy(update=seen | {"error": ErrorReport.of(error)})
 
@@ -91,7 +93,7 @@ def _last(ports: Ports, record: Record, ended: Iterable[HistoryEntry]) -> LastRe
     if published is None:
         return None
     known = next((run for run in ended if run.run_id == published.run_id), None)
-    entry = known or reports.ended_run(ports, record.name, published.run_id)
+    entry = known or ended_run(ports, record.name, published.run_id)
     if entry is None or entry.result is None:
         return None
     result = entry.result

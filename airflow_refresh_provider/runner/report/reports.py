@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from datetime import datetime
-
-from pydantic import ValidationError
 
 from airflow_refresh_provider.core.plan.plan import ChangeCounts
 from airflow_refresh_provider.core.run.costs import Sums, sums_of
 from airflow_refresh_provider.core.run.extent import Extent
+from airflow_refresh_provider.core.run.health import Health, HealthFacts, health
 from airflow_refresh_provider.core.run.last_run import LastRun
+from airflow_refresh_provider.core.run.owner import Liveness
 from airflow_refresh_provider.core.run.record import Record, Run
 from airflow_refresh_provider.core.run.reports import ProgressReport, VnodeProgress
-from airflow_refresh_provider.core.run.results import HistoryEntry, Outcome, RunResult, StoredHistory
+from airflow_refresh_provider.core.run.results import HistoryEntry, Outcome, RunResult
+from airflow_refresh_provider.core.run.steering import offers
 from airflow_refresh_provider.core.run.throttle import limit_of, waiting_units
 from airflow_refresh_provider.errors import Invalid
 from airflow_refresh_provider.ports.bundle import Ports
-from airflow_refresh_provider.ports.control import EventRow, ProgressRow
-from airflow_refresh_provider.runner.facts.records import beats, registered
-from airflow_refresh_provider.runner.hold.run_ends import RUN_ENDED
+from airflow_refresh_provider.ports.control import ProgressRow
+from airflow_refresh_provider.runner.facts.ended_runs import RUN_ENDED, ended, ended_run, newest_first
+from airflow_refresh_provider.runner.facts.records import beats, owner_liveness, registered
 from airflow_refresh_provider.runner.report.rates import changed_rows, rate
 
 NEWEST_RUNS = 100
@@ -41,11 +42,6 @@ def newest(ports: Ports, name: str) -> list[HistoryEntry]:
     return ended(ports.store.newest_events(name, NEWEST_RUNS))
 
 
-def ended_run(ports: Ports, name: str, run_id: str) -> HistoryEntry | None:
-    """The entry of one run; None where it has not ended, or the history does not go back to it."""
-    return next(iter(ended(ports.store.events_of_run(name, run_id))), None)
-
-
 def unknown_run(name: str, run_id: str) -> Invalid:
     """The error of a command on a run that there is none of."""
     return Invalid(
@@ -55,35 +51,10 @@ def unknown_run(name: str, run_id: str) -> Invalid:
     )
 
 
-def ended(events: Iterable[EventRow]) -> list[HistoryEntry]:
-    """The ended runs among events that are given oldest first, newest first."""
-    return _newest_first(row for row in events if row.event == RUN_ENDED)
-
-
 def costs_since(ports: Ports, names: Collection[str], since: datetime) -> Sums:
     """What runs of these definitions have cost that ended since a moment, in one read of the history."""
     found = ports.store.costs_since(RUN_ENDED, names, since)
-    return found.sums + sums_of(_newest_first(found.others))
-
-
-def _newest_first(rows: Iterable[EventRow]) -> list[HistoryEntry]:
-    """The last entry of each run."""
-    entries: dict[tuple[str, str | None], HistoryEntry] = {}
-    for row in rows:
-        entries.pop((row.name, row.run_id), None)
-        entries[row.name, row.run_id] = _entry(row.detail)
-    return list(reversed(entries.values()))
-
-
-def _entry(detail: str) -> HistoryEntry:
-    try:
-        return StoredHistory.model_validate_json(detail).entry
-    except ValidationError:
-        raise Invalid(
-            "newer_control_format",
-            "the history has an entry that this version of airflow-refresh-provider cannot read",
-            next="Upgrade airflow-refresh-provider here.",
-        ) from None
+    return found.sums + sums_of(newest_first(found.others))
 
 
 def published_for(ports: Ports, name: str, origin: str) -> RunResult | None:
@@ -110,8 +81,18 @@ def progress(ports: Ports, name: str) -> ProgressReport:
         last = record.last_run
         outcome, failure = (last.outcome, last.reason) if last else (None, None)
         return ProgressReport(name=name, run_id=None, stage=None, outcome=outcome, failure=failure)
-    found = report(record, run_id, ports.store.progress(name, run_id))
-    return found.model_copy(update={"waits": waits(ports, record)})
+    liveness, now = owner_liveness(ports, record), ports.clock.now()
+    found = report(record, run_id, ports.store.progress(name, run_id), live=liveness.is_running)
+    known = {"health": _health(record, liveness, now), "offers": offers(record, liveness, now)}
+    return found.model_copy(update={**known, "waits": waits(ports, record)})
+
+
+def _health(record: Record, liveness: Liveness, now: datetime) -> Health | None:
+    """How the run in progress is."""
+    if (run := record.run) is None:
+        return None
+    kept = liveness.may_be_kept and run.kept_until(now) is not None
+    return health(record, HealthFacts(live=liveness.is_running, kept=kept))
 
 
 def waits(ports: Ports, record: Record) -> dict[int, datetime]:
@@ -131,13 +112,14 @@ def newest_run(record: Record) -> str | None:
     return record.published.run_id if record.published else None
 
 
-def report(record: Record, run_id: str, rows: list[ProgressRow]) -> ProgressReport:
-    """How far a run is, by its progress rows, oldest first."""
+def report(record: Record, run_id: str, rows: list[ProgressRow], *, live: bool) -> ProgressReport:
+    """How far a run is, by its progress rows, oldest first. `live`: a process works on the run in progress."""
     run, last = record.run, record.last_run
     done = list({(row.vnode, row.unit, row.chunk): row for row in rows}.values())
-    size = _planned(run, done) if run and run.frozen else _recorded(done, ended=run is None)
-    speed = rate(done, run.lease.taken_at) if run and not run.published else None
     known = last if last and last.run_id == run_id and not _continued(run, last) else None
+    whole = run is None and (known is None or known.outcome is Outcome.SUCCEEDED)
+    size = _planned(run, done) if run and run.frozen else _recorded(done, whole=whole)
+    speed = rate(done, run.lease.taken_at) if run and live and not run.published else None
     return ProgressReport(
         name=record.name,
         run_id=run_id,
@@ -165,7 +147,7 @@ def _planned(run: Run, done: list[ProgressRow]) -> Extent:
     planned = [(u, c) for r in run.frozen.rounds for u in r.units for c in u.chunks]
     reached = {row.unit: row.chunk for row in sorted(done, key=lambda r: r.chunk)}
     chunks = [c for u, c in planned if c.number <= reached.get(u.slot, 0)]
-    recorded = _recorded(done, ended=False)
+    recorded = _recorded(done, whole=False)
     return Extent(
         chunks_done=len(chunks),
         chunks_total=len(planned),
@@ -174,11 +156,11 @@ def _planned(run: Run, done: list[ProgressRow]) -> Extent:
     )
 
 
-def _recorded(done: list[ProgressRow], *, ended: bool) -> Extent:
-    """Of a run of which only the progress rows are left, or that has none yet."""
+def _recorded(done: list[ProgressRow], *, whole: bool) -> Extent:
+    """Of a run of which only the progress rows are left, or that has none yet. `whole`: all its chunks were done."""
     chunks = len({(row.unit, row.chunk) for row in done})
     rows = sum(map(changed_rows, done))
-    return Extent(chunks_done=chunks, chunks_total=chunks if ended else None, rows_done=rows)
+    return Extent(chunks_done=chunks, chunks_total=chunks if whole else None, rows_done=rows)
 
 
 def stage_of(run: Run) -> str:

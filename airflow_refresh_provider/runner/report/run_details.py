@@ -24,6 +24,7 @@ from airflow_refresh_provider.core.run.steering import offers
 from airflow_refresh_provider.core.run.throttle import limit_of
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.control import ProgressRow
+from airflow_refresh_provider.runner.facts.ended_runs import ended_run
 from airflow_refresh_provider.runner.facts.records import owner_liveness, registered
 from airflow_refresh_provider.runner.hold.spending import of_chunks
 from airflow_refresh_provider.runner.report import reports
@@ -36,7 +37,7 @@ def run_detail(ports: Ports, name: str, run_id: str) -> RunDetail:
     rows = ports.store.progress(name, run_id)
     if record.run and record.run.run_id == run_id:
         return _in_progress(ports, record, record.run, rows)
-    entry = reports.ended_run(ports, name, run_id)
+    entry = ended_run(ports, name, run_id)
     if entry is None:
         raise reports.unknown_run(name, run_id)
     return _ended(record, entry, run_id, rows)
@@ -44,7 +45,7 @@ def run_detail(ports: Ports, name: str, run_id: str) -> RunDetail:
 
 def _in_progress(ports: Ports, record: Record, run: Run, rows: list[ProgressRow]) -> RunDetail:
     liveness, kept_until = owner_liveness(ports, record), run.kept_until(ports.clock.now())
-    how_far = reports.report(record, run.run_id, rows)
+    how_far = reports.report(record, run.run_id, rows, live=liveness.is_running)
     last = record.last_run
     failed = last is not None and last.failed and last.run_id == run.run_id and run.failed_in == run.generation
     done = {(row.unit, row.chunk): row.generation for row in rows}

@@ -122,7 +122,9 @@ def _due(seen: Observation, fresh: Freshness, due: Callable[[Observation], DueRe
 def _run_status(ports: Ports, record: Record, liveness: Liveness) -> RunStatus | None:
     if (run := record.run) is None:
         return None
-    how_far = reports.report(record, run.run_id, ports.store.progress(record.name, run.run_id))
+    how_far = reports.report(
+        record, run.run_id, ports.store.progress(record.name, run.run_id), live=liveness.is_running
+    )
     return RunStatus(
         run_id=run.run_id,
         stage=reports.stage_of(run),

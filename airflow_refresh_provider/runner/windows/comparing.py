@@ -19,7 +19,7 @@ from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.engine import EngineSession
 from airflow_refresh_provider.ports.table_log import LogGap
 from airflow_refresh_provider.ports.tasks import CompareTask, Comparison, Touched
-from airflow_refresh_provider.runner.facts import pinned_inputs, staging_paths, targets
+from airflow_refresh_provider.runner.facts import other_writers, pinned_inputs, staging_paths
 from airflow_refresh_provider.runner.hold.tenure import Tenure
 from airflow_refresh_provider.runner.windows import rounds
 
@@ -105,7 +105,8 @@ def _explained(tenure: Tenure, error: Failed) -> Failed:
     if error.code not in TARGET_ERRORS or published is None or published.target_id != target.table_id:
         return error
     with suppress(LogGap):
-        if versions := targets.foreign_versions(tenure.ports, published, target.location, run.generations):
+        found = other_writers.commits(tenure.ports, published, target.location, run.generations)
+        if versions := [commit.version for commit in found]:
             return with_foreign_writes(error, target.location, published.version, versions)
     return error
 

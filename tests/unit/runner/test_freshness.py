@@ -185,7 +185,7 @@ def test_a_manual_schedule_is_never_due() -> None:
     made.lake.rewrite(TARGET, lambda r: r | {"v": "foreign"})
     report = made.refreshes.due(NAME)
     assert (report.due, report.cause) == (False, "manual")
-    assert "another writer has written it" in report.reason
+    assert "has other rows than the last refresh has published" in report.reason
 
 
 def test_an_input_that_is_a_target_names_its_definition() -> None:

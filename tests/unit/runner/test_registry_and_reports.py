@@ -9,7 +9,7 @@ from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.run.results import Outcome
 from airflow_refresh_provider.errors import Failed, Invalid, Refused
 from airflow_refresh_provider.runner.facts import staging_paths
-from airflow_refresh_provider.runner.hold.run_ends import RUN_ENDED
+from airflow_refresh_provider.runner.facts.ended_runs import RUN_ENDED
 from airflow_refresh_provider.runner.refreshes import Refreshes
 from airflow_refresh_provider.testing.memory_reads import MemoryFolders
 from airflow_refresh_provider.testing.memory_table import ROW_BYTES

@@ -17,7 +17,7 @@ from airflow_refresh_provider.ports.control import ProgressRow, Snapshot
 from airflow_refresh_provider.runner.refreshes import Refreshes
 from airflow_refresh_provider.views.result_table import row as line
 from airflow_refresh_provider.views.tables import table_of
-from tests.unit.runner.disturbed import LIVE
+from tests.unit.runner.disturbed import LIVE, once
 from tests.unit.runner.faults import Killed, at
 from tests.unit.runner.world import INPUT, NAME, TARGET, World, row
 
@@ -52,6 +52,50 @@ def test_the_progress_of_an_ended_run_counts_all_of_its_chunks_and_rows() -> Non
     assert (found.stage, found.run_id, found.outcome) == (None, result.run_id, Outcome.SUCCEEDED)
     assert (found.chunks_done, found.chunks_total, found.rows_done) == (result.chunks.done, result.chunks.done, 9)
     assert found.rows_per_second is None
+
+
+def test_the_progress_of_a_run_that_no_process_works_on_says_so_and_has_no_time_left() -> None:
+    world = stopped()
+    found = world.refreshes.progress(NAME)
+    assert (found.health, found.rows_per_second, found.seconds_left) == (Health.INTERRUPTED, None, None)
+    assert found.chunks_done == 4 and (found.chunks_total or 0) > 4
+    shown = str(table_of(found))
+    assert "interrupted" in shown and "what can be done with its run" in shown and "to stop it" not in shown
+    run = world.refreshes.show(NAME).run
+    assert run is not None and (run.rows_per_second, run.seconds_left) == (None, None)
+
+
+def test_the_progress_of_a_paused_run_says_so() -> None:
+    world = nine_chunks()
+    other = Refreshes(world.process())
+    world.lake.step = once(world, f"commit {TARGET}", lambda: other.pause(NAME))
+    with pytest.raises(RefreshError):
+        world.run()
+    found = world.refreshes.progress(NAME)
+    assert (found.health, found.seconds_left) == (Health.PAUSED, None)
+    assert "paused" in str(table_of(found))
+
+
+def test_an_abandoned_run_was_not_done_to_its_end() -> None:
+    world = stopped()
+    world.refreshes.abandon(NAME)
+    found = world.refreshes.progress(NAME)
+    assert found.outcome is Outcome.ABANDONED and found.health is None
+    assert (found.chunks_done, found.chunks_total, found.percent) == (4, None, None)
+
+
+def test_chunks_of_an_abandoned_run_are_not_said_to_be_of_others() -> None:
+    world = stopped()
+    run_id = world.interrupted.run_id
+    world.refreshes.abandon(NAME)
+    [fresh] = world.refreshes.freshness(NAME)
+    why = fresh.overwritten_reason or ""
+    assert f"changes of a run that was not published ({run_id})" in why and "others" not in why
+    assert cells(world)["status"] == "target changed"
+    world.lake.append(TARGET, [row(77)])
+    [fresh] = world.refreshes.freshness(NAME)
+    why = fresh.overwritten_reason or ""
+    assert "others have written" in why and run_id in why
 
 
 def test_a_definition_that_was_never_refreshed_is_not_published() -> None:

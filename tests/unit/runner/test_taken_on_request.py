@@ -118,10 +118,24 @@ def test_a_paused_run_can_be_abandoned() -> None:
 def test_an_owner_whose_run_is_abandoned_has_lost() -> None:
     world = changed(**LIVE)
     world.lake.step = once(world, "commit /gold", lambda: Refreshes(world.process()).abandon(NAME, stop=True))
-    with pytest.raises(Lost):
+    with pytest.raises(Lost, match="was abandoned") as lost:
         world.run()
+    assert (lost.value.code, "no other owner" in lost.value.left) == ("abandoned", True)
     assert world.record.run is None
     assert not world.run().resumed
+    assert world.fresh()
+
+
+def test_an_owner_whose_run_another_has_finished_is_not_said_to_be_abandoned() -> None:
+    world = changed(**LIVE)
+
+    def another_finishes() -> None:
+        Refreshes(world.process()).run(NAME, Request(workers=1, take_over=True))
+
+    world.lake.step = once(world, "commit /gold", another_finishes)
+    with pytest.raises(Lost) as lost:
+        world.run()
+    assert lost.value.code == "lost_lease"
     assert world.fresh()
 
 

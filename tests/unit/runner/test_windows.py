@@ -155,7 +155,7 @@ def test_an_abandoned_run_that_was_partly_applied_has_everything_compared() -> N
     world = incremental(**LIVE)
     change(world)
     killed(world, f"answer {TARGET}")
-    assert compared_in_full(world, world.another(RESTART), "others have written the target")
+    assert compared_in_full(world, world.another(RESTART), "changes of a run that was not published (id-")
 
 
 def test_a_foreign_commit_during_the_run_is_noticed() -> None:
