@@ -234,8 +234,8 @@ class Definition(Stored):
             facts = analyse(self.query_text, tuple(self.inputs))
             check_distinct(facts.columns or ())
             check_known(facts.columns, self.result_columns)
-        except Invalid:
-            raise together(self._problems_of_query()) from None
+        except Invalid as error:
+            raise together(self._problems_of_query() or [error]) from None
         return facts
 
     def _problems_of_query(self) -> list[Invalid]:

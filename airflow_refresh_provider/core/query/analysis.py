@@ -47,9 +47,10 @@ def problems_of(query: str, input_names: tuple[str, ...]) -> tuple[list[Invalid]
     except Invalid as error:
         return [error], None
     found = []
-    for check in (partial(tables_of, parsed, input_names), partial(check_repeatable, parsed)):
+    of_tables = partial(tables_of, input_names=input_names)
+    for check in (of_tables, check_repeatable, date_words, clock_spans):
         try:
-            check()
+            check(parsed)
         except Invalid as error:
             found.append(error)
     return found, _columns(parsed.tree)

@@ -354,3 +354,27 @@ def test_a_changed_copy_has_a_hash_of_its_own() -> None:
     assert changed.hash == build(target="/data/gold/other").hash != before
     assert definition.hash == before
     assert definition == build() and definition.model_dump() == build().model_dump()
+
+
+def test_each_kind_of_problem_of_a_query_is_reported_beside_the_others() -> None:
+    with pytest.raises(Invalid) as raised:
+        Definition.build(
+            name="x",
+            target="/gold/x",
+            query="SELECT id, id, rand() AS r, now() FROM b",
+            inputs={"a": {"path": "/raw/a"}},
+            keys=["no_key"],
+            nothing=1,
+        )
+    for words in ("nothing: unknown field", "unknown table b", "rand gives", "computed from the clock has no name"):
+        assert words in raised.value.message
+    with pytest.raises(Invalid) as raised:
+        Definition.build(
+            name="x",
+            target="/gold/x",
+            query="SELECT id, id, rand() AS r, now() AS t FROM b",
+            inputs={"a": {"path": "/raw/a"}},
+            keys=["no_key"],
+        )
+    for words in ("unknown table b", "rand gives", "more than one column named id", "keys: no_key"):
+        assert words in raised.value.message
