@@ -162,28 +162,28 @@ def _history(root: Path, name: str, count: int) -> set[str]:
     return _live(root, "events")
 
 
-def test_files_of_the_history_that_are_full_are_not_rewritten(
-    root: Path, store: DeltaControlStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(compaction, "ORDERED_ROWS", 1000)
+def _order(root: Path, full: int) -> None:
+    Compaction(ControlTable(str(root), "events"), {1: (compaction.ordered("name", full),)}).now()
+
+
+def test_files_of_the_history_that_are_full_are_not_rewritten(root: Path, store: DeltaControlStore) -> None:
     full = _history(root, "orders", 1000)
     for name in ("stock", "orders", "stock"):
         _history(root, name, 300)
-    store.compact()
+    _order(root, full=1000)
     assert full < _live(root, "events") and len(_live(root, "events")) == 2
     assert (len(store.events("orders")), len(store.events("stock"))) == (1300, 600)
 
 
 def test_rows_of_a_full_file_that_are_as_young_as_those_of_others_are_not_lost(
-    root: Path, store: DeltaControlStore, monkeypatch: pytest.MonkeyPatch
+    root: Path, store: DeltaControlStore
 ) -> None:
     """The clocks of two writers differ."""
-    monkeypatch.setattr(compaction, "ORDERED_ROWS", 100)
     events = ControlTable(str(root), "events")
     for name, seconds in (("full", range(100)), ("late", range(90, 120)), ("later", range(110, 130))):
         rows = [event_row(name, "end", second).model_dump() for second in seconds]
         events.append(events.open_or_create(), rows)
-    store.compact()
+    _order(root, full=100)
     assert [len(store.events(name)) for name in ("full", "late", "later")] == [100, 30, 20]
 
 

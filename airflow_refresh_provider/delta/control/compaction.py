@@ -72,23 +72,20 @@ class Compaction:
         """Do this to the table, if it is there; then delete what was replaced minutes ago."""
         doing = f"compacting the control table {self._table.name}"
         with storage(doing, self._table.location):
-            if self._table.open() is None:
+            view = self._table.open()
+            if view is None:
                 return
-            seen: set[str] = set()
+            seen = _paths(view)
             for act in (_with_properties, *acts):
-                view = self._opened()
-                seen |= _paths(view)  # of a file that one act writes and the next replaces, too
                 with suppress(CommitFailedError):
                     act(view)
-            newest = self._opened()
-            live = _paths(newest)
+                view = DeltaTable(self._table.location)
+                seen |= _paths(view)  # of a file that one act writes and the next replaces, too
+            live = _paths(view)
             if replaced := seen - live:
                 self._replaced.note(replaced)
             self._replaced.delete_old(live)
-            newest.cleanup_metadata()
-
-    def _opened(self) -> DeltaTable:
-        return DeltaTable(self._table.location)
+            view.cleanup_metadata()
 
 
 def merged(most_bytes: int) -> Act:
@@ -114,14 +111,15 @@ def without_older(kept: timedelta, condition: Callable[[DeltaTable], str] = lamb
     return remove
 
 
-def ordered(by: str) -> Act:
+def ordered(by: str, full: int = ORDERED_ROWS) -> Act:
     """The newest rows lie in the order of a column, so that those with one value are read without the others.
 
-    These are the rows of the newest files up to the first that is full. Rows of others that come meanwhile are newer.
+    These are the rows of the newest files up to the first that is full, which has so many rows. Rows of others that
+    come meanwhile are newer.
     """
 
     def order(view: DeltaTable) -> None:
-        files = _not_full(sorted(_files(view), key=lambda file: file["max.at"], reverse=True))
+        files = _not_full(sorted(_files(view), key=lambda file: file["max.at"], reverse=True), full)
         if len(files) < 2:  # one file was ordered when it was written
             return
         since, until = min(file["min.at"] for file in files), files[0]["max.at"] + timedelta(milliseconds=1)
@@ -157,11 +155,11 @@ def _files(view: DeltaTable) -> list[File]:
     return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
 
 
-def _not_full(newest_first: Sequence[File]) -> list[File]:
+def _not_full(newest_first: Sequence[File], full: int) -> list[File]:
     """The first files, up to one that is full; no more than two full files would hold."""
     rows = accumulate(file["num_records"] for file in newest_first)
     files = zip(newest_first, rows, strict=True)
-    return [f for f, _ in takewhile(lambda at: at[0]["num_records"] < ORDERED_ROWS and at[1] < 2 * ORDERED_ROWS, files)]
+    return [f for f, _ in takewhile(lambda at: at[0]["num_records"] < full and at[1] < 2 * full, files)]
 
 
 def _paths(view: DeltaTable) -> set[str]:

@@ -356,25 +356,21 @@ def test_a_changed_copy_has_a_hash_of_its_own() -> None:
     assert definition == build() and definition.model_dump() == build().model_dump()
 
 
-def test_each_kind_of_problem_of_a_query_is_reported_beside_the_others() -> None:
+@pytest.mark.parametrize(
+    ("query", "other", "said"),
+    [
+        (
+            "SELECT id, id, rand() AS r, now() FROM b",
+            {"nothing": 1},
+            ("nothing: unknown field", "computed from the clock"),
+        ),
+        ("SELECT id, id, rand() AS r, now() AS t FROM b", {}, ("more than one column named id", "keys: no_key")),
+    ],
+    ids=["beside a wrong field", "beside columns"],
+)
+def test_each_kind_of_problem_of_a_query_is_reported(query: str, other: dict[str, int], said: tuple[str, ...]) -> None:
+    given = {"name": "x", "target": "/gold/x", "inputs": {"a": {"path": "/raw/a"}}, "keys": ["no_key"]}
     with pytest.raises(Invalid) as raised:
-        Definition.build(
-            name="x",
-            target="/gold/x",
-            query="SELECT id, id, rand() AS r, now() FROM b",
-            inputs={"a": {"path": "/raw/a"}},
-            keys=["no_key"],
-            nothing=1,
-        )
-    for words in ("nothing: unknown field", "unknown table b", "rand gives", "computed from the clock has no name"):
-        assert words in raised.value.message
-    with pytest.raises(Invalid) as raised:
-        Definition.build(
-            name="x",
-            target="/gold/x",
-            query="SELECT id, id, rand() AS r, now() AS t FROM b",
-            inputs={"a": {"path": "/raw/a"}},
-            keys=["no_key"],
-        )
-    for words in ("unknown table b", "rand gives", "more than one column named id", "keys: no_key"):
+        Definition.build(query=query, **given, **other)
+    for words in ("unknown table b", "rand gives", *said):
         assert words in raised.value.message
