@@ -91,8 +91,13 @@ def _health(record: Record, liveness: Liveness, now: datetime) -> Health | None:
     """How the run in progress is."""
     if (run := record.run) is None:
         return None
-    kept = liveness.may_be_kept and run.kept_until(now) is not None
+    kept = kept_until(run, liveness, now) is not None
     return health(record, HealthFacts(live=liveness.is_running, kept=kept))
+
+
+def kept_until(run: Run, liveness: Liveness, now: datetime) -> datetime | None:
+    """Until when a run is kept for the tasks of its origin; None where it is not."""
+    return run.kept_until(now) if liveness.may_be_kept else None
 
 
 def waits(ports: Ports, record: Record) -> dict[int, datetime]:

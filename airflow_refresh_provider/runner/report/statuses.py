@@ -14,7 +14,7 @@ from airflow_refresh_provider.core.run.notice import Notice
 from airflow_refresh_provider.core.run.notices import notices_of
 from airflow_refresh_provider.core.run.owner import Liveness
 from airflow_refresh_provider.core.run.query_notices import query_notices
-from airflow_refresh_provider.core.run.record import Record, Run
+from airflow_refresh_provider.core.run.record import Record
 from airflow_refresh_provider.core.run.reports import DefinitionStatus, DueReport, Freshness, RunStatus
 from airflow_refresh_provider.core.run.status import status as status_of
 from airflow_refresh_provider.core.run.status import status_text
@@ -131,7 +131,7 @@ def _run_status(ports: Ports, record: Record, liveness: Liveness) -> RunStatus |
         owner=run.lease.owner.label if run.lease.owner else None,
         live=liveness.is_running,
         origin=run.origin,
-        kept_until=_kept_until(ports, run, liveness),
+        kept_until=reports.kept_until(run, liveness, ports.clock.now()),
         cancelled=run.cancelled,
         started_at=run.started_at,
         generation=run.generation,
@@ -145,7 +145,3 @@ def _run_status(ports: Ports, record: Record, liveness: Liveness) -> RunStatus |
         notices=notices_of(run),
         offers=offers(record, liveness, ports.clock.now()),
     )
-
-
-def _kept_until(ports: Ports, run: Run, liveness: Liveness) -> datetime | None:
-    return run.kept_until(ports.clock.now()) if liveness.may_be_kept else None
