@@ -44,6 +44,7 @@ class _Log:
         self.oldest = cache(log.oldest)
         self.readable_until = cache(log.readable_until)
         self.sizes_within = cache(log.sizes_within)
+        self.files_within = log.files_within
         self.markers = cache(log.markers)
         self.commits = cache(log.commits)
 

@@ -36,11 +36,19 @@ class Staging(Protocol):
 
 
 class StagedValues(Protocol):
-    """The content of small folders of staged parquet files, read without Spark: a job of Spark takes longer."""
+    """The content of a few small parquet files, read without Spark: a job of Spark takes longer."""
 
     def values(self, folder: str, columns: tuple[str, ...], most: int) -> list[tuple[Any, ...]] | None:
         """Some columns of all rows; None where there are more than `most` rows, or many files.
 
         Dates are days, and timestamps microseconds, since 1970.
+        """
+        ...
+
+    def of_files(self, files: tuple[str, ...], columns: tuple[str, ...], most: int) -> list[tuple[Any, ...]] | None:
+        """Some columns of all rows in plain parquet files, in any case of their names; None where there are more than
+        `most` rows, or many files, or where one cannot be read, or has not each column once.
+
+        Integers, texts, booleans and NULL are what they are in Python. Any other value is a tuple with its text.
         """
         ...

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Protocol
 
+from airflow_refresh_provider.core.changes.reads import Read
 from airflow_refresh_provider.core.definition.columns import Columns
 from airflow_refresh_provider.core.definition.own_columns import OwnColumn
 from airflow_refresh_provider.core.log.commits import Commit
+from airflow_refresh_provider.core.maintain.spans import Spans
 from airflow_refresh_provider.core.plan.checkpoints import checkpoint_is_due
 from airflow_refresh_provider.core.plan.small_tables import is_small
 from airflow_refresh_provider.core.text.stored import Stored
@@ -57,6 +59,10 @@ class TableFacts(TableIdentity):
         return simple and is_small(self.rows, self.bytes, self.types) and not due
 
 
+Way = Mapping[str, Spans]
+"""Column -> the spans within which its values are."""
+
+
 Opened = dict[tuple[str, int | None], Any]
 """(place, version) -> what is open of a table there, None for the newest version."""
 
@@ -93,6 +99,15 @@ class TableLog(Protocol):
 
         By statistics and partition values; both are the same where there are none. Days are counted from 1970. Each
         file is larger by OPEN_COST.
+        """
+        ...
+
+    def files_within(self, location: str, version: int, ways: Sequence[Way]) -> Read | None:
+        """How to read the files of a version that may have rows within the spans of all columns of one of the ways.
+
+        They have exactly the rows of the version, but for deleted ones, which the read names. None where no such list
+        exists or it is long, where there are many deleted rows, where a column is of another kind than its spans, and
+        where more than half of the rows are read even if files are sorted (ADR 75).
         """
         ...
 

@@ -153,7 +153,8 @@ class Touched(Stored):
     At most about this `share` of the target's rows has them.
 
     `skips` are the numbers of the uses of inputs, and `skips_target` is whether the target is one more table, of which
-    the spans leave out so much that they are worth a condition.
+    the spans leave out so much that they are worth a condition. Of those in `reads`, and of the target with
+    `target_read`, only the files are read that may have touched values, by themselves (ADR 75).
     """
 
     location: str
@@ -166,6 +167,8 @@ class Touched(Stored):
     spans: dict[int, Spans] = {}
     skips: frozenset[int] = frozenset()
     skips_target: bool = False
+    reads: dict[int, Read] = {}
+    target_read: Read | None = None
 
 
 class TouchTask(Stored):

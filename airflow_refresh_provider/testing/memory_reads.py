@@ -7,11 +7,19 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Self
 
+from airflow_refresh_provider.core.changes.reads import Read
 from airflow_refresh_provider.core.definition.columns import OP, VNODE, floating_columns, padded
 from airflow_refresh_provider.core.log.commits import Commit
 from airflow_refresh_provider.core.plan.plan import StagedTable
 from airflow_refresh_provider.core.run.reading import DELETION_VECTORS
-from airflow_refresh_provider.ports.table_log import OPEN_COST, LogGap, Opened, TableFacts, TableIdentity
+from airflow_refresh_provider.ports.table_log import (
+    OPEN_COST,
+    LogGap,
+    Opened,
+    TableFacts,
+    TableIdentity,
+    Way,
+)
 from airflow_refresh_provider.testing.memory_lake import MemoryLake
 from airflow_refresh_provider.testing.memory_table import ROW_BYTES, Rows
 
@@ -73,6 +81,10 @@ class MemoryLog:
         facts = self.facts(location)
         size = OPEN_COST + (facts.bytes or 0 if facts else 0)
         return size, size
+
+    def files_within(self, location: str, version: int, ways: Sequence[Way]) -> Read | None:
+        """A table is one file, and is read as a table."""
+        return None
 
     def readable_until(self, location: str, version: int) -> datetime | None:
         """As `MemoryTable.refused_from` says; the year 9999 where that says never."""

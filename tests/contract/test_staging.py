@@ -147,3 +147,23 @@ def test_values_of_a_damaged_file_are_not_read_by_the_client(tmp_path: Path) -> 
     staged = plain(tmp_path / "changes", {"k": [1]})
     (tmp_path / "changes" / "part-0.parquet").write_bytes(b"PAR1 no footer PAR1")
     assert FOLDERS.values(staged.location, ("k",), 10) is None
+
+
+def test_values_of_files_are_read_by_the_client(tmp_path: Path) -> None:
+    rows = {"K": [1, None], "s": ["x", None], "b": [True, None], "f": [float("nan"), None]}
+    typed = {"d": pa.array([70000, None], pa.date32()), "at": pa.array([5, None], pa.timestamp("us"))}
+    plain(tmp_path / "in", {**rows, **typed}, {**rows, **typed, "more": [1, 2]})
+    files = tuple(str(tmp_path / "in" / f"part-{n}.parquet") for n in (0, 1))
+    first = [(1, "x", True, ("nan",), ("70000",), ("5",)), (None,) * 6]
+    columns = ("k", "S", "b", "f", "d", "at")
+    assert FOLDERS.of_files(files, columns, 4) == first * 2
+    assert FOLDERS.of_files(files, columns, 3) is None
+    assert FOLDERS.of_files(files, ("more",), 9) is None, "one file does not have it"
+    assert FOLDERS.of_files((*files, str(tmp_path / "absent")), ("k",), 9) is None
+    (tmp_path / "in" / "part-0.parquet").write_bytes(b"PAR1 no footer PAR1")
+    assert FOLDERS.of_files(files, ("k",), 9) is None
+
+
+def test_a_column_that_a_file_has_twice_is_not_read_by_the_client(tmp_path: Path) -> None:
+    plain(tmp_path / "in", {"k": [1], "K": [2]})
+    assert FOLDERS.of_files((str(tmp_path / "in" / "part-0.parquet"),), ("k",), 9) is None

@@ -40,9 +40,12 @@ VECTORS = {"delta.enableDeletionVectors": "true"}
 
 
 class AllAreLarge:
-    """No folder is small enough to be read by the client."""
+    """No files are small enough to be read by the client."""
 
     def values(self, folder: str, columns: tuple[str, ...], most: int) -> list[tuple[Any, ...]] | None:
+        return None
+
+    def of_files(self, files: tuple[str, ...], columns: tuple[str, ...], most: int) -> list[tuple[Any, ...]] | None:
         return None
 
 

@@ -90,6 +90,33 @@ def test_many_rows_are_replaced_by_keys_of_all_types(lake: Lake) -> None:
     assert lake.refresh(target, then, Way.REPLACE_ON) == ChangeCounts(inserted=3, updated=6)
 
 
+def test_files_are_passed_over_by_single_columns_of_a_key(lake: Lake) -> None:
+    select = _LITERAL_SAFE.replace("date_add(DATE'1969-12-30', CAST(id AS INT)) AS d, ", "")
+    many = source(f"{select} FROM range(100)", *"ocbist")
+    target = lake.target(many)
+    lake.load(target, many)
+    few = source(f"{select.replace('id AS v', 'if(id IN (7, 50), 0, id) AS v')} FROM range(100)", *"ocbist")
+    assert lake.refresh(target, few, Way.KEYED_REPLACE) == ChangeCounts(updated=2)
+    predicate = lake.spark.sql(f"DESCRIBE HISTORY {sql.table(target.location)}").first()
+    assert predicate is not None
+    text = predicate.operationParameters["predicate"]
+    assert "b IN (7L, 50L)" in text.replace("`", "") and "xxhash64" not in text
+    all_changed = source(f"{select.replace('id AS v', '-id AS v')} FROM range(100)", *"ocbist")
+    assert lake.refresh(target, all_changed, Way.KEYED_REPLACE).updated >= 99
+
+
+def test_texts_of_a_key_are_distinguished(lake: Lake) -> None:
+    """Together they read the same."""
+
+    def rows(v: int) -> Source:
+        keys = f"('a\\u0001', 'b', {v}), ('a', '\\u0001b', 0), ('a', 'c', {v}), ('x', '\\u0001b', {v})"
+        return source(f"SELECT * FROM VALUES {keys} AS t(a, b, v)", "a", "b")
+
+    target = lake.target(rows(1))
+    lake.load(target, rows(1))
+    assert lake.refresh(target, rows(2), Way.KEYED_REPLACE) == ChangeCounts(updated=3)
+
+
 def test_keys_with_the_same_hash_are_distinguished(lake: Lake) -> None:
     """Rows are looked up by the hash of their keys: the first two have the same one."""
 

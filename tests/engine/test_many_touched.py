@@ -17,6 +17,10 @@ from airflow_refresh_provider.core.plan.plan import Target
 from airflow_refresh_provider.ports.tasks import Source, Touched
 from airflow_refresh_provider.spark.acts import touched_rows, touched_spans
 
+TARGET = Target(
+    location="/t", table_id="t", columns=(Column(name="k", type="bigint"),), vnodes=1, deletion_vectors=False
+)
+
 
 def _shown(rows: DataFrame, capsys: pytest.CaptureFixture[str]) -> str:
     capsys.readouterr()
@@ -69,11 +73,8 @@ def _result(
         Use(input=name, start=at, end=at + 1, aliased=False, restrictions=ways if name == "x" else None)
         for name, at in places
     )
-    target = Target(
-        location="/t", table_id="t", columns=(Column(name="k", type="bigint"),), vnodes=1, deletion_vectors=False
-    )
     touched = touched.model_copy(update={"maintenance": Maintenance(anchors=("k",), uses=uses, routes=())})
-    return touched_rows.result(spark, Source(query=query, reads=reads, keys=("k",)), target, touched)
+    return touched_rows.result(spark, Source(query=query, reads=reads, keys=("k",)), TARGET, touched)
 
 
 @pytest.mark.parametrize("condition", ["k IN (SELECT k FROM y)", "EXISTS (SELECT 1 FROM y WHERE y.k = x.k)"])
@@ -113,7 +114,9 @@ def test_spans_are_conditions_only_where_they_leave_out_enough(
     spark = open_session()
     spans = {0: Spans(type="bigint", spans=((0, 2), (7007, 7009)))}
     touched = _touched(spark, tmp_path, spans=spans, skips_target=skips)
-    rows = touched_rows.of_target(spark, spark.range(9000).selectExpr("id AS k"), touched)
+    spark.range(9000).selectExpr("id AS k").write.format("delta").save(str(tmp_path / "t"))
+    target = TARGET.model_copy(update={"location": str(tmp_path / "t")})
+    rows = touched_rows.of_target(spark, target, 0, touched)
     assert ("7007" in _shown(rows, capsys)) is skips
     assert {row.k for row in rows.collect()} == {0, 1, 2}
 

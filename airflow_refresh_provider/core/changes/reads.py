@@ -19,7 +19,8 @@ class Read(Stored):
     `paths` are files by their exact names; without any, `location` is loaded. `columns_of`: the columns are those of
     another read; `schema_text`: they are these, in Spark's DDL. Some of its data files are read by themselves as
     `file_format` with `file_options`. `hidden`: columns that are not its user's. `quoted_partitions`: whether the name
-    of a partition column has to be quoted in SQL.
+    of a partition column has to be quoted in SQL. `deleted`: the positions of rows that do not count, for each of the
+    `paths`, where there are any.
     """
 
     location: str
@@ -32,6 +33,7 @@ class Read(Stored):
     file_options: dict[str, str] = {}
     hidden: tuple[str, ...] = ()
     quoted_partitions: bool = False
+    deleted: tuple[tuple[int, ...], ...] = ()
 
     def of_files(self, files: tuple[str, ...]) -> Read:
         """Some of its data files, with the columns of the whole."""

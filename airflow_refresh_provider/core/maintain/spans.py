@@ -17,6 +17,8 @@ MOST_SPANS = 32
 _LEAST_CUT = 0.5
 """Gaps are left out where they make up this share of all values: scattered values have many small ones."""
 _MOST_READ = 0.5
+_PAGE_ROWS = 20_000
+"""At most so many rows are in a page, by default of Parquet's writers. Spark passes over pages by their ends."""
 _LEAST_SKIPPED = 32 << 20
 """A condition has to leave out the other half of a table, and so many bytes, which are read in about a second."""
 _INTEGERS = frozenset({"tinyint", "smallint", "int", "bigint"})
@@ -39,7 +41,10 @@ class Spans(Stored):
 
     def condition(self, value: str) -> str:
         """Whether a value, an SQL expression, may be touched."""
-        within = [f"{value} BETWEEN {self._literal(low)} AND {self._literal(high)}" for low, high in self.spans]
+        single = ", ".join(self._literal(low) for low, high in self.spans if low == high)
+        wide = [(low, high) for low, high in self.spans if low < high]
+        within = [f"{value} IN ({single})"] if single else []
+        within += [f"{value} BETWEEN {self._literal(low)} AND {self._literal(high)}" for low, high in wide]
         return f"({' OR '.join([*within, f'{value} IS NULL'] if self.nulls else within)})"
 
     def _literal(self, value: int) -> str:
@@ -83,6 +88,21 @@ def skips_enough(read: int, all: int) -> bool:
     A condition makes Spark read statistics and compile code again for each statement: up to a second for each table.
     """
     return read <= _MOST_READ * all and all - read >= _LEAST_SKIPPED
+
+
+def rows_within(spans: Spans, low: int, high: int, rows: int) -> int:
+    """About how many rows of a file have to be read if they are sorted, as many as it has at most.
+
+    Its values are from `low` to `high`. Each span takes its share, and one page of rows.
+    """
+    parts = [min(last, high) - max(first, low) + 1 for first, last in spans.spans]
+    found = [part for part in parts if part > 0]
+    return min(rows, rows * sum(found) // (high - low + 1) + _PAGE_ROWS * len(found))
+
+
+def reads_little(rows: int, of: int) -> bool:
+    """Whether so few of all rows have to be read that a table is read by its files (ADR 75)."""
+    return rows <= _MOST_READ * of
 
 
 def spans_of(type: str, low: int, high: int, gaps: Sequence[tuple[int, int]], *, nulls: bool) -> Spans | None:

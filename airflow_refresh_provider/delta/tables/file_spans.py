@@ -22,7 +22,7 @@ def sizes_within(table: DeltaTable, column: str, spans: Sequence[tuple[int, int]
 
     def values(kind: str) -> _Ends | None:
         name = names.get(f"{kind}.{column.lower()}")
-        return [_number(value) for value in files[name].to_pylist()] if name else None
+        return [number_of(value) for value in files[name].to_pylist()] if name else None
 
     sizes = [int(size) + OPEN_COST for size in files["size_bytes"].to_pylist()]
     of_partitions = values("partition")
@@ -40,7 +40,7 @@ def _may_be_within(least: int | None, most: int | None, spans: Sequence[tuple[in
     return any(low <= most and least <= high for low, high in spans)
 
 
-def _number(value: Any) -> int | None:
+def number_of(value: Any) -> int | None:
     """A value as spans have it; None for one that is no number, nor a day."""
     if isinstance(value, bool):
         return None

@@ -54,6 +54,46 @@ def values_in(folder: str, columns: tuple[str, ...], most: int) -> list[tuple[An
     return [row for rows in read for row in zip(*(_numbered(rows[name]) for name in columns), strict=True)]
 
 
+def values_of(files: tuple[str, ...], columns: tuple[str, ...], most: int) -> list[tuple[Any, ...]] | None:
+    """Some columns of all rows; None where there are more than `most` rows, or many files, or where one cannot be read
+    or has not each column once. Values other than integers, texts and booleans are tuples with their text.
+    """
+    if len(files) > _MOST_FILES:
+        return None
+    import pyarrow as pa
+
+    found: list[tuple[Any, ...]] = []
+    try:
+        for path in files:
+            opened = _opened(path)
+            names = _names_in(opened, columns)
+            if names is None or len(found) + opened.metadata.num_rows > most:
+                return None
+            rows = opened.read(columns=names)
+            found += zip(*(_plain(rows[name]) for name in names), strict=True)
+    except (pa.ArrowException, OSError):
+        return None  # what Spark says of it is reported
+    return found
+
+
+def _names_in(opened: Any, columns: tuple[str, ...]) -> list[str] | None:
+    """The columns by their names in a file; None where one of them is missing, or there twice."""
+    there: dict[str, list[str]] = {}
+    for name in opened.schema_arrow.names:
+        there.setdefault(name.lower(), []).append(name)
+    found = [there.get(column.lower(), []) for column in columns]
+    return [names[0] for names in found] if all(len(names) == 1 for names in found) else None
+
+
+def _plain(column: Any) -> list[Any]:
+    import pyarrow as pa
+
+    kind = column.type
+    if pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_string(kind):
+        return list(column.to_pylist())
+    return [None if value is None else (repr(value),) for value in _numbered(column)]
+
+
 def _numbered(column: Any) -> list[Any]:
     """The values of a column. Not as dates of Python, which end with the year 9999."""
     import pyarrow as pa
@@ -97,16 +137,20 @@ def _statistics(file: FileStamp, column: str) -> Iterator[Any]:
 def _read(file: FileStamp, columns: list[str] | None = None) -> Any:
     """Some columns of a file, or all."""
     import pyarrow as pa  # slow to import: only where changes were staged
-    import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
     try:
-        if is_local(file.path):
-            return pq.ParquetFile(file.path, coerce_int96_timestamp_unit="us").read(columns=columns)
-        folder, name = split(file.path)
-        opened = pq.ParquetFile(name, filesystem=_file_system(folder), coerce_int96_timestamp_unit="us")
-        return opened.read(columns=columns)
+        return _opened(file.path).read(columns=columns)
     except (pa.ArrowException, OSError) as error:
         raise translated(error, "reading staged changes", file.path) from error
+
+
+def _opened(path: str) -> Any:
+    import pyarrow.parquet as pq  # type: ignore[import-untyped]
+
+    if is_local(path):
+        return pq.ParquetFile(path, coerce_int96_timestamp_unit="us")
+    folder, name = split(path)
+    return pq.ParquetFile(name, filesystem=_file_system(folder), coerce_int96_timestamp_unit="us")
 
 
 def _file_system(folder: str) -> Any:

@@ -71,6 +71,10 @@ class StagingFolders:
         """Some columns of all rows in a folder of plain parquet files; None for more than `most` rows or many files."""
         return staged_files.values_in(folder, columns, most)
 
+    def of_files(self, files: tuple[str, ...], columns: tuple[str, ...], most: int) -> list[tuple[Any, ...]] | None:
+        """Some columns of all rows in plain parquet files; None where Spark has to read them."""
+        return staged_files.values_of(files, columns, most)
+
     def runs(self, root: str) -> tuple[str, ...]:
         """The run folders below a staging root, by full location."""
         with storage("listing staging", root):

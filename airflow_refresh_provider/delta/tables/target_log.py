@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 import obstore
 from deltalake import DeltaTable
 
+from airflow_refresh_provider.core.changes.reads import Read
 from airflow_refresh_provider.core.log.commits import Commit
 from airflow_refresh_provider.core.log.marker import app_ids
 from airflow_refresh_provider.delta.storage.log_files import Action, LogFiles, list_log, recent_log
@@ -27,11 +28,12 @@ from airflow_refresh_provider.delta.tables.delta_table import (
     writes_plainly,
 )
 from airflow_refresh_provider.delta.tables.file_spans import sizes_within
+from airflow_refresh_provider.delta.tables.files_within import files_within
 from airflow_refresh_provider.delta.tables.input_history import KEPT, REMOVED_FILES, committed_at, duration
 from airflow_refresh_provider.delta.tables.opened_tables import EACH_TIME, OpenedTables
 from airflow_refresh_provider.delta.tables.table_shape import shape_at
 from airflow_refresh_provider.errors import Failed
-from airflow_refresh_provider.ports.table_log import LogGap, Opened, TableFacts, TableIdentity
+from airflow_refresh_provider.ports.table_log import LogGap, Opened, TableFacts, TableIdentity, Way
 
 _NEAR = 32
 """So many commits are read before the table is opened: with its checkpoints, every 20 commits, Spark keeps sums."""
@@ -85,6 +87,11 @@ class DeltaTableLog:
         """The size of the files of a table that may have values of a column within the spans, and of all its files."""
         table = self._tables.at(location)
         return (0, 0) if table is None else sizes_within(table, column, spans)
+
+    def files_within(self, location: str, version: int, ways: Sequence[Way]) -> Read | None:
+        """The files of a version that may have rows within the spans of all columns of one of the ways."""
+        table = self._tables.at(location, version)
+        return None if table is None else files_within(table, location, ways)
 
     def readable_until(self, location: str, version: int) -> datetime | None:
         """When Spark begins to refuse a version; in 1970 where its commit is gone, None for the newest."""

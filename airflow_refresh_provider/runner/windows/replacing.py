@@ -34,7 +34,7 @@ def frozen(tenure: Tenure, session: EngineSession, ready: Ready, touched: Touche
     if not found.partitions or not replaces(facts, found.partitions):
         return None
     if found.touched != touched:
-        fewer = with_skipping(tenure.ports, run.plan.pins, ready.target.location, found.touched)
+        fewer = with_skipping(tenure.ports, run.definition, run.plan.pins, ready, found.touched)
         found = found.model_copy(update={"touched": fewer})
     sampled = sampling.sampled(tenure, session, ready, None, touched)
     if sampled and sample_differs(sampled.values, sampled.found.keys):

@@ -1,31 +1,64 @@
-"""Of which tables the spans of touched values leave out files: only there they become conditions of a statement."""
+"""Of which tables the spans of touched values leave out rows: only there they become conditions of a statement."""
 
 from __future__ import annotations
 
-from airflow_refresh_provider.core.changes.pins import Pin, VersionVector
+from typing import Any
+
+from airflow_refresh_provider.core.changes.pins import DeltaPin, Pin, VersionVector
+from airflow_refresh_provider.core.changes.reads import Read
+from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.maintain.plan import Use
 from airflow_refresh_provider.core.maintain.spans import Spans, column_of, columns_in, skips_enough
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.table_log import TableLog
 from airflow_refresh_provider.ports.tasks import Touched
-from airflow_refresh_provider.runner.facts import hidden_values
+from airflow_refresh_provider.runner.facts import hidden_values, pinned_inputs
+from airflow_refresh_provider.runner.facts.targets import Ready
 
 _Sizes = tuple[int, int]  # of the files that are read, and of all
 
 
-def with_skipping(ports: Ports, pins: VersionVector, target: str, touched: Touched) -> Touched:
+def with_skipping(ports: Ports, definition: Definition, pins: VersionVector, ready: Ready, touched: Touched) -> Touched:
     """Touched values with the tables of which their spans leave out enough. Of plain files row groups may be."""
     if not touched.rows or not touched.spans:
         return touched
-    log, skips = ports.log.keeping({}), set()  # each table is opened once
+    log, skips, reads = ports.log.keeping({}), set(), {}  # each table is opened once
     for number, use in enumerate(touched.maintenance.uses):
         pin = pins[use.input]
+        by_table = bool(pinned_inputs.options(ports, definition, use.input))
         with hidden_values.of_pin(ports.environment, pin):
-            if use.restrictions and (pin.table_id is None or _skips(log, pin, use, touched)):
+            if not use.restrictions:
+                continue
+            if isinstance(pin, DeltaPin) and not by_table and (read := _by_files(log, pin, use, touched)):
+                reads[number] = read
+            if number in reads or pin.table_id is None or _skips(log, pin, use, touched):
                 skips.add(number)
-    anchors = touched.maintenance.anchors
-    of_target = [log.sizes_within(target, anchors[n], one.spans) for n, one in touched.spans.items()]
-    return touched.model_copy(update={"skips": frozenset(skips), "skips_target": skips_enough(*min(of_target))})
+    of_target = _of_target(log, ready, touched)
+    return touched.model_copy(update={"skips": frozenset(skips), "reads": reads, **of_target})
+
+
+def _by_files(log: TableLog, pin: DeltaPin, use: Use, touched: Touched) -> Read | None:
+    """How the files of an input are read that may have rows with touched values; None where it is read as a table."""
+    ways = [
+        {
+            name: touched.spans[n]
+            for n, value in enumerate(way)
+            if n in touched.spans and (name := column_of(value or ""))
+        }
+        for way in use.restrictions or ()
+    ]
+    read = log.files_within(pin.location, pin.version, ways)
+    return read and read.model_copy(update={"hidden": pin.hidden})
+
+
+def _of_target(log: TableLog, ready: Ready, touched: Touched) -> dict[str, Any]:
+    """How the target is read, as fields of `Touched`."""
+    location, anchors = ready.target.location, touched.maintenance.anchors
+    spans = {anchors[n]: one for n, one in touched.spans.items()}
+    if read := log.files_within(location, ready.version, [spans]):
+        return {"target_read": read, "skips_target": True}
+    sizes = (log.sizes_within(location, anchor, one.spans) for anchor, one in spans.items())
+    return {"skips_target": skips_enough(*min(sizes))}
 
 
 def _skips(log: TableLog, pin: Pin, use: Use, touched: Touched) -> bool:

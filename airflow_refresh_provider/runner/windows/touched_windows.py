@@ -64,7 +64,7 @@ def load_touched(
     touched = unless_unreadable(tenure.ports, run.definition, lambda: session.touch(task))
     if isinstance(touched, Reason):
         return Loaded(reason=touched)
-    touched = with_skipping(tenure.ports, run.plan.pins, ready.target.location, touched)
+    touched = with_skipping(tenure.ports, run.definition, run.plan.pins, ready, touched)
     record, _ = tenure.read()
     if record.published is None or known_histories(tenure.ports, run, record.published) is None:
         return Loaded(reason=CLEANED_UP)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import Any, assert_never
+from typing import assert_never
 
 from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 from pyspark.sql import functions as F
 
-from airflow_refresh_provider.core.definition.columns import HIDDEN, OP, VNODE, Column, Columns
-from airflow_refresh_provider.core.plan.choice import LITERAL_KEYS
+from airflow_refresh_provider.core.definition.columns import HIDDEN, OP, VNODE, Columns
 from airflow_refresh_provider.core.plan.placing import partition_columns
 from airflow_refresh_provider.core.plan.ways import Way
 from airflow_refresh_provider.ports.staging import StagedValues
 from airflow_refresh_provider.ports.tasks import ApplyTask
-from airflow_refresh_provider.spark.acts import content, few_rows, kernel, sql, stamped_writes
+from airflow_refresh_provider.spark.acts import changed_keys, content, few_rows, kernel, sql, stamped_writes
 
 _OLD, _NEW = "airflow_refresh_target", "airflow_refresh_changes"
 """Aliases of target and changes: replaceOn takes `s.k` for a field of a target's column `s`."""
@@ -100,39 +99,13 @@ def _updated(task: ApplyTask) -> Columns:
 
 def _keyed_replace(spark: SparkSession, task: ApplyTask, files: StagedValues) -> None:
     """A predicate with every changed key."""
-    condition = _changed_keys(spark, task, files)
+    condition = changed_keys.condition(_chunk(spark, task), task, files)
     if condition is None:
         stamped_writes.mark(spark, task.target, task.stamp)
         return
     if _by_vnode(task):
         condition = f"{VNODE} IN ({_vnodes(task)}) AND {condition}"
     _overwrite(_upserts(spark, task), task).option("replaceWhere", condition).save(task.target.location)
-
-
-def _changed_keys(spark: SparkSession, task: ApplyTask, files: StagedValues) -> str | None:
-    """The condition that a row has one of the changed keys, None where there are none.
-
-    Hashes of several keys make it fast; the exact keys exclude rows with equal hashes.
-    """
-    keys = sql.key_columns(task.target.columns, task.source.keys)
-    if len(keys) == 1 and keys[0].type in sql.LITERALS:
-        values = _values(spark, task, keys[0], files)
-        literals = ", ".join(sql.literal(str(value), keys[0].type) for value in values)
-        return f"{sql.name(keys[0].name)} IN ({literals})" if values else None
-    exact = sql.joined_keys(keys)
-    found = _chunk(spark, task).selectExpr(f"{sql.key_hash(keys)} AS h", f"{exact} AS k").collect()
-    hashes, texts = ", ".join(sql.long(r.h) for r in found), ", ".join(sql.text(r.k) for r in found)
-    return f"{sql.key_hash(keys)} IN ({hashes}) AND {exact} IN ({texts})" if found else None
-
-
-def _values(spark: SparkSession, task: ApplyTask, key: Column, files: StagedValues) -> list[Any]:
-    """The changed values of the only key."""
-    assert task.changes is not None
-    if task.changes.version is None and task.chunk.keys is None:
-        rows = files.values(task.changes.location, (VNODE, key.name), LITERAL_KEYS)
-        if rows is not None:
-            return [value for vnode, value in rows if not task.chunk.vnodes or vnode in task.chunk.vnodes]
-    return [row[0] for row in _chunk(spark, task).selectExpr(sql.name(key.name)).collect()]
 
 
 def _replace_on(spark: SparkSession, task: ApplyTask) -> None:

@@ -15,9 +15,10 @@ from airflow_refresh_provider.spark.acts import content
 Sides = tuple[DataFrame, DataFrame]
 """Removed rows, and added rows."""
 
-_REMOVED = ("delete", "update_preimage")
+REMOVED = ("delete", "update_preimage")
 _ADDED = ("insert", "update_postimage")
-_OF_FEED = ("_change_type", "_commit_version", "_commit_timestamp")
+KIND_OF_CHANGE = "_change_type"
+_OF_FEED = (KIND_OF_CHANGE, "_commit_version", "_commit_timestamp")
 
 
 def sides(spark: SparkSession, whole: Read, changes: ChangedRows) -> Sides:
@@ -26,7 +27,7 @@ def sides(spark: SparkSession, whole: Read, changes: ChangedRows) -> Sides:
         case FeedRows(feed=feed):
             rows = content.load(spark, feed)
             return (
-                _with(spark, _of_type(rows, _REMOVED), changes.removed),
+                _with(spark, _of_type(rows, REMOVED), changes.removed),
                 _with(spark, _of_type(rows, _ADDED), changes.added),
             )
         case SeparateRows():
@@ -41,7 +42,7 @@ def signed(spark: SparkSession, whole: Read, changes: ChangedRows) -> DataFrame:
     """Both in one, with -1 for removed and 1 for added rows in the column OP: a feed is read once."""
     if isinstance(changes, FeedRows):
         rows = content.load(spark, changes.feed)
-        of_feed = F.when(F.col(_OF_FEED[0]).isin(*_REMOVED), -1).otherwise(1)
+        of_feed = F.when(F.col(KIND_OF_CHANGE).isin(*REMOVED), -1).otherwise(1)
         found = rows.withColumn(OP, of_feed).drop(*_OF_FEED)
         return _with(spark, _with(spark, found, changes.removed, -1), changes.added, 1)
     removed, added = sides(spark, whole, changes)
@@ -70,7 +71,7 @@ def _side(spark: SparkSession, side: Read | None, whole: Read, empty: DataFrame)
 
 
 def _of_type(feed: DataFrame, types: tuple[str, ...]) -> DataFrame:
-    return feed.where(F.col(_OF_FEED[0]).isin(*types)).drop(*_OF_FEED)
+    return feed.where(F.col(KIND_OF_CHANGE).isin(*types)).drop(*_OF_FEED)
 
 
 def _check_columns(spark: SparkSession, before: Read, now: Read, columns: StructType) -> None:

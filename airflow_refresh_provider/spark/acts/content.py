@@ -18,6 +18,7 @@ from airflow_refresh_provider.core.plan.plan import Split, StagedTable, Target
 from airflow_refresh_provider.ports.tasks import Source
 from airflow_refresh_provider.spark.acts import ddl, kernel, placing, sql
 from airflow_refresh_provider.spark.acts.by_name import converted
+from airflow_refresh_provider.spark.acts.positions import without_deleted
 from airflow_refresh_provider.spark.connect import faults
 
 _RANK = OP  # any reserved name will do: no column of a query can have it
@@ -133,7 +134,8 @@ def load(spark: SparkSession, read: Read, columns: StructType | None = None) -> 
         reader = reader.schema(read.schema_text)
     elif read.columns_of is not None:
         reader = reader.schema(columns or load(spark, for_columns(spark, read.columns_of)).schema)
-    return reader.load(list(map(literally, read.paths)) if read.paths else read.location)
+    found = reader.load(list(map(literally, read.paths)) if read.paths else read.location)
+    return without_deleted(spark, found, read) if read.deleted else found
 
 
 def rows(spark: SparkSession, read: Read) -> DataFrame:

@@ -142,8 +142,10 @@ def _content(spark: SparkSession, task: CompareTask) -> DataFrame:
 
 
 def _found(spark: SparkSession, task: CompareTask, counted: Counted) -> DataFrame:
-    rows = content.at_version(spark, task.target, task.base)
-    rows = touched_rows.of_target(spark, rows, task.touched) if task.touched else rows
+    if task.touched:
+        rows = touched_rows.of_target(spark, task.target, task.base, task.touched)
+    else:
+        rows = content.at_version(spark, task.target, task.base)
     by_vnode = any(c.name == ROW_HASH for c in task.target.columns)
     if task.vnodes is not None:
         literals = ", ".join(map(str, task.vnodes))

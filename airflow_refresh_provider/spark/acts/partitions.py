@@ -38,8 +38,8 @@ def touched(spark: SparkSession, task: PartitionsTask, files: StagedValues) -> T
         if values.rows > MOST_PARTITIONS:
             return TouchedPartitions(touched=values, partitions=())
         columns = _columns(task.target, values)
-        rows = content.at_version(spark, task.target, task.base).selectExpr(*(sql.name(c.name) for c in columns))
-        counted = _by_partition(touched_rows.of_target(spark, rows, values), columns)
+        rows = touched_rows.of_target(spark, task.target, task.base, values, [sql.name(c.name) for c in columns])
+        counted = _by_partition(rows, columns)
         found = _of_each(spark, values, counted, "0").collect()
     return TouchedPartitions(touched=values, partitions=tuple(_partition(row, columns) for row in found))
 

@@ -13,6 +13,7 @@ from airflow_refresh_provider.spark.acts.row_hash import hashed
 
 LITERALS = frozenset({"tinyint", "smallint", "int", "bigint", "boolean", "string"})
 """Types for which Delta skips files correctly by literals; for dates of October 1582 it does not."""
+NUMBERS = frozenset({"tinyint", "smallint", "int", "bigint"})
 _BYTES = {"tinyint": 1, "smallint": 2, "int": 4, "bigint": 8}
 """Key types that Spark packs into one long for a hash join, as many as fit."""
 _LONG_BYTES = 8

@@ -6,6 +6,8 @@ of them are shuffled with the rows, which no process has to hold.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -30,7 +32,7 @@ def result(spark: SparkSession, source: Source, target: Target, touched: Touched
     touched_values.staged(spark, touched).selectExpr(*values).createOrReplaceTempView(_VALUES)
     for number, use in enumerate(touched.maintenance.uses):
         with faults.reading(use.input):
-            rows = content.rows(spark, source.reads[use.input])
+            rows = content.rows(spark, touched.reads.get(number, source.reads[use.input]))
             if use.restrictions is not None:
                 rows = _within_spans(rows, use.restrictions, touched) if number in touched.skips else rows
                 rows = rows.where(_restricting(use.restrictions, target, touched))
@@ -53,8 +55,12 @@ def among(spark: SparkSession, rows: DataFrame, touched: Touched) -> DataFrame:
     return rows.alias("r").join(values.alias("k"), F.expr(" AND ".join(conditions)), "left_semi")
 
 
-def of_target(spark: SparkSession, rows: DataFrame, touched: Touched) -> DataFrame:
-    """The rows of the target whose anchors are touched."""
+def of_target(
+    spark: SparkSession, target: Target, base: int, touched: Touched, columns: Sequence[str] = ("*",)
+) -> DataFrame:
+    """The rows of a version of the target whose anchors are touched, with some columns."""
+    read = touched.target_read
+    rows = (content.load(spark, read) if read else content.at_version(spark, target, base)).selectExpr(*columns)
     anchors = tuple(sql.name(anchor) for anchor in touched.maintenance.anchors)
     return among(spark, _within_spans(rows, (anchors,), touched) if touched.skips_target else rows, touched)
 
@@ -62,8 +68,7 @@ def of_target(spark: SparkSession, rows: DataFrame, touched: Touched) -> DataFra
 def count(spark: SparkSession, target: Target, base: int, touched: Touched) -> int:
     """How many rows of a version of the target have touched values. Only their columns are read."""
     anchors = [sql.name(anchor) for anchor in touched.maintenance.anchors]
-    rows = content.at_version(spark, target, base).select(*anchors)
-    return of_target(spark, rows, touched).count()
+    return of_target(spark, target, base, touched, anchors).count()
 
 
 def _restricting(restrictions: _Restrictions, target: Target, touched: Touched) -> str:

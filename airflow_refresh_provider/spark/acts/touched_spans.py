@@ -41,6 +41,11 @@ def _size(name: str, type_name: str) -> str:
     return f"coalesce(octet_length(CAST({name} AS STRING)), 0) + {2 * _WORD}"
 
 
+def size_of(value: object, type_name: str) -> int:
+    """The size of a value that is a text, or of a type of one word, by the same rule."""
+    return _WORD if type_name in _WORDS else len(str(value or "").encode()) + 2 * _WORD
+
+
 def with_nulls(anchors: Columns, seen: Mapping[str, int]) -> frozenset[int]:
     """The numbers of the anchors that NULL is a touched value of."""
     return frozenset(n for n in range(len(anchors)) if seen.get(f"nulls{n}"))

@@ -5,6 +5,7 @@ Which rows that are is decided by `core.maintain`; here its expressions become j
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import reduce
 
 from pyspark.sql import DataFrame, Observation, SparkSession
@@ -12,6 +13,7 @@ from pyspark.sql import functions as F
 
 from airflow_refresh_provider.core.definition.columns import OP, ROW_HASH
 from airflow_refresh_provider.core.maintain.binding import changed_name, touching, wide_name
+from airflow_refresh_provider.core.maintain.plan import Route
 from airflow_refresh_provider.ports.staging import StagedValues
 from airflow_refresh_provider.ports.tasks import PartitionsTask, SampleTask, Touched, TouchTask
 from airflow_refresh_provider.spark.acts import (
@@ -19,6 +21,7 @@ from airflow_refresh_provider.spark.acts import (
     content,
     ddl,
     few_rows,
+    few_touched,
     kernel,
     sql,
     stamped_writes,
@@ -33,8 +36,14 @@ _DRAWN_OF = 1_000_000
 
 def touch(spark: SparkSession, task: TouchTask, files: StagedValues) -> Touched:
     """Stage them, and measure them on the way."""
+    anchors = sql.key_columns(task.target.columns, task.maintenance.anchors)
+    found = few_touched.values(task, _routes(task), files)
+    if found is not None:
+        few_touched.frame(spark, found, anchors).write.mode("overwrite").parquet(task.location)
+        types = tuple(anchor.type for anchor in anchors)
+        return _described(spark, task, files, few_touched.measured(found, anchors), types)
     # On its way through other inputs a changed value meets all of their rows.
-    few = {} if any(route.hops for route in task.maintenance.routes) else few_rows.settings_for(bytes=task.bytes)
+    few = {} if any(route.hops for route in _routes(task)) else few_rows.settings_for(bytes=task.bytes)
     with stamped_writes.setting(spark, kernel.settings_for(task.source.query) | few):
         return _staged(spark, _values(spark, task), task, files)
 
@@ -42,10 +51,14 @@ def touch(spark: SparkSession, task: TouchTask, files: StagedValues) -> Touched:
 def _values(spark: SparkSession, task: TouchTask) -> DataFrame:
     _name_rows(spark, task)
     anchors = sql.key_columns(task.target.columns, task.maintenance.anchors)
-    routes = [route for route in task.maintenance.routes if route.input in task.touching]
-    found = spark.sql(" UNION ALL ".join(touching(route, [c.type for c in anchors]) for route in routes))
+    found = spark.sql(" UNION ALL ".join(touching(route, [c.type for c in anchors]) for route in _routes(task)))
     stored = (f"{content.stored(f'k{n}', anchor, task.target)} AS k{n}" for n, anchor in enumerate(anchors))
     return found.selectExpr(*stored).distinct()
+
+
+def _routes(task: TouchTask) -> list[Route]:
+    """The routes of inputs with rows that touch values."""
+    return [route for route in task.maintenance.routes if route.input in task.touching]
 
 
 def sample(spark: SparkSession, task: SampleTask, files: StagedValues) -> Touched:
@@ -78,13 +91,24 @@ def _staged(
     anchors = sql.key_columns(task.target.columns, task.maintenance.anchors)
     measures = Observation("touched")
     observe(values, measures, *touched_spans.measures(anchors)).write.mode("overwrite").parquet(task.location)
-    seen = observed(measures)
+    types = tuple(ddl.type_text(field.dataType) for field in values.schema)
+    return _described(spark, task, files, observed(measures), types)
+
+
+def _described(
+    spark: SparkSession,
+    task: TouchTask | PartitionsTask | SampleTask,
+    files: StagedValues,
+    seen: Mapping[str, int],
+    types: tuple[str, ...],
+) -> Touched:
+    anchors = sql.key_columns(task.target.columns, task.maintenance.anchors)
     touched = Touched(
         location=task.location,
         maintenance=task.maintenance,
         rows=seen.get("values", 0),
         bytes=seen.get("bytes") or 0,
-        types=tuple(ddl.type_text(field.dataType) for field in values.schema),
+        types=types,
         nulls=touched_spans.with_nulls(anchors, seen),
     )
     found = touched_spans.Found(staged(spark, touched), task.location, files, seen)
@@ -111,7 +135,7 @@ def _name_rows(spark: SparkSession, task: TouchTask) -> None:
                 turned = content.rows(spark, read).where(task.turned[name])
                 found.append(turned.select(*_columns(task, name) or ["*"]))
             reduce(DataFrame.unionByName, found).createOrReplaceTempView(changed_name(name))
-    for name in {hop.input for route in task.maintenance.routes for hop in route.hops}:
+    for name in {hop.input for route in _routes(task) for hop in route.hops}:
         with faults.reading(name):
             rows = content.rows(spark, task.source.reads[name])
             wide = rows.unionByName(went[name]) if name in went else rows

@@ -60,6 +60,8 @@ SESSION_CONFS = {
     "spark.sql.files.ignoreCorruptFiles": "false",
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.sources.partitionOverwriteMode": "static",
+    # Pages of Parquet are passed over by each of so many values of a list; by default, of more than ten, by its ends.
+    "spark.sql.parquet.pushdown.inFilterThreshold": "32",
     # By default each of more than 32 listed files is looked up by a task of its own, which costs ten times as much.
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "64",
     "spark.databricks.delta.schema.autoMerge.enabled": "false",

@@ -12,10 +12,13 @@ from hypothesis import strategies as st
 from airflow_refresh_provider.core.maintain.rounding import rounded_out
 from airflow_refresh_provider.core.maintain.spans import (
     MOST_SPANS,
+    Spans,
     column_of,
     columns_in,
     number_of,
+    reads_little,
     restricting,
+    rows_within,
     skips_enough,
     spans_of,
 )
@@ -124,3 +127,32 @@ def test_a_condition_has_to_leave_out_half_and_not_little(read: int, everything:
 def test_columns_of_expressions() -> None:
     assert (column_of("`a``b`"), column_of("trunc(`a`, 'MM')")) == ("a`b", None)
     assert columns_in("f(`A`, `b``c`)") == {"a", "b`c"}
+
+
+@pytest.mark.parametrize("nulls", [True, False])
+@pytest.mark.parametrize("value", [1, 2, 3, 5, 7, None])
+def test_single_values_are_a_list_in_the_condition(nulls: bool, value: int | None) -> None:
+    found = Spans(type="int", spans=((1, 1), (3, 5), (7, 7)), nulls=nulls)
+    expected = (True if nulls else None) if value is None else value in (1, 3, 5, 7)
+    asked = "NULL::int" if value is None else str(value)
+    assert duckdb.connect().execute(f"SELECT {found.condition(asked)}").fetchone() == (expected,)
+    assert "v IN (CAST('1' AS BIGINT), CAST('7' AS BIGINT)) OR v BETWEEN" in found.condition("v")
+
+
+@pytest.mark.parametrize(
+    ("spans", "rows"),
+    [
+        (((5, 5),), 20_001),
+        (((5, 5), (9, 9)), 40_002),
+        (((0, 999_999),), 1_000_000),
+        (((-10, 99_999),), 120_000),
+        (((1_000_000, 2_000_000),), 0),
+        (tuple((n, n) for n in range(0, 900_000, 10_000)), 1_000_000),
+    ],
+)
+def test_rows_of_sorted_files_are_read_by_pages(spans: tuple[tuple[int, int], ...], rows: int) -> None:
+    assert rows_within(Spans(type="bigint", spans=spans), 0, 999_999, 1_000_000) == rows
+
+
+def test_a_table_is_read_by_files_where_half_of_its_rows_are_passed_over() -> None:
+    assert reads_little(50, 100) and reads_little(0, 0) and not reads_little(51, 100)

@@ -9,10 +9,14 @@ from typing import Any
 import pytest
 
 from airflow_refresh_provider.core.changes.pins import DeltaPin, FilesPin, Pin
+from airflow_refresh_provider.core.changes.reads import Read
+from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.maintain.plan import Maintenance, Use
 from airflow_refresh_provider.core.maintain.spans import Spans
-from airflow_refresh_provider.ports.table_log import TableFacts
+from airflow_refresh_provider.core.plan.plan import Target
+from airflow_refresh_provider.ports.table_log import TableFacts, Way
 from airflow_refresh_provider.ports.tasks import Touched
+from airflow_refresh_provider.runner.facts.targets import Ready
 from airflow_refresh_provider.runner.windows.skipping import with_skipping
 from airflow_refresh_provider.testing.memory_control import MemoryControlStore
 from airflow_refresh_provider.testing.memory_lake import MemoryLake
@@ -25,8 +29,19 @@ PIN = DeltaPin(location="/in/x", table_id="t", version=1)
 ONE = Spans(type="bigint", spans=((1, 9),))
 
 
+TARGET = Target(location="/gold", table_id="g", columns=(), vnodes=1, deletion_vectors=False)
+
+
 class Files(MemoryLog):
-    """Tables of 100 MB, of which spans of these columns read so many."""
+    """Tables of 100 MB, of which spans of these columns read so many; with `sorted` rows by their files."""
+
+    sorted = False
+
+    def files_within(self, location: str, version: int, ways: Sequence[Way]) -> Read | None:
+        little = sum(READ[column] for way in ways for column in way) <= 50
+        if not (self.sorted and all(ways) and little):
+            return None
+        return Read(location=location, format="parquet", paths=(f"{location}/{version}",), file_format="parquet")
 
     def sizes_within(self, location: str, column: str, spans: Sequence[tuple[int, int]]) -> tuple[int, int]:
         return READ.get(column, 100) * MB, 100 * MB
@@ -35,15 +50,30 @@ class Files(MemoryLog):
         return TableFacts(location=location, table_id="t", properties={}, version=1, partitioned_by=("Day",))
 
 
-def skipped(*uses: Any, anchors: tuple[str, ...] = ("scattered",), pin: Pin = PIN, rows: int = 3) -> Touched:
+def skipped(
+    *uses: Any,
+    anchors: tuple[str, ...] = ("scattered",),
+    pin: Pin = PIN,
+    rows: int = 3,
+    by_files: bool = False,
+    options: dict[str, str] | None = None,
+) -> Touched:
     """The touched values, with what they skip; `uses`: the restrictions of each use of an input."""
     read = tuple(Use(input="x", start=0, end=0, aliased=False, restrictions=ways) for ways in uses)
     maintenance = Maintenance(anchors=anchors, uses=read, routes=())
     touched = Touched(location="/staged", maintenance=maintenance, rows=rows, spans={0: ONE})
     lake = MemoryLake()
-    return with_skipping(
-        replace(memory_ports(lake, MemoryControlStore()), log=Files(lake)), {"x": pin}, "/gold", touched
+    log = Files(lake)
+    log.sorted = by_files
+    definition = Definition.build(
+        name="d",
+        target="/gold",
+        query="SELECT k FROM x",
+        keys=("k",),
+        inputs={"x": {"path": "/in/x", "options": options or {}}},
     )
+    ports = replace(memory_ports(lake, MemoryControlStore()), log=log)
+    return with_skipping(ports, definition, {"x": pin}, Ready(TARGET, 7, 100), touched)
 
 
 @pytest.mark.parametrize(
@@ -80,3 +110,37 @@ def test_row_groups_of_plain_files_may_be_left_out() -> None:
 
 def test_without_touched_values_nothing_is_asked() -> None:
     assert not skipped((("`sorted`",),), anchors=("sorted",), rows=0).skips
+
+
+@pytest.mark.parametrize(
+    ("ways", "read"),
+    [
+        ((("`sorted`",),), True),
+        ((("`scattered`",),), False),
+        ((("`sorted`",), ("`other`",)), True),
+        ((("`sorted`",), ("trunc(`day`, 'MM')",)), False),
+        (None, False),
+    ],
+)
+def test_an_input_is_read_by_its_files_where_few_rows_are_within(ways: Any, read: bool) -> None:
+    found = skipped(ways, by_files=True)
+    assert (found.reads.keys() == {0}) is read
+    assert found.skips >= found.reads.keys()
+    if read:
+        assert found.reads[0].paths == ("/in/x/1",), "at the pinned version"
+
+
+def test_columns_of_another_definition_are_hidden_in_files_too() -> None:
+    pin = PIN.model_copy(update={"hidden": ("_vnode",)})
+    assert skipped((("`sorted`",),), by_files=True, pin=pin).reads[0].hidden == ("_vnode",)
+
+
+def test_options_are_those_of_a_reader_of_tables() -> None:
+    found = skipped((("`sorted`",),), by_files=True, options={"x": "y"})
+    assert not found.reads and found.skips == {0}
+
+
+def test_the_target_is_read_by_its_files_where_few_rows_are_within() -> None:
+    assert skipped(by_files=True).target_read is None
+    found = skipped(anchors=("sorted",), by_files=True)
+    assert found.skips_target and found.target_read and found.target_read.paths == ("/gold/7",)

@@ -1,0 +1,131 @@
+"""The files of a table that may have rows within spans, for Spark to read them by themselves (ADR 75).
+
+By the statistics of the log, as in `file_spans`. Rows that deletion vectors hide are named by their positions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError
+
+from airflow_refresh_provider.core.changes.reads import BASE_PATH, Read
+from airflow_refresh_provider.core.definition.columns import Columns
+from airflow_refresh_provider.core.maintain.spans import Spans, reads_little, rows_within
+from airflow_refresh_provider.delta.storage.file_lists import hidden
+from airflow_refresh_provider.delta.storage.log_files import checksum
+from airflow_refresh_provider.delta.tables.column_types import column_types, quoted
+from airflow_refresh_provider.delta.tables.delta_table import (
+    DELETION_VECTORS,
+    features,
+    is_plain_path,
+    listed_files,
+    stored_plainly,
+)
+from airflow_refresh_provider.delta.tables.file_spans import number_of
+from airflow_refresh_provider.ports.table_log import Way
+
+MOST_FILES = 64
+"""Spark asks the storage for each."""
+MOST_DELETED = 100_000
+"""So many positions are sent to Spark with a statement."""
+_INTEGERS = frozenset({"tinyint", "smallint", "int", "bigint"})
+_OF_FILES = "_metadata"
+"""Spark's own column with the position of a row, hidden by one of the table with that name."""
+
+
+def files_within(table: DeltaTable, location: str, ways: Sequence[Way]) -> Read | None:
+    """The files that may have rows within the spans in one of the ways; None where the table has to be read."""
+    if not _comparable(column_types(table), ways):
+        return None
+    found = listed_files(table)
+    rows, names = _rows_of(found), found["path"].to_pylist()
+    within = [min(of, sum(near)) for of, *near in zip(rows, *(_of_way(found, way, rows) for way in ways), strict=True)]
+    if not rows or not reads_little(sum(within), sum(rows)):
+        return None
+    chosen = [name for name, near in zip(names, within, strict=True) if near]
+    return read_of(table, location, chosen or names[:1])  # no files would mean the whole folder
+
+
+def read_of(table: DeltaTable, location: str, names: list[str]) -> Read | None:
+    """How some files of the version opened are read by themselves; None where the table has to say it."""
+    columns = column_types(table)
+    plain = all(is_plain_path(name) and not hidden(name) for name in names)
+    if not (plain and stored_plainly(table)) or len(names) > MOST_FILES or _OF_FILES in {c.name for c in columns}:
+        return None
+    deleted = _deleted(table, location, names)
+    if deleted is None:
+        return None
+    return Read(
+        location=location,
+        format="parquet",
+        options={BASE_PATH: location},
+        paths=tuple(f"{location}/{name}" for name in names),
+        schema_text=", ".join(f"{quoted(c.name)} {c.type}" for c in columns),
+        file_format="parquet",
+        deleted=deleted,
+    )
+
+
+def _rows_of(files: Any) -> list[int]:
+    """The rows of each file; nothing where the log does not say them all."""
+    known = files["num_records"].to_pylist() if "num_records" in files.column_names else [None]
+    return [int(rows) for rows in known if rows is not None] if None not in known else []
+
+
+def _comparable(columns: Columns, ways: Sequence[Way]) -> bool:
+    """Whether each column of the ways is of the kind that its spans are of."""
+    kinds = {c.name.lower(): _kind(c.type) for c in columns}
+    asked = [(column, spans) for way in ways for column, spans in way.items()]
+    same = (kinds.get(column.lower()) == _kind(spans.type) != "" and not spans.nulls for column, spans in asked)
+    return all(ways) and all(same)
+
+
+def _kind(type_name: str) -> str:
+    """What values of a type are compared as; nothing for types of which statistics do not have the exact values."""
+    return "number" if type_name in _INTEGERS else "day" if type_name == "date" else ""
+
+
+def _of_way(files: Any, way: Way, rows: list[int]) -> list[int]:
+    """About how many rows of each file are within the spans of all columns of a way."""
+    return [min(each) for each in zip(*(_of_column(files, c, spans, rows) for c, spans in way.items()), strict=True)]
+
+
+def _of_column(files: Any, column: str, spans: Spans, rows: list[int]) -> Iterator[int]:
+    least, most = (_ends(files, f"{kind}.{column}") for kind in ("min", "max"))
+    for low, high, of in zip(least, most, rows, strict=True):
+        yield of if low is None or high is None else rows_within(spans, low, high, of)
+
+
+def _ends(files: Any, name: str) -> list[int | None]:
+    known = {column.lower(): column for column in files.column_names}.get(name.lower())
+    return [number_of(value) for value in files[known].to_pylist()] if known else [None] * files.num_rows
+
+
+def _deleted(table: DeltaTable, location: str, names: list[str]) -> tuple[tuple[int, ...], ...] | None:
+    """The positions of the deleted rows of each file, none where there are no such rows; None where they are many."""
+    known = (checksum(location, table.version()) or {}).get("numDeletedRecordsOpt")
+    if DELETION_VECTORS not in features(table) or known == 0:
+        return ()
+    ends = [name.rpartition("/")[2] for name in names]
+    if (isinstance(known, int) and known > MOST_DELETED) or len(set(ends)) < len(ends):
+        return None
+    import pyarrow as pa  # type: ignore[import-untyped]  # slow to import, and rarely needed
+
+    try:
+        vectors = pa.RecordBatchReader.from_stream(table.deletion_vectors()).read_all()
+    except DeltaError:
+        return None  # a table feature of readers that delta-rs does not know
+    of_file = {path.rpartition("/")[2]: n for n, path in enumerate(vectors["filepath"].to_pylist())}
+    found = tuple(_positions(vectors, of_file[end]) if end in of_file else () for end in ends)
+    count = sum(map(len, found))
+    return None if count > MOST_DELETED else found if count else ()
+
+
+def _positions(vectors: Any, number: int) -> tuple[int, ...]:
+    import pyarrow.compute as pc  # type: ignore[import-untyped]
+
+    kept = vectors["selection_vector"][number].values
+    return tuple(pc.indices_nonzero(pc.invert(kept)).to_pylist())
