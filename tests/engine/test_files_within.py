@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +16,7 @@ from airflow_refresh_provider.core.definition.inputs import Input
 from airflow_refresh_provider.core.maintain.spans import Spans, number_of, restricting
 from airflow_refresh_provider.delta.tables.column_types import column_types
 from airflow_refresh_provider.delta.tables.delta_table import listed_files
-from airflow_refresh_provider.delta.tables.files_within import read_of
+from airflow_refresh_provider.delta.tables.files_within import MOST_DELETED, read_of
 from airflow_refresh_provider.delta.tables.target_log import DeltaTableLog
 from airflow_refresh_provider.inputs.kinds import kind_of
 from airflow_refresh_provider.spark.acts import content, sql
@@ -87,6 +88,23 @@ def test_deleted_rows_are_left_out_where_pages_are_passed_over(open_session: Ope
     }
     rows = content.load(spark, found).where(spans.condition("id"))
     assert sorted(map(tuple, rows.collect())) == [(3, -3), (60_000, 60_000), (100_003, -100_003)]
+
+    spark.sql(f"DELETE FROM {sql.table(location)} WHERE id < {MOST_DELETED}").collect()
+    assert DeltaTableLog().files_within(location, 3, [{"id": spans}]) is None, "so many are not sent to Spark"
+
+
+def test_the_table_is_read_where_its_checksum_knows_of_other_deleted_rows(
+    open_session: OpenSession, tmp_path: Path
+) -> None:
+    spark, location = open_session(), str(tmp_path / "t")
+    _pages(spark, location)
+    way = {"id": Spans(type="bigint", spans=((60_000, 60_000),))}
+    assert DeltaTableLog().files_within(location, 2, [way]) is not None
+    checksum = tmp_path / "t" / "_delta_log" / f"{2:020}.crc"
+    sums = json.loads(checksum.read_text())
+    assert sums["numDeletedRecordsOpt"] == 10
+    checksum.write_text(json.dumps({**sums, "numDeletedRecordsOpt": 11}))
+    assert DeltaTableLog().files_within(location, 2, [way]) is None
 
 
 def test_no_more_than_a_page_is_read_for_one_value(open_session: OpenSession, tmp_path: Path) -> None:

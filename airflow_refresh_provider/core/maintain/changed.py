@@ -15,12 +15,16 @@ _COLUMN = re.compile(r"`h0`\.`((?:[^`]|``)+)`")
 _BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 
 
-def own_columns(route: Route) -> tuple[str, ...] | None:
-    """The columns of a changed row that are the values of the anchors; None where it is joined, or one is computed."""
+def own_columns(route: Route, used: Sequence[str]) -> tuple[str, ...] | None:
+    """Those of the columns used of a changed row that are the values of the anchors.
+
+    None where the row is joined, or one of the values is computed.
+    """
     found = [_COLUMN.fullmatch(value) for value in route.values]
     if route.hops or None in found:
         return None
-    return tuple(match[1].replace("``", "`") for match in found if match)
+    columns = tuple(match[1].replace("``", "`") for match in found if match)
+    return columns if {c.lower() for c in columns} <= {name.lower() for name in used} else None
 
 
 def net(removed: Iterable[Values], added: Iterable[Values]) -> list[Values]:

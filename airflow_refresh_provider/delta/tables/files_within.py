@@ -31,6 +31,8 @@ MOST_FILES = 64
 """Spark asks the storage for each."""
 MOST_DELETED = 100_000
 """So many positions are sent to Spark with a statement."""
+MOST_ROWS = 100_000_000
+"""Of a table with deleted rows: delta-rs holds a byte for each row of a file with a deletion vector."""
 _INTEGERS = frozenset({"tinyint", "smallint", "int", "bigint"})
 _OF_FILES = "_metadata"
 """Spark's own column with the position of a row, hidden by one of the table with that name."""
@@ -110,22 +112,24 @@ def _deleted(table: DeltaTable, location: str, names: list[str]) -> tuple[tuple[
     if DELETION_VECTORS not in features(table) or known == 0:
         return ()
     ends = [name.rpartition("/")[2] for name in names]
-    if (isinstance(known, int) and known > MOST_DELETED) or len(set(ends)) < len(ends):
+    many = (known or 0) > MOST_DELETED or sum(_rows_of(listed_files(table))) > MOST_ROWS
+    of_file = None if many or len(set(ends)) < len(ends) else _positions(table)
+    if of_file is None or known not in (None, sum(map(len, of_file.values()))):
         return None
+    found = tuple(of_file.get(end, ()) for end in ends)
+    count = sum(map(len, found))
+    return None if count > MOST_DELETED else found if count else ()
+
+
+def _positions(table: DeltaTable) -> dict[str, tuple[int, ...]] | None:
+    """File name -> the positions of its deleted rows; None where delta-rs cannot read them."""
     import pyarrow as pa  # type: ignore[import-untyped]  # slow to import, and rarely needed
+    import pyarrow.compute as pc  # type: ignore[import-untyped]
 
     try:
         vectors = pa.RecordBatchReader.from_stream(table.deletion_vectors()).read_all()
     except DeltaError:
         return None  # a table feature of readers that delta-rs does not know
-    of_file = {path.rpartition("/")[2]: n for n, path in enumerate(vectors["filepath"].to_pylist())}
-    found = tuple(_positions(vectors, of_file[end]) if end in of_file else () for end in ends)
-    count = sum(map(len, found))
-    return None if count > MOST_DELETED else found if count else ()
-
-
-def _positions(vectors: Any, number: int) -> tuple[int, ...]:
-    import pyarrow.compute as pc  # type: ignore[import-untyped]
-
-    kept = vectors["selection_vector"][number].values
-    return tuple(pc.indices_nonzero(pc.invert(kept)).to_pylist())
+    names = (path.rpartition("/")[2] for path in vectors["filepath"].to_pylist())
+    gone = (tuple(pc.indices_nonzero(pc.invert(kept.values)).to_pylist()) for kept in vectors["selection_vector"])
+    return dict(zip(names, gone, strict=True))

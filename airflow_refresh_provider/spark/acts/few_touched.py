@@ -40,9 +40,10 @@ def values(task: TouchTask, routes: list[Route], files: StagedValues) -> set[Val
         return None
     found: set[Values] = set()
     for name, changes in task.changes.items():
-        used, wanted = task.maintenance.used.get(name), [own_columns(r) for r in routes if r.input == name]
+        used = task.maintenance.used.get(name, ())
+        wanted = [own_columns(route, used) for route in routes if route.input == name]
         changed = _changed(changes, used, files) if used and None not in wanted else None
-        if used is None or changed is None:
+        if changed is None:
             return None
         for columns in filter(None, wanted):
             found |= chosen(changed, used, columns)

@@ -36,15 +36,17 @@ def test_rows_that_came_back_have_not_changed(
         (("upper(`h0`.`a`)",), None),
         (("`h1`.`a`",), None),
         (("1",), None),
+        (("`h0`.`unused`",), None),
     ],
 )
 def test_own_columns_of_a_row(values: tuple[str, ...], columns: tuple[str, ...] | None) -> None:
-    assert own_columns(Route(input="x", values=values)) == columns
+    used = ("A", "a`b", "c.d", "more")
+    assert own_columns(Route(input="x", values=values), used) == columns
 
 
 def test_a_row_that_is_joined_has_not_all_values_itself() -> None:
     hop = Hop(input="y", alias="h1", on="true")
-    assert own_columns(Route(input="x", values=("`h0`.`a`",), hops=(hop,))) is None
+    assert own_columns(Route(input="x", values=("`h0`.`a`",), hops=(hop,)), ("a",)) is None
 
 
 @pytest.mark.parametrize(
