@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, Protocol
 
 from airflow_refresh_provider.core.plan.plan import StagedTable
@@ -51,4 +52,8 @@ class StagedValues(Protocol):
 
         Integers, texts, booleans and NULL are what they are in Python. Any other value is a tuple with its text.
         """
+        ...
+
+    def stage(self, folder: str, types: tuple[str, ...], rows: Collection[tuple[Any, ...]]) -> None:
+        """Write rows to a folder, in columns k0, k1, ... of these types: integers, text or BOOLEAN."""
         ...

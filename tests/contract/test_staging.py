@@ -167,3 +167,15 @@ def test_values_of_files_are_read_by_the_client(tmp_path: Path) -> None:
 def test_a_column_that_a_file_has_twice_is_not_read_by_the_client(tmp_path: Path) -> None:
     plain(tmp_path / "in", {"k": [1], "K": [2]})
     assert FOLDERS.of_files((str(tmp_path / "in" / "part-0.parquet"),), ("k",), 9) is None
+
+
+def test_values_are_staged_by_the_client(tmp_path: Path) -> None:
+    folder = str(tmp_path / "run" / "touched")
+    rows = {(-(2**63), "é", True), (5, None, None)}
+    for _ in range(2):
+        FOLDERS.stage(folder, ("bigint", "string", "boolean"), rows)
+    assert set(FOLDERS.values(folder, ("k0", "k1", "k2"), 9) or ()) == rows
+    FOLDERS.stage(folder, ("int", "tinyint"), set())
+    assert FOLDERS.values(folder, ("k0", "k1"), 9) == []
+    schema = pq.read_schema(tmp_path / "run" / "touched" / "part-0.parquet")
+    assert [str(field.type) for field in schema] == ["int32", "int8"]

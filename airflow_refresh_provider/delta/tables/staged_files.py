@@ -6,15 +6,20 @@ A statement that has ended has moved all of its files to their places, and no ot
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from io import BytesIO
 from typing import Any
+
+import obstore
 
 from airflow_refresh_provider.core.changes.pins import FileStamp
 from airflow_refresh_provider.core.definition.columns import OP, VNODE
 from airflow_refresh_provider.delta.storage.file_lists import hidden, list_files, split
-from airflow_refresh_provider.delta.storage.object_stores import is_local, storage, translated
+from airflow_refresh_provider.delta.storage.object_stores import is_local, make_store, storage, translated
 from airflow_refresh_provider.delta.tables.parquet_footers import metadata_of
 
+_IN_ARROW = {"tinyint": "int8", "smallint": "int16", "int": "int32", "bigint": "int64", "boolean": "bool"}
+_ONLY_FILE = "part-0.parquet"
 _MOST_FILES = 32
 """Each is opened twice, one after the other, which takes long in an object store."""
 
@@ -74,6 +79,19 @@ def values_of(files: tuple[str, ...], columns: tuple[str, ...], most: int) -> li
     except (pa.ArrowException, OSError):
         return None  # what Spark says of it is reported
     return found
+
+
+def put_values(folder: str, types: tuple[str, ...], rows: Collection[tuple[Any, ...]]) -> None:
+    """Write rows as the one file of a folder, in columns k0, k1, ... of these types: integers, text or BOOLEAN."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq  # type: ignore[import-untyped]
+
+    columns = list(zip(*rows, strict=True)) or [()] * len(types)
+    arrays = {f"k{n}": pa.array(columns[n], _IN_ARROW.get(kind, kind)) for n, kind in enumerate(types)}
+    written = BytesIO()
+    pq.write_table(pa.table(arrays), written)
+    with storage("staging touched values", folder):
+        obstore.put(make_store(folder), _ONLY_FILE, written.getvalue())
 
 
 def _names_in(opened: Any, columns: tuple[str, ...]) -> list[str] | None:
@@ -145,7 +163,7 @@ def _read(file: FileStamp, columns: list[str] | None = None) -> Any:
 
 
 def _opened(path: str) -> Any:
-    import pyarrow.parquet as pq  # type: ignore[import-untyped]
+    import pyarrow.parquet as pq
 
     if is_local(path):
         return pq.ParquetFile(path, coerce_int96_timestamp_unit="us")

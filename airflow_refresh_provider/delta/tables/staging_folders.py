@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -74,6 +75,10 @@ class StagingFolders:
     def of_files(self, files: tuple[str, ...], columns: tuple[str, ...], most: int) -> list[tuple[Any, ...]] | None:
         """Some columns of all rows in plain parquet files; None where Spark has to read them."""
         return staged_files.values_of(files, columns, most)
+
+    def stage(self, folder: str, types: tuple[str, ...], rows: Collection[tuple[Any, ...]]) -> None:
+        """Write rows to a folder, in columns k0, k1, ... of these types."""
+        staged_files.put_values(folder, types, rows)
 
     def runs(self, root: str) -> tuple[str, ...]:
         """The run folders below a staging root, by full location."""

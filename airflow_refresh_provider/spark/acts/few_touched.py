@@ -5,9 +5,6 @@ Spark takes half a second for them, in several jobs.
 
 from __future__ import annotations
 
-import pyarrow as pa  # type: ignore[import-untyped]
-from pyspark.sql import DataFrame, SparkSession
-
 from airflow_refresh_provider.core.changes.reads import Read
 from airflow_refresh_provider.core.changes.sources import ChangedRows, FeedRows
 from airflow_refresh_provider.core.definition.columns import Columns
@@ -20,15 +17,6 @@ from airflow_refresh_provider.spark.acts.changed_rows import KIND_OF_CHANGE, REM
 
 MOST_ROWS = 20_000
 """So many changed rows of a file list are read by the client."""
-_ARROW = {
-    "tinyint": pa.int8(),
-    "smallint": pa.int16(),
-    "int": pa.int32(),
-    "bigint": pa.int64(),
-    "boolean": pa.bool_(),
-    "string": pa.string(),
-}
-"""The types of `sql.LITERALS`."""
 
 
 def values(task: TouchTask, routes: list[Route], files: StagedValues) -> set[Values] | None:
@@ -72,14 +60,6 @@ def _of_feed(feed: Read, used: tuple[str, ...], files: StagedValues) -> tuple[li
 def _is_files(read: Read) -> bool:
     """Whether files are read by their names, and have all columns themselves."""
     return read.format == "parquet" and bool(read.paths) and read.schema_text is not None and not read.deleted
-
-
-def frame(spark: SparkSession, found: set[Values], anchors: Columns) -> DataFrame:
-    """The values in columns k0, k1, ..."""
-    columns = list(zip(*found, strict=True)) or [()] * len(anchors)
-    pairs = enumerate(zip(anchors, columns, strict=True))
-    rows = pa.table({f"k{n}": pa.array(column, _ARROW[anchor.type]) for n, (anchor, column) in pairs})
-    return spark.createDataFrame(rows).coalesce(1)
 
 
 def measured(found: set[Values], anchors: Columns) -> dict[str, int]:

@@ -16,7 +16,7 @@ from airflow_refresh_provider.core.maintain.spans import restricting
 from airflow_refresh_provider.core.plan.plan import Target
 from airflow_refresh_provider.ports.tasks import Source, Touched
 from airflow_refresh_provider.spark.acts import content, sql, touched_values
-from airflow_refresh_provider.spark.connect import faults
+from airflow_refresh_provider.spark.connect import faults, queries
 
 _VALUES = "airflow_refresh_touched"
 """The view of touched values that conditions name."""
@@ -29,15 +29,15 @@ BROADCAST_MAX_BYTES = 64 << 20
 def result(spark: SparkSession, source: Source, target: Target, touched: Touched) -> DataFrame:
     """The rows of the query's result for which all that is needed of the inputs was read; others may be incomplete."""
     values = [f"k{n} AS {_column(n)}" for n in range(len(touched.types))]
-    touched_values.staged(spark, touched).selectExpr(*values).createOrReplaceTempView(_VALUES)
+    tables = {_VALUES: touched_values.staged(spark, touched).selectExpr(*values)}
     for number, use in enumerate(touched.maintenance.uses):
         with faults.reading(use.input):
             rows = content.rows(spark, touched.reads.get(number, source.reads[use.input]))
             if use.restrictions is not None:
                 rows = _within_spans(rows, use.restrictions, touched) if number in touched.skips else rows
                 rows = rows.where(_restricting(use.restrictions, target, touched))
-            rows.createOrReplaceTempView(use_name(number))
-    return spark.sql(bound(source.query, touched.maintenance.uses))
+            tables[use_name(number)] = rows
+    return queries.over(spark, bound(source.query, touched.maintenance.uses), tables)
 
 
 def desired(spark: SparkSession, source: Source, target: Target, touched: Touched) -> DataFrame:

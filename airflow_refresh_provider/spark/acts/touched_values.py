@@ -39,8 +39,8 @@ def touch(spark: SparkSession, task: TouchTask, files: StagedValues) -> Touched:
     anchors = sql.key_columns(task.target.columns, task.maintenance.anchors)
     found = few_touched.values(task, _routes(task), files)
     if found is not None:
-        few_touched.frame(spark, found, anchors).write.mode("overwrite").parquet(task.location)
         types = tuple(anchor.type for anchor in anchors)
+        files.stage(task.location, types, found)
         return _described(spark, task, files, few_touched.measured(found, anchors), types)
     # On its way through other inputs a changed value meets all of their rows.
     few = {} if any(route.hops for route in _routes(task)) else few_rows.settings_for(bytes=task.bytes)
