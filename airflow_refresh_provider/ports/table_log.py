@@ -107,7 +107,7 @@ class TableLog(Protocol):
 
         They have exactly the rows of the version, but for deleted ones, which the read names. None where no such list
         exists or it is long, where there are many deleted rows, where a column is of another kind than its spans, and
-        where more than half of the rows are read even if files are sorted (ADR 75).
+        where too little is left out even if files are sorted (ADR 75).
         """
         ...
 

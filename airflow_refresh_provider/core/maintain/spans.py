@@ -21,6 +21,8 @@ _PAGE_ROWS = 20_000
 """At most so many rows are in a page, by default of Parquet's writers. Spark passes over pages by their ends."""
 _LEAST_SKIPPED = 32 << 20
 """A condition has to leave out the other half of a table, and so many bytes, which are read in about a second."""
+_LOCAL_LOOK, _REMOTE_LOOK = 16 << 10, 4 << 20
+"""So many bytes are read in the time in which a storage says that a file is there."""
 _INTEGERS = frozenset({"tinyint", "smallint", "int", "bigint"})
 _EPOCH = date(1970, 1, 1)
 _DAY = 24 * 60 * 60 * 1_000_000
@@ -100,9 +102,12 @@ def rows_within(spans: Spans, low: int, high: int, rows: int) -> int:
     return min(rows, rows * sum(found) // (high - low + 1) + _PAGE_ROWS * len(found))
 
 
-def reads_little(rows: int, of: int) -> bool:
-    """Whether so few of all rows have to be read that a table is read by its files (ADR 75)."""
-    return rows <= _MOST_READ * of
+def worth_reading_by_files(read: int, all: int, files: int, *, local: bool) -> bool:
+    """Whether so many of all bytes have to be read of so many files that a table is read by these (ADR 75).
+
+    Spark asks the storage for each file, one after the other.
+    """
+    return read <= _MOST_READ * all and all - read >= files * (_LOCAL_LOOK if local else _REMOTE_LOOK)
 
 
 def spans_of(type: str, low: int, high: int, gaps: Sequence[tuple[int, int]], *, nulls: bool) -> Spans | None:

@@ -13,9 +13,10 @@ from deltalake.exceptions import DeltaError
 
 from airflow_refresh_provider.core.changes.reads import BASE_PATH, Read
 from airflow_refresh_provider.core.definition.columns import Columns
-from airflow_refresh_provider.core.maintain.spans import Spans, reads_little, rows_within
+from airflow_refresh_provider.core.maintain.spans import Spans, rows_within, worth_reading_by_files
 from airflow_refresh_provider.delta.storage.file_lists import hidden
 from airflow_refresh_provider.delta.storage.log_files import checksum
+from airflow_refresh_provider.delta.storage.object_stores import is_local
 from airflow_refresh_provider.delta.tables.column_types import column_types, quoted
 from airflow_refresh_provider.delta.tables.delta_table import (
     DELETION_VECTORS,
@@ -43,12 +44,14 @@ def files_within(table: DeltaTable, location: str, ways: Sequence[Way]) -> Read 
     if not _comparable(column_types(table), ways):
         return None
     found = listed_files(table)
-    rows, names = _rows_of(found), found["path"].to_pylist()
-    within = [min(of, sum(near)) for of, *near in zip(rows, *(_of_way(found, way, rows) for way in ways), strict=True)]
-    if not rows or not reads_little(sum(within), sum(rows)):
+    rows, names, sizes = _rows_of(found), found["path"].to_pylist(), found["size_bytes"].to_pylist()
+    if not rows:
         return None
-    chosen = [name for name, near in zip(names, within, strict=True) if near]
-    return read_of(table, location, chosen or names[:1])  # no files would mean the whole folder
+    within = [min(of, sum(near)) for of, *near in zip(rows, *(_of_way(found, way, rows) for way in ways), strict=True)]
+    chosen = [name for name, near in zip(names, within, strict=True) if near] or names[:1]  # none: the whole folder
+    read = sum(size * near // max(1, of) for size, near, of in zip(sizes, within, rows, strict=True))
+    worth = worth_reading_by_files(read, sum(sizes), len(chosen), local=is_local(location))
+    return read_of(table, location, chosen) if worth else None
 
 
 def read_of(table: DeltaTable, location: str, names: list[str]) -> Read | None:

@@ -16,11 +16,11 @@ from airflow_refresh_provider.core.maintain.spans import (
     column_of,
     columns_in,
     number_of,
-    reads_little,
     restricting,
     rows_within,
     skips_enough,
     spans_of,
+    worth_reading_by_files,
 )
 
 NUMBERS = st.one_of(st.integers(-20, 20), st.integers(-(2**63), 2**63 - 1))
@@ -154,5 +154,21 @@ def test_rows_of_sorted_files_are_read_by_pages(spans: tuple[tuple[int, int], ..
     assert rows_within(Spans(type="bigint", spans=spans), 0, 999_999, 1_000_000) == rows
 
 
-def test_a_table_is_read_by_files_where_half_of_its_rows_are_passed_over() -> None:
-    assert reads_little(50, 100) and reads_little(0, 0) and not reads_little(51, 100)
+@pytest.mark.parametrize(
+    ("read", "files", "local", "worth"),
+    [
+        (512, 32, True, True),
+        (513, 32, True, False),
+        (0, 64, True, True),
+        (0, 65, True, False),
+        (0, 1, False, False),
+    ],
+)
+def test_a_table_is_read_by_its_files_where_enough_is_left_out(read: int, files: int, local: bool, worth: bool) -> None:
+    """Of 1 MB: half of it, and a look at each file."""
+    assert worth_reading_by_files(read << 10, 1 << 20, files, local=local) is worth
+
+
+def test_far_away_a_look_at_a_file_takes_as_long_as_to_read_4_mb() -> None:
+    assert worth_reading_by_files(100 << 20, 200 << 20, 25, local=False)
+    assert not worth_reading_by_files(100 << 20, 200 << 20, 26, local=False)
