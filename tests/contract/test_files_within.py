@@ -83,6 +83,8 @@ def test_spans_of_another_kind_say_nothing(tmp_path: Path, way: Way) -> None:
     place = written(tmp_path, 0)
     assert within(place, {"id": numbers((1, 2))}) is not None
     assert within(place, way) is None
+    both = within(place, {"id": numbers((1, 2)), **way})
+    assert (both is None) is ("id" in way), "another column of the way does"
 
 
 def test_a_table_of_which_more_than_half_is_within_is_read_as_a_table(tmp_path: Path) -> None:

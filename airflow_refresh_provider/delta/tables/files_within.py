@@ -41,7 +41,8 @@ _OF_FILES = "_metadata"
 
 def files_within(table: DeltaTable, location: str, ways: Sequence[Way]) -> Read | None:
     """The files that may have rows within the spans in one of the ways; None where the table has to be read."""
-    if not _comparable(column_types(table), ways):
+    ways = [_comparable(column_types(table), way) for way in ways]
+    if not all(ways):
         return None
     found = listed_files(table)
     rows, names, sizes = _rows_of(found), found["path"].to_pylist(), found["size_bytes"].to_pylist()
@@ -80,12 +81,10 @@ def _rows_of(files: Any) -> list[int]:
     return [int(rows) for rows in known if rows is not None] if None not in known else []
 
 
-def _comparable(columns: Columns, ways: Sequence[Way]) -> bool:
-    """Whether each column of the ways is of the kind that its spans are of."""
+def _comparable(columns: Columns, way: Way) -> Way:
+    """The columns of a way of which statistics say whether they are within their spans."""
     kinds = {c.name.lower(): _kind(c.type) for c in columns}
-    asked = [(column, spans) for way in ways for column, spans in way.items()]
-    same = (kinds.get(column.lower()) == _kind(spans.type) != "" and not spans.nulls for column, spans in asked)
-    return all(ways) and all(same)
+    return {c: s for c, s in way.items() if kinds.get(c.lower()) == _kind(s.type) != "" and not s.nulls}
 
 
 def _kind(type_name: str) -> str:
