@@ -6,6 +6,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from airflow_refresh_provider.spark.acts import sql
 
 
 @dataclass(frozen=True)
@@ -16,6 +21,13 @@ class OddTable:
     filters: tuple[str, ...] = ()
     shown: str = "*"
     path: str = "table"
+
+    def make(self, spark: SparkSession, folder: Path) -> Path:
+        """Make it below a folder."""
+        location = folder / self.path
+        for statement in self.made_by:
+            spark.sql(statement.format(t=sql.table(str(location)), other=sql.table(str(folder / "other")))).collect()
+        return location
 
 
 _NAMED = "TBLPROPERTIES ('delta.columnMapping.mode' = 'name')"
