@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from airflow_refresh_provider.core.changes.pins import Pin
+from airflow_refresh_provider.core.changes.pins import DeltaPin, Pin
+from airflow_refresh_provider.core.changes.sources import ChangeSource
 from airflow_refresh_provider.core.definition.columns import Column
 from airflow_refresh_provider.core.definition.inputs import Input
 from airflow_refresh_provider.core.plan.plan import Chunk, Split
@@ -15,6 +16,7 @@ from airflow_refresh_provider.core.plan.ways import Way
 from airflow_refresh_provider.errors import Failed, Invalid
 from airflow_refresh_provider.inputs.kinds import kind_of
 from airflow_refresh_provider.ports.tasks import Source
+from airflow_refresh_provider.spark.acts import sql
 from tests.engine.acts import Lake, source
 
 
@@ -159,3 +161,19 @@ def test_a_query_that_spark_refuses_leaves_the_session_usable(lake: Lake) -> Non
     with pytest.raises(Invalid, match=r"line 2, column 3"):
         session.describe(_of(pinned, "SELECT k,\n  nope FROM x"))
     assert lake.keys(_of(pinned)).rows == 3
+
+
+def test_a_file_of_which_rows_are_marked_as_deleted_counts_once(lake: Lake) -> None:
+    """The feed has no file of its own for it; the commit removes the file and adds it again."""
+    place = lake.place("t")
+    feed = "'delta.enableChangeDataFeed' = 'true', 'delta.enableDeletionVectors' = 'true'"
+    lake.spark.sql(
+        f"CREATE TABLE {sql.table(place)} USING delta TBLPROPERTIES ({feed}) AS SELECT id FROM range(0, 1000, 1, 1)"
+    ).collect()
+    lake.spark.sql(f"DELETE FROM {sql.table(place)} WHERE id = 7").collect()
+    newest = _pin(place, "delta")
+    assert isinstance(newest, DeltaPin)
+    found = kind_of("delta").history(newest.model_copy(update={"version": 0}), newest)
+    assert found is not None
+    by_feed = [info.bytes for info in found.change_sources if info.source is ChangeSource.FEED]
+    assert by_feed == [newest.bytes]

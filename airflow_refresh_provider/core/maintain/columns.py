@@ -6,6 +6,7 @@ affects all rows of its window partitions: of these the columns of every PARTITI
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
@@ -18,11 +19,14 @@ from airflow_refresh_provider.core.maintain.types import type_of
 from airflow_refresh_provider.core.maintain.values import Known, canonical, value_of
 from airflow_refresh_provider.core.query import spark_functions
 from airflow_refresh_provider.core.query.facts import Obstacle
+from airflow_refresh_provider.core.query.parse import start_of
 
 if TYPE_CHECKING:
     from airflow_refresh_provider.core.maintain.queries import Reader
 
 
+UNNAMED = "#"
+"""What the names of columns begin with that have none, or that of another one: a query around them counts them too."""
 UNLISTED = "columns that the query does not list"
 """What is said of a SELECT whose columns are not in the text."""
 
@@ -36,7 +40,7 @@ def aliases(select: exp.Select, scope: Scope) -> dict[str, exp.Expr]:
 def result(reader: Reader, select: exp.Select, block: Block) -> Relation:
     """The relation that a SELECT gives."""
     scope = block.scope
-    named = dict(outputs(select, scope))
+    named = _distinctly_named(select, outputs(select, scope))
     routes = {}
     for occurrence, known in block.known.items():
         known = limited(select, scope, known)
@@ -46,6 +50,11 @@ def result(reader: Reader, select: exp.Select, block: Block) -> Relation:
     if blocked := _blocked(reader, select, scope):
         return found.without_routes(blocked)
     return found
+
+
+def has_unnamed(relation: Relation) -> bool:
+    """Whether it has columns without a name of their own, of which Spark makes up names."""
+    return any(name.startswith(UNNAMED) for name in relation.names)
 
 
 def group_names(select: exp.Select, scope: Scope) -> tuple[str, ...] | None:
@@ -84,6 +93,16 @@ def outputs(select: exp.Select, scope: Scope) -> Iterator[tuple[str, exp.Expr]]:
             yield from ((name.name.lower(), exp.Placeholder()) for name in part.args["expressions"])
         else:
             yield part.alias_or_name.lower(), scope.qualified(part.unalias())
+
+
+def _distinctly_named(select: exp.Select, found: Iterable[tuple[str, exp.Expr]]) -> dict[str, exp.Expr]:
+    """Columns by name, in their order. Those that cannot be named in Spark either are named by their place."""
+    columns = list(found)
+    times, at = Counter(name for name, _ in columns), start_of(select)
+    return {
+        name if name and times[name] == 1 else f"{UNNAMED}{at}.{number}": expression
+        for number, (name, expression) in enumerate(columns)
+    }
 
 
 def _star(part: exp.Expr, scope: Scope) -> Iterator[tuple[str, exp.Expr]]:

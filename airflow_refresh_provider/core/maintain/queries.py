@@ -87,6 +87,9 @@ class Reader:
             if join.method.upper() not in ("", "NATURAL"):
                 what = self.at(join, f"{join.method} JOIN")
                 scope.sources.update({alias: scope.sources[alias].without_routes(what) for alias in added})
+            elif join.method and any(map(columns.has_unnamed, scope.sources.values())):
+                what = self.at(join, "NATURAL JOIN of columns without a name")
+                scope.sources.update({alias: source.without_routes(what) for alias, source in scope.sources.items()})
             add_join(joined, scope, join, added, before)
 
     def _add(self, scope: Scope, source: exp.Expr, with_: _With) -> set[str]:

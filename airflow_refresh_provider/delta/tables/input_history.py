@@ -120,7 +120,8 @@ class _Feed:
 
     def add(self, by_kind: ByKind) -> None:
         """One commit."""
-        read = by_kind.get("cdc") or _moved(by_kind)
+        # A file of which rows were marked as deleted is both removed and added, and is read once.
+        read = by_kind.get("cdc") or {str(file["path"]): file for file in _moved(by_kind)}.values()
         self.bytes += sum(int(f.get("size") or 0) for f in read)
         gone = by_kind.get("cdc") or changing(by_kind, "remove")
         self.first_gone = self.first_gone or next((str(f["path"]) for f in gone), None)

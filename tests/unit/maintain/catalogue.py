@@ -58,6 +58,14 @@ FOLLOWED = (
     "SELECT * FROM (SELECT k, v, g, row_number() OVER (PARTITION BY k ORDER BY v, g, h, s) r FROM a) t WHERE r = 1",
     "SELECT k, v FROM a UNION ALL SELECT k, w FROM b",
     "SELECT k, v FROM a UNION SELECT g, w FROM b",
+    "SELECT k, g FROM a UNION ALL SELECT x.k + 1000, x.g + 1 FROM b x",
+    "SELECT k, g FROM a UNION ALL SELECT abs(g), abs(h) FROM b",
+    "SELECT k, g FROM a UNION ALL SELECT x.k, y.k FROM b x JOIN b y ON x.g = y.k",
+    "SELECT coalesce(g, -1) g, coalesce(h, -1) h FROM a EXCEPT SELECT coalesce(g, -1), coalesce(h, -1) FROM b",
+    "SELECT coalesce(g, -1) g, coalesce(h, -1) h FROM a INTERSECT SELECT coalesce(g, -1), coalesce(h, -1) FROM b",
+    "SELECT x, max(y) y FROM (SELECT a.k, b.k FROM a JOIN b ON a.h = b.k) t(x, y) GROUP BY x",
+    "SELECT x, max(y) m FROM (SELECT k + 1, g + 1 FROM a) t(x, y) GROUP BY x",
+    "WITH t(x, y) AS (SELECT coalesce(g, -1), coalesce(h, -1) FROM b) SELECT x, max(y) m FROM t GROUP BY x",
     "SELECT k, v FROM a INTERSECT SELECT k, w FROM b",
     "SELECT k, v FROM a EXCEPT SELECT k, w FROM b",
     "SELECT x, count(*) n FROM (SELECT k x FROM a UNION ALL SELECT g FROM b) t GROUP BY x",
@@ -203,6 +211,10 @@ UNFOLLOWED = {
     "SELECT g, h, sum(v) s FROM a GROUP BY ROLLUP (g, h)": ("a",),
     "SELECT a.k, b.k AS bk, c.k AS ck FROM a FULL JOIN b ON a.k = b.k FULL JOIN c ON b.k = c.k": ("a", "b", "c"),
     "SELECT k, v FROM a WHERE (k, g) IN (SELECT k, g FROM b)": ("b",),
+    "SELECT k, count(*) n FROM (SELECT k, g + 1 FROM a) x NATURAL JOIN (SELECT k, h + 1 FROM b) y GROUP BY k": (
+        "a",
+        "b",
+    ),
     "SELECT k, sum(v) s FROM a GROUP BY k HAVING sum(v) > 2 AND k IN (SELECT k FROM b)": ("b",),
 }
 """Query -> the inputs whose changes need everything to be computed again."""
