@@ -11,12 +11,12 @@ CHANGED = "h0"
 """The alias of the changed row."""
 
 _TRANSPARENT = (
-    exp.Cast, exp.TryCast, exp.Paren, exp.Neg, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.Coalesce, exp.Upper,
-    exp.Lower, exp.Trim, exp.Case, exp.If, exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.And, exp.Or, exp.Not,
-    exp.Is, exp.Year, exp.Month, exp.Day, exp.DateTrunc, exp.TimestampTrunc, exp.TsOrDsToDate, exp.Date, exp.Between,
-    exp.In, exp.Substring, exp.Concat, exp.DPipe, exp.Abs, exp.Quarter, exp.DateAdd, exp.DateSub, exp.TsOrDsAdd,
-    exp.Literal, exp.Boolean, exp.Null, exp.DataType, exp.DataTypeParam, exp.Var, exp.Interval, exp.IntervalSpan,
-    exp.Dot,
+    exp.Cast, exp.TryCast, exp.Paren, exp.Neg, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod, exp.Coalesce,
+    exp.Upper, exp.Lower, exp.Trim, exp.Case, exp.If, exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.And,
+    exp.Or, exp.Not, exp.Is, exp.Year, exp.Month, exp.Day, exp.DateTrunc, exp.TimestampTrunc, exp.TsOrDsToDate,
+    exp.Date, exp.Between, exp.In, exp.Substring, exp.Concat, exp.DPipe, exp.Abs, exp.Quarter, exp.DateAdd,
+    exp.DateSub, exp.TsOrDsAdd, exp.Literal, exp.Boolean, exp.Null, exp.DataType, exp.DataTypeParam, exp.Var,
+    exp.Interval, exp.IntervalSpan, exp.Dot,
 )  # fmt: skip
 """What a value may be computed with: the parser writes these as Spark reads them."""
 

@@ -25,6 +25,7 @@ FOLLOWED = (
     "SELECT day, x FROM e WHERE NOT EXISTS (SELECT 1 FROM e q WHERE q.day = e.day AND q.x > e.x)",
     "SELECT k, count(*) n, sum(v) s FROM a GROUP BY k",
     "SELECT g + 1 AS x, max(v) m FROM a GROUP BY g + 1",
+    "SELECT k DIV 3 AS x, min(v) m FROM a GROUP BY k DIV 3",
     "SELECT k % 2 AS x, count(DISTINCT v) m FROM a WHERE v > 0 GROUP BY k % 2",
     "SELECT g, h, min(v) m FROM a GROUP BY g, h HAVING count(*) > 1",
     "SELECT DISTINCT g, h FROM a",
