@@ -5,7 +5,9 @@ from __future__ import annotations
 from sqlglot import exp
 
 from airflow_refresh_provider.core.maintain.blocks import Block
-from airflow_refresh_provider.core.maintain.relations import Relation
+from airflow_refresh_provider.core.maintain.columns import UNNAMED
+from airflow_refresh_provider.core.maintain.relations import Occurrence, Relation
+from airflow_refresh_provider.core.maintain.values import Value
 
 
 def is_nested(source: exp.Expr) -> bool:
@@ -27,10 +29,17 @@ def alias_of(source: exp.Expr) -> str:
 
 
 def as_one(block: Block) -> Relation:
-    """The joined sources as one relation. Of columns with one name the first is taken: the others cannot be named."""
-    found = Relation({}, {occurrence: {} for occurrence in block.known})
-    for alias, relation in reversed(list(block.relations().items())):
-        if alias not in block.scope.hidden:
-            routes = {o: {**found.routes[o], **relation.routes[o]} for o in found.routes}
-            found = Relation({**relation.types, **found.types}, routes)
-    return found
+    """The joined sources as one relation. Of columns with one name that are not merged, only the first has it."""
+    merged, hidden = block.scope.merged, block.scope.hidden
+    types: dict[str, str | None] = {}
+    routes: dict[Occurrence, dict[str, Value]] = {occurrence: {} for occurrence in block.known}
+    for alias, relation in block.relations().items():
+        if alias in hidden:
+            continue
+        taken = set(types) - merged
+        names = {name: f"{UNNAMED}{alias}.{name}" if name in taken else name for name in relation.names}
+        types |= {names[name]: type_ for name, type_ in relation.types.items() if names[name] not in types}
+        for occurrence, known in relation.routes.items():
+            own = {names[name]: value for name, value in known.items() if name in names}
+            routes[occurrence] = {**own, **routes[occurrence]}
+    return Relation(types, routes)
