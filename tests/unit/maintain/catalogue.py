@@ -66,8 +66,7 @@ FOLLOWED = (
     "SELECT coalesce(g, -1) g, coalesce(h, -1) h FROM a INTERSECT SELECT coalesce(g, -1), coalesce(h, -1) FROM b",
     "SELECT x, max(y) y FROM (SELECT a.k, b.k FROM a JOIN b ON a.h = b.k) t(x, y) GROUP BY x",
     "SELECT x, max(y) m FROM (SELECT k + 1, g + 1 FROM a) t(x, y) GROUP BY x",
-    "SELECT k, g FROM c UNION ALL SELECT h, x FROM (SELECT * FROM (a JOIN b ON a.h = b.k) n) "
-    "t(k, g, h, v, s, x, y, z, w, q)",
+    "SELECT x, max(v) m FROM (SELECT * FROM (a JOIN b ON a.h = b.k) n) t(k, g, h, v, s, x, y, z, w, q) GROUP BY x",
     "WITH t(x, y) AS (SELECT coalesce(g, -1), coalesce(h, -1) FROM b) SELECT x, max(y) m FROM t GROUP BY x",
     "SELECT k, v FROM a INTERSECT SELECT k, w FROM b",
     "SELECT k, v FROM a EXCEPT SELECT k, w FROM b",

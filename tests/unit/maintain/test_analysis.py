@@ -7,6 +7,7 @@ import pytest
 from airflow_refresh_provider.core.maintain.analysis import maintenance
 from airflow_refresh_provider.core.maintain.binding import bound
 from airflow_refresh_provider.core.maintain.plan import Maintenance
+from tests.unit.maintain import catalogue
 
 INPUTS = {
     "a": {"k": "bigint", "g": "int", "s": "struct<`x`:int>", "l": "array<int>", "t": "string"},
@@ -101,3 +102,22 @@ def test_only_the_names_of_inputs_are_replaced_in_the_text() -> None:
 )
 def test_the_columns_that_are_read_are_known_or_all_may_be(query: str, used: dict[str, tuple[str, ...]]) -> None:
     assert plan(query).used == used
+
+
+@pytest.mark.parametrize(
+    ("query", "routes"),
+    [
+        ("SELECT k, g FROM a UNION ALL SELECT x.k + 1000, x.g + 1 FROM b x", {"a": "`h0`.`k`", "b": "`h0`.`k` + 1000"}),
+        ("SELECT k, g FROM a UNION ALL SELECT b.h, c.g FROM b JOIN c ON b.h = c.k", {"b": "`h0`.`h`", "c": "`h0`.`k`"}),
+        (
+            "SELECT k, max(v) m FROM (SELECT * FROM (a JOIN b ON a.h = b.k) n) t(p, q, r, v, s, k, y, z, w, x) "
+            "GROUP BY k",
+            {"a": "`h0`.`h`", "b": "`h0`.`k`"},
+        ),
+        ("SELECT k, max(y) m FROM (SELECT g + 1, h + 1 FROM a) t(k, y) GROUP BY k", {"a": "`h0`.`g` + 1"}),
+        ("WITH t(y, k) AS (SELECT abs(g), abs(h) FROM a) SELECT k, max(y) m FROM t GROUP BY k", {"a": "ABS(`h0`.`h`)"}),
+    ],
+)
+def test_columns_without_a_name_of_their_own_are_found_by_their_place(query: str, routes: dict[str, str]) -> None:
+    found = {route.input: route.values for route in maintenance(query, catalogue.INPUTS, ("k",)).routes}
+    assert {name: found[name] for name in routes} == {name: (value,) for name, value in routes.items()}
