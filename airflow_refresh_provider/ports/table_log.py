@@ -59,7 +59,7 @@ class TableFacts(TableIdentity):
         return simple and is_small(self.rows, self.bytes, self.types) and not due
 
 
-Way = Mapping[str, Spans]
+SpansOf = Mapping[str, Spans]
 """Column -> the spans within which its values are."""
 
 
@@ -94,15 +94,17 @@ class TableLog(Protocol):
         """The oldest version whose commit file is still there without a gap up to the newest."""
         ...
 
-    def sizes_within(self, location: str, column: str, spans: Sequence[tuple[int, int]]) -> tuple[int, int]:
-        """The size of the files of a table that may have values of a column within the spans, and of all its files.
+    def sizes_within(
+        self, location: str, version: int, column: str, spans: Sequence[tuple[int, int]]
+    ) -> tuple[int, int]:
+        """The size of the files of a version that may have values of a column within the spans, and of all its files.
 
         By statistics and partition values; both are the same where there are none. Days are counted from 1970. Each
         file is larger by OPEN_COST.
         """
         ...
 
-    def files_within(self, location: str, version: int, ways: Sequence[Way]) -> Read | None:
+    def files_within(self, location: str, version: int, ways: Sequence[SpansOf]) -> Read | None:
         """How to read the files of a version that may have rows within the spans of all columns of one of the ways.
 
         They have exactly the rows of the version, but for deleted ones, which the read names. None where no such list

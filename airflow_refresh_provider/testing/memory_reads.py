@@ -16,9 +16,9 @@ from airflow_refresh_provider.ports.table_log import (
     OPEN_COST,
     LogGap,
     Opened,
+    SpansOf,
     TableFacts,
     TableIdentity,
-    Way,
 )
 from airflow_refresh_provider.testing.memory_lake import MemoryLake
 from airflow_refresh_provider.testing.memory_table import ROW_BYTES, Rows
@@ -76,13 +76,15 @@ class MemoryLog:
         with self._lake.lock:
             return self._lake.table(location).oldest
 
-    def sizes_within(self, location: str, column: str, spans: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    def sizes_within(
+        self, location: str, version: int, column: str, spans: Sequence[tuple[int, int]]
+    ) -> tuple[int, int]:
         """A table is one file, without statistics."""
         facts = self.facts(location)
         size = OPEN_COST + (facts.bytes or 0 if facts else 0)
         return size, size
 
-    def files_within(self, location: str, version: int, ways: Sequence[Way]) -> Read | None:
+    def files_within(self, location: str, version: int, ways: Sequence[SpansOf]) -> Read | None:
         """A table is one file, and is read as a table."""
         return None
 

@@ -15,7 +15,7 @@ from airflow_refresh_provider.core.changes.reads import Read
 from airflow_refresh_provider.core.maintain.spans import Spans
 from airflow_refresh_provider.delta.tables.files_within import MOST_FILES
 from airflow_refresh_provider.delta.tables.target_log import DeltaTableLog
-from airflow_refresh_provider.ports.table_log import Way
+from airflow_refresh_provider.ports.table_log import SpansOf
 
 ROWS = 50_000
 """Of each file; several pages of Parquet."""
@@ -34,7 +34,7 @@ def written(place: Path, *firsts: int, rows: int = ROWS) -> str:
     return str(place)
 
 
-def within(place: str, *ways: Way, version: int | None = None) -> Read | None:
+def within(place: str, *ways: SpansOf, version: int | None = None) -> Read | None:
     newest = DeltaTable(place).version() if version is None else version
     return DeltaTableLog().files_within(place, newest, ways)
 
@@ -79,7 +79,7 @@ def test_a_row_has_to_be_within_the_spans_of_all_columns_of_a_way_and_of_one_way
     ],
     ids=str,
 )
-def test_spans_of_another_kind_say_nothing(tmp_path: Path, way: Way) -> None:
+def test_spans_of_another_kind_say_nothing(tmp_path: Path, way: SpansOf) -> None:
     place = written(tmp_path, 0)
     assert within(place, {"id": numbers((1, 2))}) is not None
     assert within(place, way) is None

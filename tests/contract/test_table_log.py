@@ -287,13 +287,13 @@ def test_files_outside_of_spans_are_known_by_statistics(tmp_path: Path) -> None:
         write_deltalake(tmp_path, found, mode="append")
     place, each = str(tmp_path), [p.stat().st_size + OPEN_COST for p in tmp_path.glob("*.parquet")]
     both = sum(each)
-    assert LOG.sizes_within(place, "id", ((10, 99), (200, 300))) == (0, both)
-    assert LOG.sizes_within(place, "id", ((9, 9), (200, 300)))[0] in each
-    assert LOG.sizes_within(place, "id", ((-5, 100),)) == (both, both)
-    assert LOG.sizes_within(place, "day", ((10, 10),))[0] in each
-    assert LOG.sizes_within(place, "day", ((1, 9),)) == (0, both)
-    assert LOG.sizes_within(place, "t", ((1, 9),)) == LOG.sizes_within(place, "none", ((1, 9),)) == (both, both)
-    assert LOG.sizes_within(str(tmp_path / "nowhere"), "id", ((1, 9),)) == (0, 0)
+    assert LOG.sizes_within(place, 1, "id", ((10, 99), (200, 300))) == (0, both)
+    assert LOG.sizes_within(place, 1, "id", ((9, 9), (200, 300)))[0] in each
+    assert LOG.sizes_within(place, 1, "id", ((-5, 100),)) == (both, both)
+    assert LOG.sizes_within(place, 1, "day", ((10, 10),))[0] in each
+    assert LOG.sizes_within(place, 1, "day", ((1, 9),)) == (0, both)
+    assert LOG.sizes_within(place, 1, "t", ((1, 9),)) == LOG.sizes_within(place, 1, "none", ((1, 9),)) == (both, both)
+    assert LOG.sizes_within(str(tmp_path / "nowhere"), 0, "id", ((1, 9),)) == (0, 0)
 
 
 def test_files_outside_of_spans_are_known_by_partition_values(tmp_path: Path) -> None:
@@ -301,6 +301,6 @@ def test_files_outside_of_spans_are_known_by_partition_values(tmp_path: Path) ->
     write_deltalake(tmp_path, pa.table({"id": [1, 2, 3, 4], "day": [*days, None]}), partition_by=["day"])
     facts = LOG.facts(str(tmp_path))
     assert facts is not None and (facts.partitioned_by, facts.partitions) == (("day",), 4)
-    within, everything = LOG.sizes_within(str(tmp_path), "day", ((1, 1),))
+    within, everything = LOG.sizes_within(str(tmp_path), 0, "day", ((1, 1),))
     assert everything // OPEN_COST == 4
     assert within // OPEN_COST == 2, "of the day, and of no day"

@@ -13,11 +13,10 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from airflow_refresh_provider.core.changes.pins import DeltaPin, VersionVector
-from airflow_refresh_provider.core.definition.columns import HIDDEN, ROW_HASH, VNODE, Column, visible
+from airflow_refresh_provider.core.definition.columns import HIDDEN, INTEGERS, ROW_HASH, VNODE, Column, visible
 from airflow_refresh_provider.core.log.commits import Commit
 from airflow_refresh_provider.core.log.marker import Marker, slot_app_id
 from airflow_refresh_provider.core.log.note import Note, NoteKind
-from airflow_refresh_provider.core.plan.choice import INTEGERS
 from airflow_refresh_provider.core.plan.plan import ChangeCounts, Chunk, Target
 from airflow_refresh_provider.core.plan.ways import Way
 from airflow_refresh_provider.delta.tables.staging_folders import StagingFolders

@@ -97,10 +97,10 @@ def test_files_are_passed_over_by_single_columns_of_a_key(lake: Lake) -> None:
     lake.load(target, many)
     few = source(f"{select.replace('id AS v', 'if(id IN (7, 50), 0, id) AS v')} FROM range(100)", *"ocbist")
     assert lake.refresh(target, few, Way.KEYED_REPLACE) == ChangeCounts(updated=2)
-    predicate = lake.spark.sql(f"DESCRIBE HISTORY {sql.table(target.location)}").first()
-    assert predicate is not None
-    text = predicate.operationParameters["predicate"]
-    assert "b IN (7L, 50L)" in text.replace("`", "") and "xxhash64" not in text
+    commit = lake.spark.sql(f"DESCRIBE HISTORY {sql.table(target.location)}").first()
+    assert commit is not None
+    predicate = commit.operationParameters["predicate"]
+    assert "b IN (7L, 50L)" in predicate.replace("`", "") and "xxhash64" not in predicate
     all_changed = source(f"{select.replace('id AS v', '-id AS v')} FROM range(100)", *"ocbist")
     assert lake.refresh(target, all_changed, Way.KEYED_REPLACE).updated >= 99
 

@@ -22,6 +22,9 @@ RESERVED = frozenset({VNODE, ROW_HASH, OP})
 DOUBTFUL = "?"
 """In a change set, beside I, U and D: a key without a value, or one of which a window leaves more than one row."""
 
+INTEGER_BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
+INTEGERS = frozenset(INTEGER_BITS)
+
 _QUOTED = re.compile(r"`(?:[^`]|``)*`")
 _UNFIT = re.compile(r"\b(?:map|variant)\b")
 """Types whose values do not compare."""

@@ -1,30 +1,14 @@
-"""Touched values from changed rows that are known, where each value is one of a row's own columns."""
+"""Touched values from changed rows that are known: those that count, and the values of some of their columns."""
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from airflow_refresh_provider.core.definition.columns import Columns
-from airflow_refresh_provider.core.maintain.plan import Route
+from airflow_refresh_provider.core.definition.columns import INTEGER_BITS, Columns
 
 Values = tuple[Any, ...]
-_COLUMN = re.compile(r"`h0`\.`((?:[^`]|``)+)`")
-_BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
-
-
-def own_columns(route: Route, used: Sequence[str]) -> tuple[str, ...] | None:
-    """Those of the columns used of a changed row that are the values of the anchors.
-
-    None where the row is joined, or one of the values is computed.
-    """
-    found = [_COLUMN.fullmatch(value) for value in route.values]
-    if route.hops or None in found:
-        return None
-    columns = tuple(match[1].replace("``", "`") for match in found if match)
-    return columns if {c.lower() for c in columns} <= {name.lower() for name in used} else None
 
 
 def net(removed: Iterable[Values], added: Iterable[Values]) -> list[Values]:
@@ -42,8 +26,8 @@ def held(values: Iterable[Values], anchors: Columns) -> bool:
 def _holds(type_name: str, value: Any) -> bool:
     if value is None:
         return True
-    if type_name in _BITS:
-        most = 1 << (_BITS[type_name] - 1)
+    if type_name in INTEGER_BITS:
+        most = 1 << (INTEGER_BITS[type_name] - 1)
         return type(value) is int and -most <= value < most
     return type(value) is {"string": str, "boolean": bool}.get(type_name)
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 
-from airflow_refresh_provider.core.definition.columns import Columns, floating
+from airflow_refresh_provider.core.definition.columns import INTEGERS, Columns, floating
 from airflow_refresh_provider.core.maintain.plan import Sums
 
-_INTEGERS = frozenset({"tinyint", "smallint", "int", "bigint"})
 _DECIMAL = re.compile(r"decimal\((\d+),\s*(\d+)\)")
 MOST_DOUBLE = 2**53
 """Spark adds up integers for an average as DOUBLE, which is exact below."""
@@ -40,7 +39,7 @@ def most_averaged(sum_type: str, type_name: str) -> int:
     """
     found, average = _DECIMAL.fullmatch(sum_type.lower()), _DECIMAL.fullmatch(type_name.lower())
     if not (found and average):
-        return MOST_DOUBLE if sum_type in _INTEGERS and type_name == "double" else 0
+        return MOST_DOUBLE if sum_type in INTEGERS and type_name == "double" else 0
     digits, scale = int(found[1]), int(found[2])
     kept = min(scale + _DIGITS_OF_COUNT + 1, max(_LEAST_SCALE, _ALL_DIGITS - (digits - scale)))
     return int(10 ** max(0, kept - int(average[2])))
@@ -49,4 +48,4 @@ def most_averaged(sum_type: str, type_name: str) -> int:
 def _adds(type_name: str) -> bool:
     if decimal := _DECIMAL.fullmatch(type_name):
         return int(decimal[1]) <= _MOST_DIGITS or int(decimal[2]) <= _KEPT_SCALE
-    return type_name in _INTEGERS
+    return type_name in INTEGERS

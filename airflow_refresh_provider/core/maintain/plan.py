@@ -31,6 +31,17 @@ class Route(Stored):
     hops: tuple[Hop, ...] = ()
     values: tuple[str, ...]
 
+    def own_columns(self, used: Collection[str]) -> tuple[str, ...] | None:
+        """Those of the columns used of a changed row that are the values of the anchors.
+
+        None where the row is joined, or one of the values is computed.
+        """
+        found = [_CHANGED_COLUMN.fullmatch(value) for value in self.values]
+        if self.hops or None in found:
+            return None
+        columns = tuple(match[1].replace("``", "`") for match in found if match)
+        return columns if {c.lower() for c in columns} <= {name.lower() for name in used} else None
+
 
 class Use(Stored):
     """One place of the query that reads an input: the characters of its name, and what of it is needed.

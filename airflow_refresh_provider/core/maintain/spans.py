@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from datetime import date, timedelta
 
+from airflow_refresh_provider.core.definition.columns import INTEGERS
 from airflow_refresh_provider.core.maintain.rounding import rounded_out
 from airflow_refresh_provider.core.text.stored import Stored
 
@@ -23,7 +24,6 @@ _LEAST_SKIPPED = 32 << 20
 """A condition has to leave out the other half of a table, and so many bytes, which are read in about a second."""
 _LOCAL_LOOK, _REMOTE_LOOK = 16 << 10, 4 << 20
 """So many bytes are read in the time in which a storage says that a file is there."""
-_INTEGERS = frozenset({"tinyint", "smallint", "int", "bigint"})
 _EPOCH = date(1970, 1, 1)
 _DAY = 24 * 60 * 60 * 1_000_000
 _FIRST_DAY = (date(1600, 1, 1) - _EPOCH).days
@@ -59,7 +59,7 @@ class Spans(Stored):
 
 def number_of(value: str, type: str) -> str | None:
     """A value of a type as an integer, an SQL expression; None for types that have no spans."""
-    if type in _INTEGERS:
+    if type in INTEGERS:
         return f"CAST({value} AS BIGINT)"
     return {"date": f"unix_date({value})", "timestamp": f"unix_micros({value})"}.get(type)
 

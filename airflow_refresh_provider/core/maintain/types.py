@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from airflow_refresh_provider.core.definition.columns import INTEGERS
 from airflow_refresh_provider.core.maintain.scopes import Scope
 from airflow_refresh_provider.core.maintain.structs import ASSUMED, as_written, field_type
 
-_INTEGERS = frozenset({"tinyint", "smallint", "int", "bigint"})
 _ALWAYS: dict[tuple[type[exp.Expr], ...], str] = {
     (exp.Upper, exp.Lower, exp.Trim, exp.Concat, exp.DPipe, exp.Substring): "string",
     (exp.TsOrDsToDate, exp.Date, exp.DateTrunc): "date",
@@ -28,7 +28,7 @@ def comparable(one: str | None, other: str | None) -> bool:
         return False
     if "collate" in one or "collate" in other:
         return False
-    return one == other or ASSUMED in (one, other) or {one, other} <= _INTEGERS
+    return one == other or ASSUMED in (one, other) or {one, other} <= INTEGERS
 
 
 def type_of(expression: exp.Expr, scope: Scope) -> str | None:
@@ -59,7 +59,7 @@ def _one_of(kinds: set[str | None]) -> str | None:
 
 
 def _of_numbers(kinds: set[str | None]) -> str | None:
-    if not kinds <= {*_INTEGERS, ASSUMED}:
+    if not kinds <= {*INTEGERS, ASSUMED}:
         return None
     return ASSUMED if ASSUMED in kinds else "int"
 

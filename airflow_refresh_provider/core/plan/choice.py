@@ -9,7 +9,7 @@ whole table) is only chosen where chunks are applied one after the other anyway.
 
 from __future__ import annotations
 
-from airflow_refresh_provider.core.definition.columns import Columns
+from airflow_refresh_provider.core.definition.columns import INTEGERS, Columns
 from airflow_refresh_provider.core.plan.plan import ChangeCounts
 from airflow_refresh_provider.core.plan.ways import Way
 from airflow_refresh_provider.core.text.stored import Stored
@@ -21,7 +21,6 @@ UPSERT_ROWS = 5_000_000
 REWRITE_TABLE_SHARE = 0.2
 REWRITE_VNODES_SHARE = 0.5
 
-INTEGERS = frozenset({"tinyint", "smallint", "int", "bigint"})
 _LITERAL_SAFE = INTEGERS | {"string", "date", "boolean"}
 _STRING_BYTES = 64
 _SCALAR_BYTES = 24

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from airflow_refresh_provider.core.plan.choice import INTEGERS, LITERAL_KEYS, REWRITE_TABLE_SHARE
+from airflow_refresh_provider.core.definition.columns import INTEGERS
+from airflow_refresh_provider.core.plan.choice import LITERAL_KEYS, REWRITE_TABLE_SHARE
 from airflow_refresh_provider.core.plan.chunking import Limits, Piece, number, raised
 from airflow_refresh_provider.core.plan.placing import partition_columns
 from airflow_refresh_provider.core.plan.plan import ChangeCounts, Chunk, PartitionValues, Target, Unit

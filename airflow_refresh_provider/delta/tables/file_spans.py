@@ -18,19 +18,23 @@ _Ends = list[int | None]
 def sizes_within(table: DeltaTable, column: str, spans: Sequence[tuple[int, int]]) -> tuple[int, int]:
     """The size of the files that may have values of a column within the spans, and of all files."""
     files = listed_files(table)
-    names = {name.lower(): name for name in files.column_names}
-
-    def values(kind: str) -> _Ends | None:
-        name = names.get(f"{kind}.{column.lower()}")
-        return [number_of(value) for value in files[name].to_pylist()] if name else None
-
     sizes = [int(size) + OPEN_COST for size in files["size_bytes"].to_pylist()]
-    of_partitions = values("partition")
-    least, most = of_partitions or values("min"), of_partitions or values("max")
-    if least is None or most is None:
-        return sum(sizes), sum(sizes)
+    of_partitions = _numbers(files, f"partition.{column}")
+    least, most = (of_partitions, of_partitions) if of_partitions else ends_of(files, column)
     ends = zip(sizes, least, most, strict=True)
     return sum(size for size, low, high in ends if _may_be_within(low, high, spans)), sum(sizes)
+
+
+def ends_of(files: Any, column: str) -> tuple[_Ends, _Ends]:
+    """The least and the largest value of a column in each file, as spans have them; None where that is not known."""
+    unknown: _Ends = [None] * files.num_rows
+    return _numbers(files, f"min.{column}") or unknown, _numbers(files, f"max.{column}") or unknown
+
+
+def _numbers(files: Any, name: str) -> _Ends | None:
+    """What the log says of each file, by a name in any case."""
+    known = {column.lower(): column for column in files.column_names}.get(name.lower())
+    return [_number(value) for value in files[known].to_pylist()] if known else None
 
 
 def _may_be_within(least: int | None, most: int | None, spans: Sequence[tuple[int, int]]) -> bool:
@@ -40,7 +44,7 @@ def _may_be_within(least: int | None, most: int | None, spans: Sequence[tuple[in
     return any(low <= most and least <= high for low, high in spans)
 
 
-def number_of(value: Any) -> int | None:
+def _number(value: Any) -> int | None:
     """A value as spans have it; None for one that is no number, nor a day."""
     if isinstance(value, bool):
         return None

@@ -12,7 +12,7 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
 from airflow_refresh_provider.core.changes.reads import BASE_PATH, Read
-from airflow_refresh_provider.core.definition.columns import Columns
+from airflow_refresh_provider.core.definition.columns import INTEGERS, Columns
 from airflow_refresh_provider.core.maintain.spans import Spans, rows_within, worth_reading_by_files
 from airflow_refresh_provider.delta.storage.file_lists import hidden
 from airflow_refresh_provider.delta.storage.log_files import checksum
@@ -25,8 +25,8 @@ from airflow_refresh_provider.delta.tables.delta_table import (
     listed_files,
     stored_plainly,
 )
-from airflow_refresh_provider.delta.tables.file_spans import number_of
-from airflow_refresh_provider.ports.table_log import Way
+from airflow_refresh_provider.delta.tables.file_spans import ends_of
+from airflow_refresh_provider.ports.table_log import SpansOf
 
 MOST_FILES = 64
 """Spark asks the storage for each."""
@@ -34,12 +34,11 @@ MOST_DELETED = 100_000
 """So many positions are sent to Spark with a statement."""
 MOST_ROWS = 100_000_000
 """Of a table with deleted rows: delta-rs holds a byte for each row of a file with a deletion vector."""
-_INTEGERS = frozenset({"tinyint", "smallint", "int", "bigint"})
 _OF_FILES = "_metadata"
 """Spark's own column with the position of a row, hidden by one of the table with that name."""
 
 
-def files_within(table: DeltaTable, location: str, ways: Sequence[Way]) -> Read | None:
+def files_within(table: DeltaTable, location: str, ways: Sequence[SpansOf]) -> Read | None:
     """The files that may have rows within the spans in one of the ways; None where the table has to be read."""
     ways = [_comparable(column_types(table), way) for way in ways]
     if not all(ways):
@@ -81,7 +80,7 @@ def _rows_of(files: Any) -> list[int]:
     return [int(rows) for rows in known if rows is not None] if None not in known else []
 
 
-def _comparable(columns: Columns, way: Way) -> Way:
+def _comparable(columns: Columns, way: SpansOf) -> SpansOf:
     """The columns of a way of which statistics say whether they are within their spans."""
     kinds = {c.name.lower(): _kind(c.type) for c in columns}
     return {c: s for c, s in way.items() if kinds.get(c.lower()) == _kind(s.type) != "" and not s.nulls}
@@ -89,23 +88,17 @@ def _comparable(columns: Columns, way: Way) -> Way:
 
 def _kind(type_name: str) -> str:
     """What values of a type are compared as; nothing for types of which statistics do not have the exact values."""
-    return "number" if type_name in _INTEGERS else "day" if type_name == "date" else ""
+    return "number" if type_name in INTEGERS else "day" if type_name == "date" else ""
 
 
-def _of_way(files: Any, way: Way, rows: list[int]) -> list[int]:
+def _of_way(files: Any, way: SpansOf, rows: list[int]) -> list[int]:
     """About how many rows of each file are within the spans of all columns of a way."""
     return [min(each) for each in zip(*(_of_column(files, c, spans, rows) for c, spans in way.items()), strict=True)]
 
 
 def _of_column(files: Any, column: str, spans: Spans, rows: list[int]) -> Iterator[int]:
-    least, most = (_ends(files, f"{kind}.{column}") for kind in ("min", "max"))
-    for low, high, of in zip(least, most, rows, strict=True):
+    for low, high, of in zip(*ends_of(files, column), rows, strict=True):
         yield of if low is None or high is None else rows_within(spans, low, high, of)
-
-
-def _ends(files: Any, name: str) -> list[int | None]:
-    known = {column.lower(): column for column in files.column_names}.get(name.lower())
-    return [number_of(value) for value in files[known].to_pylist()] if known else [None] * files.num_rows
 
 
 def _deleted(table: DeltaTable, location: str, names: list[str]) -> tuple[tuple[int, ...], ...] | None:

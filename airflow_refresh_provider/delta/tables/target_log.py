@@ -33,7 +33,7 @@ from airflow_refresh_provider.delta.tables.input_history import KEPT, REMOVED_FI
 from airflow_refresh_provider.delta.tables.opened_tables import EACH_TIME, OpenedTables
 from airflow_refresh_provider.delta.tables.table_shape import shape_at
 from airflow_refresh_provider.errors import Failed
-from airflow_refresh_provider.ports.table_log import LogGap, Opened, TableFacts, TableIdentity, Way
+from airflow_refresh_provider.ports.table_log import LogGap, Opened, SpansOf, TableFacts, TableIdentity
 
 _NEAR = 32
 """So many commits are read before the table is opened: with its checkpoints, every 20 commits, Spark keeps sums."""
@@ -83,12 +83,14 @@ class DeltaTableLog:
         """The oldest version whose commit file is still there without a gap up to the newest."""
         return _log(location).oldest
 
-    def sizes_within(self, location: str, column: str, spans: Sequence[tuple[int, int]]) -> tuple[int, int]:
-        """The size of the files of a table that may have values of a column within the spans, and of all its files."""
-        table = self._tables.at(location)
+    def sizes_within(
+        self, location: str, version: int, column: str, spans: Sequence[tuple[int, int]]
+    ) -> tuple[int, int]:
+        """The size of the files that may have values of a column within the spans, and of all files of a version."""
+        table = self._tables.at(location, version)
         return (0, 0) if table is None else sizes_within(table, column, spans)
 
-    def files_within(self, location: str, version: int, ways: Sequence[Way]) -> Read | None:
+    def files_within(self, location: str, version: int, ways: Sequence[SpansOf]) -> Read | None:
         """The files of a version that may have rows within the spans of all columns of one of the ways."""
         table = self._tables.at(location, version)
         return None if table is None else files_within(table, location, ways)

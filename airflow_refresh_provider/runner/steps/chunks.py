@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from airflow_refresh_provider.core.changes.pins import digests
 from airflow_refresh_provider.core.definition.choices import Deletes
+from airflow_refresh_provider.core.definition.columns import INTEGERS
 from airflow_refresh_provider.core.log import seal
 from airflow_refresh_provider.core.log.commits import Commit, chunk_reached
 from airflow_refresh_provider.core.log.marker import Marker, slot_app_id
 from airflow_refresh_provider.core.log.note import Note, NoteKind
 from airflow_refresh_provider.core.maintain.rounding import rounded_out
-from airflow_refresh_provider.core.plan.choice import INTEGERS
 from airflow_refresh_provider.core.plan.plan import Chunk
 from airflow_refresh_provider.core.plan.ways import Way
 from airflow_refresh_provider.core.run.cursor import cursor_of

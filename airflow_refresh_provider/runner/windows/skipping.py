@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from airflow_refresh_provider.core.changes.pins import DeltaPin, Pin, VersionVector
+from airflow_refresh_provider.core.changes.pins import DeltaPin, VersionVector
 from airflow_refresh_provider.core.changes.reads import Read
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.maintain.plan import Use
@@ -25,13 +25,13 @@ def with_skipping(ports: Ports, definition: Definition, pins: VersionVector, rea
     log, skips, reads = ports.log.keeping({}), set(), {}  # each table is opened once
     for number, use in enumerate(touched.maintenance.uses):
         pin = pins[use.input]
-        by_table = bool(pinned_inputs.options(ports, definition, use.input))
+        has_options = bool(pinned_inputs.options(ports, definition, use.input))
         with hidden_values.of_pin(ports.environment, pin):
             if not use.restrictions:
                 continue
-            if isinstance(pin, DeltaPin) and not by_table and (read := _by_files(log, pin, use, touched)):
+            if isinstance(pin, DeltaPin) and not has_options and (read := _by_files(log, pin, use, touched)):
                 reads[number] = read
-            if number in reads or pin.table_id is None or _skips(log, pin, use, touched):
+            if number in reads or not isinstance(pin, DeltaPin) or _skips(log, pin, use, touched):
                 skips.add(number)
     of_target = _of_target(log, ready, touched)
     return touched.model_copy(update={"skips": frozenset(skips), "reads": reads, **of_target})
@@ -57,11 +57,11 @@ def _of_target(log: TableLog, ready: Ready, touched: Touched) -> dict[str, Any]:
     spans = {anchors[n]: one for n, one in touched.spans.items()}
     if read := log.files_within(location, ready.version, [spans]):
         return {"target_read": read, "skips_target": True}
-    sizes = (log.sizes_within(location, anchor, one.spans) for anchor, one in spans.items())
+    sizes = (log.sizes_within(location, ready.version, anchor, one.spans) for anchor, one in spans.items())
     return {"skips_target": skips_enough(*min(sizes))}
 
 
-def _skips(log: TableLog, pin: Pin, use: Use, touched: Touched) -> bool:
+def _skips(log: TableLog, pin: DeltaPin, use: Use, touched: Touched) -> bool:
     """Whether the spans leave out enough of an input as the query reads it in one place."""
     read, everything = 0, 0
     for way in use.restrictions or ():
@@ -73,10 +73,10 @@ def _skips(log: TableLog, pin: Pin, use: Use, touched: Touched) -> bool:
     return skips_enough(read, everything)
 
 
-def _sizes(log: TableLog, pin: Pin, value: str, spans: Spans) -> _Sizes:
+def _sizes(log: TableLog, pin: DeltaPin, value: str, spans: Spans) -> _Sizes:
     """How much has such a value. Nothing is known of other expressions than columns, but of those of partitions."""
     column = column_of(value)
-    read, everything = log.sizes_within(pin.location, column or "", spans.spans)
+    read, everything = log.sizes_within(pin.location, pin.version, column or "", spans.spans)
     if column is None:
         facts = log.facts(pin.location)
         read = 0 if facts and columns_in(value) & {name.lower() for name in facts.partitioned_by} else everything

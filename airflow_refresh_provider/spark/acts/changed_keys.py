@@ -5,12 +5,12 @@ Delta passes over files, and Parquet over pages, by literals of single columns o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pyspark.sql import DataFrame
 
-from airflow_refresh_provider.core.definition.columns import VNODE, Columns
+from airflow_refresh_provider.core.definition.columns import INTEGERS, VNODE, Column, Columns
 from airflow_refresh_provider.core.plan.choice import LITERAL_KEYS
 from airflow_refresh_provider.ports.staging import StagedValues
 from airflow_refresh_provider.ports.tasks import ApplyTask
@@ -30,9 +30,9 @@ def condition(chunk: DataFrame, task: ApplyTask, files: StagedValues) -> str | N
     found = _by_client(task, keys, files) if known == keys else None
     if known == keys and len(keys) == 1:
         found = found if found is not None else chunk.selectExpr(sql.name(keys[0].name)).collect()
-        return _any_of(keys, found, most=LITERAL_KEYS) if found else None
+        return _in(keys[0], (row[0] for row in found)) if found else None
     if found is not None and _narrow(keys, found):
-        return f"{_any_of(keys, found)} AND {sql.joined_keys(keys)} IN ({', '.join(map(_text, found))})"
+        return f"{_within(keys, found)} AND {sql.joined_keys(keys)} IN ({', '.join(map(_text, found))})"
     return _with_hashes(chunk, keys, known)
 
 
@@ -52,7 +52,7 @@ def _with_hashes(chunk: DataFrame, keys: Columns, known: Columns) -> str | None:
     if not found:
         return None
     hashes, texts = ", ".join(sql.long(row[0]) for row in found), ", ".join(sql.text(row[1]) for row in found)
-    narrow = _any_of(known, [row[2:] for row in found])
+    narrow = _within(known, [row[2:] for row in found])
     return " AND ".join(filter(None, (narrow, f"{of_hash} IN ({hashes})", f"{exact} IN ({texts})")))
 
 
@@ -62,17 +62,22 @@ def _narrow(keys: Columns, rows: _Values) -> bool:
     return bool(rows) and few and not any(_BETWEEN in str(value) for row in rows for value in row)
 
 
-def _any_of(columns: Columns, rows: _Values, most: int = _FEW_VALUES) -> str:
+def _within(columns: Columns, rows: _Values) -> str:
     """That each column has one of its values, where these are few; numbers lie between the ends of many."""
     conditions = []
     for n, column in enumerate(columns):
         values = sorted({row[n] for row in rows})
-        name, shown = sql.name(column.name), [sql.literal(str(value), column.type) for value in values]
-        if len(values) <= most:
-            conditions.append(f"{name} IN ({', '.join(shown)})")
-        elif column.type in sql.NUMBERS:
-            conditions.append(f"{name} BETWEEN {shown[0]} AND {shown[-1]}")
+        if len(values) <= _FEW_VALUES:
+            conditions.append(_in(column, values))
+        elif column.type in INTEGERS:
+            low, high = (sql.literal(str(value), column.type) for value in (values[0], values[-1]))
+            conditions.append(f"{sql.name(column.name)} BETWEEN {low} AND {high}")
     return " AND ".join(conditions)
+
+
+def _in(column: Column, values: Iterable[Any]) -> str:
+    literals = ", ".join(sql.literal(str(value), column.type) for value in values)
+    return f"{sql.name(column.name)} IN ({literals})"
 
 
 def _text(key: tuple[Any, ...]) -> str:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from airflow_refresh_provider.core.changes.reads import Read
 from airflow_refresh_provider.core.changes.sources import ChangedRows, FeedRows
-from airflow_refresh_provider.core.definition.columns import Columns
-from airflow_refresh_provider.core.maintain.changed import Values, chosen, held, net, own_columns
+from airflow_refresh_provider.core.definition.columns import INTEGERS, Columns
+from airflow_refresh_provider.core.maintain.changed import Values, chosen, held, net
 from airflow_refresh_provider.core.maintain.plan import Route
 from airflow_refresh_provider.ports.staging import StagedValues
 from airflow_refresh_provider.ports.tasks import TouchTask
@@ -29,7 +29,7 @@ def values(task: TouchTask, routes: list[Route], files: StagedValues) -> set[Val
     found: set[Values] = set()
     for name, changes in task.changes.items():
         used = task.maintenance.used.get(name, ())
-        wanted = [own_columns(route, used) for route in routes if route.input == name]
+        wanted = [route.own_columns(used) for route in routes if route.input == name]
         changed = _changed(changes, used, files) if used and None not in wanted else None
         if changed is None:
             return None
@@ -69,6 +69,6 @@ def measured(found: set[Values], anchors: Columns) -> dict[str, int]:
     for n, anchor in enumerate(anchors):
         known = [row[n] for row in found if row[n] is not None]
         seen[f"nulls{n}"] = len(found) - len(known)
-        if known and anchor.type in sql.NUMBERS:
+        if known and anchor.type in INTEGERS:
             seen |= {f"low{n}": min(known), f"high{n}": max(known)}
     return seen

@@ -14,8 +14,9 @@ _FILE, _POSITION = f"{OP}_file", f"{OP}_position"
 
 
 def without_deleted(spark: SparkSession, rows: DataFrame, read: Read) -> DataFrame:
-    """The rows of the files of a read but for its deleted ones. File and position are only found of rows that a
-    condition leaves, as Spark moves it below.
+    """The rows of a read without its deleted ones.
+
+    A condition on the result is moved below by Spark: file and position are found only for the rows that it leaves.
     """
     names = (path.rpartition("/")[2] for path in read.paths)
     numbers = ", ".join(f"{sql.text(name)}, {n}" for n, name in enumerate(names))

@@ -7,16 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from airflow_refresh_provider.core.definition.columns import Columns, visible
+from airflow_refresh_provider.core.definition.columns import INTEGER_BITS, INTEGERS, Columns, visible
 from airflow_refresh_provider.core.plan.plan import HashRange, PartitionValues
 from airflow_refresh_provider.spark.acts.row_hash import hashed
 
-LITERALS = frozenset({"tinyint", "smallint", "int", "bigint", "boolean", "string"})
+LITERALS = INTEGERS | {"boolean", "string"}
 """Types for which Delta skips files correctly by literals; for dates of October 1582 it does not."""
-NUMBERS = frozenset({"tinyint", "smallint", "int", "bigint"})
-_BYTES = {"tinyint": 1, "smallint": 2, "int": 4, "bigint": 8}
-"""Key types that Spark packs into one long for a hash join, as many as fit."""
-_LONG_BYTES = 8
+_LONG_BITS = 64
+"""Spark packs keys of integers into one long for a hash join, as many as fit."""
 
 
 def name(text: str, prefix: str | None = None) -> str:
@@ -73,7 +71,7 @@ def same_keys_by_hash(keys: Columns, left: str, right: str) -> str:
     are compared as well, with BETWEEN, which Spark does not take for an equi-join key. Equal keys have equal hashes for
     every type that Delta has.
     """
-    if sum(_BYTES.get(k.type, _LONG_BYTES + 1) for k in keys) <= _LONG_BYTES:
+    if sum(INTEGER_BITS.get(k.type, _LONG_BITS + 1) for k in keys) <= _LONG_BITS:
         return same_keys(keys, left, right)
     pairs = ((name(k.name, left), name(k.name, right)) for k in keys)
     same = (f"{one} BETWEEN {other} AND {other}" for one, other in pairs)

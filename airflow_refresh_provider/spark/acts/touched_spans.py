@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -53,12 +54,16 @@ def with_nulls(anchors: Columns, seen: Mapping[str, int]) -> frozenset[int]:
 
 @dataclass(frozen=True)
 class Found:
-    """The values that were staged, their folder and what reads it, and what was observed of them."""
+    """The values that were staged, their folder and what reads it, and what was observed of them.
+
+    `rows` are the values where the client has them.
+    """
 
     values: DataFrame
     folder: str
     files: StagedValues
     seen: Mapping[str, int]
+    rows: Collection[tuple[Any, ...]] | None = None
 
 
 def spans(staged: Found, anchors: Columns) -> dict[int, Spans]:
@@ -82,10 +87,14 @@ def _numbers(anchors: Columns) -> dict[int, str]:
 
 def _gaps(staged: Found, anchor: int, number: str) -> list[tuple[int, int]]:
     """The largest gaps between neighbours. A few values are read and sorted here: it saves three jobs."""
-    rows = staged.files.values(staged.folder, (f"k{anchor}",), _FEW)
-    if rows is None:
+    if staged.rows is not None:
+        found: list[Any] | None = [row[anchor] for row in staged.rows]
+    else:
+        rows = staged.files.values(staged.folder, (f"k{anchor}",), _FEW)
+        found = None if rows is None else [value for (value,) in rows]
+    if found is None:
         return _gaps_by_spark(staged.values.selectExpr(f"{number} AS v"))
-    values = sorted(value for (value,) in rows if value is not None)
+    values = sorted(value for value in found if value is not None)
     gaps = [pair for pair in pairwise(values) if pair[1] - pair[0] > 1]
     return sorted(gaps, key=lambda pair: pair[1] - pair[0], reverse=True)[: MOST_SPANS - 1]
 

@@ -5,7 +5,6 @@ Which rows that are is decided by `core.maintain`; here its expressions become j
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import reduce
 
 from pyspark.sql import DataFrame, Observation, SparkSession
@@ -28,6 +27,7 @@ from airflow_refresh_provider.spark.acts import (
     touched_spans,
 )
 from airflow_refresh_provider.spark.acts.observed import observe, observed
+from airflow_refresh_provider.spark.acts.touched_spans import Found
 from airflow_refresh_provider.spark.connect import faults
 
 _DRAWN_OF = 1_000_000
@@ -41,7 +41,8 @@ def touch(spark: SparkSession, task: TouchTask, files: StagedValues) -> Touched:
     if found is not None:
         types = tuple(anchor.type for anchor in anchors)
         files.stage(task.location, types, found)
-        return _described(spark, task, files, few_touched.measured(found, anchors), types)
+        seen = few_touched.measured(found, anchors)
+        return _described(task, types, Found(_read(spark, task.location, types), task.location, files, seen, found))
     # On its way through other inputs a changed value meets all of their rows.
     few = {} if any(route.hops for route in _routes(task)) else few_rows.settings_for(bytes=task.bytes)
     with stamped_writes.setting(spark, kernel.settings_for(task.source.query) | few):
@@ -92,33 +93,31 @@ def _staged(
     measures = Observation("touched")
     observe(values, measures, *touched_spans.measures(anchors)).write.mode("overwrite").parquet(task.location)
     types = tuple(ddl.type_text(field.dataType) for field in values.schema)
-    return _described(spark, task, files, observed(measures), types)
+    seen = observed(measures)
+    return _described(task, types, Found(_read(spark, task.location, types), task.location, files, seen))
 
 
-def _described(
-    spark: SparkSession,
-    task: TouchTask | PartitionsTask | SampleTask,
-    files: StagedValues,
-    seen: Mapping[str, int],
-    types: tuple[str, ...],
-) -> Touched:
+def _described(task: TouchTask | PartitionsTask | SampleTask, types: tuple[str, ...], found: Found) -> Touched:
     anchors = sql.key_columns(task.target.columns, task.maintenance.anchors)
-    touched = Touched(
+    return Touched(
         location=task.location,
         maintenance=task.maintenance,
-        rows=seen.get("values", 0),
-        bytes=seen.get("bytes") or 0,
+        rows=found.seen.get("values", 0),
+        bytes=found.seen.get("bytes") or 0,
         types=types,
-        nulls=touched_spans.with_nulls(anchors, seen),
+        nulls=touched_spans.with_nulls(anchors, found.seen),
+        spans=touched_spans.spans(found, anchors),
     )
-    found = touched_spans.Found(staged(spark, touched), task.location, files, seen)
-    return touched.model_copy(update={"spans": touched_spans.spans(found, anchors)})
 
 
 def staged(spark: SparkSession, touched: Touched) -> DataFrame:
     """The touched values, in columns k0, k1, ..."""
-    schema = ", ".join(f"k{n} {kind}" for n, kind in enumerate(touched.types))
-    return spark.read.schema(schema).parquet(content.literally(touched.location))
+    return _read(spark, touched.location, touched.types)
+
+
+def _read(spark: SparkSession, folder: str, types: tuple[str, ...]) -> DataFrame:
+    schema = ", ".join(f"k{n} {kind}" for n, kind in enumerate(types))
+    return spark.read.schema(schema).parquet(content.literally(folder))
 
 
 def _name_rows(spark: SparkSession, task: TouchTask) -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airflow_refresh_provider.core.definition.columns import Column
-from airflow_refresh_provider.core.maintain.changed import chosen, held, net, own_columns
+from airflow_refresh_provider.core.maintain.changed import chosen, held, net
 from airflow_refresh_provider.core.maintain.plan import Hop, Route
 
 ROWS = st.lists(st.tuples(st.integers(0, 3), st.sampled_from(["a", "b", None])))
@@ -41,12 +41,12 @@ def test_rows_that_came_back_have_not_changed(
 )
 def test_own_columns_of_a_row(values: tuple[str, ...], columns: tuple[str, ...] | None) -> None:
     used = ("A", "a`b", "c.d", "more")
-    assert own_columns(Route(input="x", values=values), used) == columns
+    assert Route(input="x", values=values).own_columns(used) == columns
 
 
 def test_a_row_that_is_joined_has_not_all_values_itself() -> None:
     hop = Hop(input="y", alias="h1", on="true")
-    assert own_columns(Route(input="x", values=("`h0`.`a`",), hops=(hop,)), ("a",)) is None
+    assert Route(input="x", values=("`h0`.`a`",), hops=(hop,)).own_columns(("a",)) is None
 
 
 @pytest.mark.parametrize(

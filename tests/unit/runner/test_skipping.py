@@ -14,7 +14,7 @@ from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.maintain.plan import Maintenance, Use
 from airflow_refresh_provider.core.maintain.spans import Spans
 from airflow_refresh_provider.core.plan.plan import Target
-from airflow_refresh_provider.ports.table_log import TableFacts, Way
+from airflow_refresh_provider.ports.table_log import SpansOf, TableFacts
 from airflow_refresh_provider.ports.tasks import Touched
 from airflow_refresh_provider.runner.facts.targets import Ready
 from airflow_refresh_provider.runner.windows.skipping import with_skipping
@@ -37,13 +37,15 @@ class Files(MemoryLog):
 
     sorted = False
 
-    def files_within(self, location: str, version: int, ways: Sequence[Way]) -> Read | None:
+    def files_within(self, location: str, version: int, ways: Sequence[SpansOf]) -> Read | None:
         little = sum(READ[column] for way in ways for column in way) <= 50
         if not (self.sorted and all(ways) and little):
             return None
         return Read(location=location, format="parquet", paths=(f"{location}/{version}",), file_format="parquet")
 
-    def sizes_within(self, location: str, column: str, spans: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    def sizes_within(
+        self, location: str, version: int, column: str, spans: Sequence[tuple[int, int]]
+    ) -> tuple[int, int]:
         return READ.get(column, 100) * MB, 100 * MB
 
     def facts(self, location: str) -> TableFacts | None:
