@@ -11,13 +11,20 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
+from airflow_refresh_provider.core.definition.columns import Column
 from airflow_refresh_provider.core.log.commits import last_equal
+from airflow_refresh_provider.core.maintain.plan import Maintenance, Use
 from airflow_refresh_provider.core.plan.plan import Target
 from airflow_refresh_provider.core.plan.ways import Way
+from airflow_refresh_provider.delta.tables.delta_table import listed_files
+from airflow_refresh_provider.delta.tables.files_within import read_of
 from airflow_refresh_provider.delta.tables.staging_folders import StagingFolders
 from airflow_refresh_provider.errors import Failed, Invalid, Retry
+from airflow_refresh_provider.ports.tasks import Source, Touched
+from airflow_refresh_provider.spark.acts import sql, touched_rows
 from airflow_refresh_provider.spark.connect.sessions import open_classic
 from airflow_refresh_provider.spark.engine import ClassicEngine
 from tests.engine.acts import Lake, source
@@ -62,6 +69,7 @@ def _acts(lake: Lake) -> dict[str, object]:
         for way, content in zip(ways, (_UPSERTED, _THEN), strict=True):
             results[way] = lake.refresh(target, content, way).model_dump()
     results["from nothing"] = _to_and_from_nothing(lake)
+    results["touched"] = _touched(lake)
     results["statistics"] = _statistics(lake)
     results["duplicates"] = lake.keys(source("SELECT 1 AS k FROM range(2)", "k")).duplicate_keys
     try:
@@ -84,6 +92,30 @@ def _to_and_from_nothing(lake: Lake) -> list[object]:
     none = source(_QUERY.format("id", "0, 0"), "k")
     compared = [lake.compare(*sides) for sides in ((empty, _FIRST), (full, none), (empty, none))]
     return [[c.source_rows, c.target_rows, c.total.inserted, c.total.deleted] for c in compared]
+
+
+def _touched(lake: Lake) -> list[int]:
+    """The rows with touched values, of files with a deleted row."""
+    spark, place, query = lake.spark, lake.place("sorted"), "SELECT id AS k FROM x"
+    vectors = "TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')"
+    spark.sql(f"CREATE TABLE {sql.table(place)} USING delta {vectors} AS SELECT id FROM range(0, 1000, 1, 1)")
+    spark.sql(f"DELETE FROM {sql.table(place)} WHERE id = 7")
+    table, values = DeltaTable(place), lake.place("values")
+    read = read_of(table, place, listed_files(table)["path"].to_pylist())
+    assert read is not None and read.deleted == ((7,),)
+    StagingFolders().stage(values, ("bigint",), {(5,), (7,), (900,)})
+    use = Use(input="x", start=query.index("x"), end=len(query), aliased=False, restrictions=(("`id`",),))
+    touched = Touched(
+        location=values,
+        maintenance=Maintenance(anchors=("k",), uses=(use,), routes=()),
+        rows=3,
+        types=("bigint",),
+        reads={0: read},
+    )
+    columns = (Column(name="k", type="bigint"),)
+    target = Target(location="/none", table_id="none", columns=columns, vnodes=1, deletion_vectors=False)
+    found = touched_rows.result(spark, Source(query=query, reads={"x": read}, keys=("k",)), target, touched)
+    return sorted(row.k for row in found.collect())
 
 
 def _statistics(lake: Lake) -> list[object]:

@@ -39,6 +39,7 @@ def test_a_classic_session_does_the_same_acts_with_the_same_results(tmp_path: Pa
         "keyed_replace": _UPSERTED,
         "replace_vnodes": _THEN,
         "from nothing": [[10, 0, 10, 0], [0, 10, 0, 10], [0, 0, 0, 0]],
+        "touched": [5, 900],
         "statistics": ["COMPUTE STATS", 1],
         "duplicates": 1,
         "refusal": "Spark refuses the query: A column, variable, or function parameter with name `nope` "

@@ -16,7 +16,8 @@ from airflow_refresh_provider.core.maintain.spans import restricting
 from airflow_refresh_provider.core.plan.plan import Target
 from airflow_refresh_provider.ports.tasks import Source, Touched
 from airflow_refresh_provider.spark.acts import content, sql, touched_values
-from airflow_refresh_provider.spark.connect import faults, queries
+from airflow_refresh_provider.spark.connect import faults
+from airflow_refresh_provider.spark.connect.queries import NamedRows
 
 _VALUES = "airflow_refresh_touched"
 """The view of touched values that conditions name."""
@@ -29,15 +30,16 @@ BROADCAST_MAX_BYTES = 64 << 20
 def result(spark: SparkSession, source: Source, target: Target, touched: Touched) -> DataFrame:
     """The rows of the query's result for which all that is needed of the inputs was read; others may be incomplete."""
     values = [f"k{n} AS {_column(n)}" for n in range(len(touched.types))]
-    tables = {_VALUES: touched_values.staged(spark, touched).selectExpr(*values)}
+    named = NamedRows(spark)
+    named.name(_VALUES, touched_values.staged(spark, touched).selectExpr(*values))
     for number, use in enumerate(touched.maintenance.uses):
         with faults.reading(use.input):
             rows = content.rows(spark, touched.reads.get(number, source.reads[use.input]))
             if use.restrictions is not None:
                 rows = _within_spans(rows, use.restrictions, touched) if number in touched.skips else rows
                 rows = rows.where(_restricting(use.restrictions, target, touched))
-            tables[use_name(number)] = rows
-    return queries.over(spark, bound(source.query, touched.maintenance.uses), tables)
+            named.name(use_name(number), rows)
+    return named.query(bound(source.query, touched.maintenance.uses))
 
 
 def desired(spark: SparkSession, source: Source, target: Target, touched: Touched) -> DataFrame:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, cast
 
 from pyspark.sql import DataFrame, SparkSession
@@ -10,15 +9,27 @@ from pyspark.sql.connect.dataframe import DataFrame as ConnectDataFrame
 from pyspark.sql.connect.plan import SQL, SubqueryAlias
 
 
-def over(spark: SparkSession, query: str, tables: Mapping[str, DataFrame]) -> DataFrame:
-    """A query over DataFrames by their names; a later one may name an earlier one in a condition.
+class NamedRows:
+    """DataFrames that a query reads by name; one that is named later may name an earlier one in a condition.
 
     Connect is sent them with the statement that reads the result: errors are those of that statement. A view of each,
-    and the query by itself, would be a call each, and analyzed once more.
+    and the query by itself, would be a call each, and analyzed once more. In a classic session each is a view at once,
+    for conditions are analyzed when they are written.
     """
-    named = [SubqueryAlias(rows._plan, name) for name, rows in tables.items() if isinstance(rows, ConnectDataFrame)]
-    if named:
-        return ConnectDataFrame(SQL(query, [], {}, named), cast(Any, spark))
-    for name, rows in tables.items():
-        rows.createOrReplaceTempView(name)
-    return spark.sql(query)
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+        self._sent: list[SubqueryAlias] = []
+
+    def name(self, name: str, rows: DataFrame) -> None:
+        """Give rows a name."""
+        if isinstance(rows, ConnectDataFrame):
+            self._sent.append(SubqueryAlias(rows._plan, name))
+        else:
+            rows.createOrReplaceTempView(name)
+
+    def query(self, text: str) -> DataFrame:
+        """What a query over them gives."""
+        if not self._sent:
+            return self._spark.sql(text)
+        return ConnectDataFrame(SQL(text, [], {}, self._sent), cast(Any, self._spark))
