@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
 from airflow_refresh_provider.core.changes.pins import DeltaPin, Pin
 from airflow_refresh_provider.core.changes.sources import ChangeSource
@@ -163,14 +165,16 @@ def test_a_query_that_spark_refuses_leaves_the_session_usable(lake: Lake) -> Non
     assert lake.keys(_of(pinned)).rows == 3
 
 
-def test_a_file_of_which_rows_are_marked_as_deleted_counts_once(lake: Lake) -> None:
+def test_a_file_of_which_rows_are_marked_as_deleted_counts_once(
+    lake: Lake, open_session: Callable[[], SparkSession]
+) -> None:
     """The feed has no file of its own for it; the commit removes the file and adds it again."""
-    place = lake.place("t")
+    place, spark = lake.place("t"), open_session()  # that of the lake keeps settings of failed acts
     feed = "'delta.enableChangeDataFeed' = 'true', 'delta.enableDeletionVectors' = 'true'"
-    lake.spark.sql(
+    spark.sql(
         f"CREATE TABLE {sql.table(place)} USING delta TBLPROPERTIES ({feed}) AS SELECT id FROM range(0, 1000, 1, 1)"
     ).collect()
-    lake.spark.sql(f"DELETE FROM {sql.table(place)} WHERE id = 7").collect()
+    spark.sql(f"DELETE FROM {sql.table(place)} WHERE id = 7").collect()
     newest = _pin(place, "delta")
     assert isinstance(newest, DeltaPin)
     found = kind_of("delta").history(newest.model_copy(update={"version": 0}), newest)
