@@ -35,30 +35,47 @@ class Assumed:
     unresolved: tuple[Unresolved, ...] = ()
 
 
+@dataclass(frozen=True)
+class _Read:
+    """A column that is read, of one of some sources."""
+
+    scope: Names
+    node: exp.Expr
+    name: str
+    sources: dict[str, Source]
+
+
 def assumed_columns(query: str, inputs: Iterable[str], keys: Iterable[str]) -> Assumed:
     """What the text says of the columns of the inputs; the result has the keys. Raises Invalid for no query."""
     parsed = parse(query)
     spelled = {name.lower(): name for name in inputs}
     reader = NamesReader(dict.fromkeys(spelled))
     top = reader.source(parsed.tree, {}, None)
-    for scope in reader.scopes:
-        _take_qualified(scope)
-    left = _take_others(reader.scopes)
+    qualified = [read for scope in reader.scopes for read in _qualified(scope)]
+    _not_taken(qualified)
+    left = [*_take_others(reader.scopes), *_not_taken(qualified)]
     for key in keys:
         top.take(key.lower())
     columns = {spelled[name]: dict.fromkeys(source.names, ASSUMED) for name, source in reader.inputs.items()}
     return Assumed(columns, tuple(_unresolved(parsed, left, reader.unlisted)))
 
 
-def _take_qualified(scope: Names) -> None:
+def _qualified(scope: Names) -> Iterator[_Read]:
     for node in scope.columns:
         alias, name = parts_of(node, scope)
         around: Names | None = scope
         while alias and around is not None:
             if alias in around.sources:
-                around.sources[alias].take(name)
+                yield _Read(scope, node, name, {alias: around.sources[alias]})
                 break
             around = around.outer
+
+
+def _not_taken(qualified: Iterable[_Read]) -> list[_Read]:
+    """Take the columns that sources are named for; those of sources that may have them from several others are left."""
+    return [
+        read for read in qualified for source in read.sources.values() if not source.take(read.name) and source.is_open
+    ]
 
 
 def parts_of(node: exp.Column, scope: Names) -> tuple[str, str]:
@@ -70,16 +87,6 @@ def parts_of(node: exp.Column, scope: Names) -> tuple[str, str]:
             return words[0], words[1]
         around = around.outer
     return "", words[0]
-
-
-@dataclass(frozen=True)
-class _Read:
-    """A column that is read without the name of its source, which is one of some."""
-
-    scope: Names
-    node: exp.Expr
-    name: str
-    sources: dict[str, Source]
 
 
 def _take_others(scopes: list[Names]) -> list[_Read]:

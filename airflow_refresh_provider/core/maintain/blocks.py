@@ -70,11 +70,14 @@ class Block:
 
     def _coalesce(self, known: Known, own: Known, within: Known) -> None:
         """The merged column of a FULL JOIN has the value of either side."""
-        for pairs, found in ((self.joined.coalesced, known), (self.joined.padded, within)):
+        merged: Known = dict(own)  # a side may be merged itself, by a join whose rows are padded since
+        for pairs, found in ((self.joined.padded, within), (self.joined.coalesced, known)):
             for left, right in pairs:
-                value = value_of(left, own) or value_of(right, own)
-                if value is not None:
-                    found.update(dict.fromkeys(coalesce_texts(left, right), value))
+                value = value_of(left, merged) or value_of(right, merged)
+                if value is not None and self._are_comparable(left, right):
+                    texts = dict.fromkeys(coalesce_texts(left, right), value)
+                    merged.update(texts)
+                    found.update(texts)
 
     def _carry(self, known: Known, within: Known) -> None:
         """Carry values along edges until nothing is added.
@@ -91,13 +94,20 @@ class Block:
                     changed = True
 
     def _at(self, edge: Edge, known: Known, within: Known) -> Value | None:
-        """The value that an edge carries. NULLs of an outer join are equal to NULL only where NULL equals NULL."""
+        """The value that an edge carries.
+
+        NULLs of an outer join are equal to nothing, unless NULL equals NULL or, as in `coalesce(v, 0)`, something else
+        stands for them.
+        """
         if edge.null_safe and (sources_of(edge.target) & self.joined.nullable):
             return None
-        if not comparable(type_of(edge.source, self.scope), type_of(edge.target, self.scope)):
+        if not self._are_comparable(edge.source, edge.target):
             return None
-        matches = edge.matching or not edge.null_safe
+        matches = edge.matching or (not edge.null_safe and self.joined.is_null_where_padded(edge.source))
         return value_of(edge.source, {**known, **within} if matches else known)
+
+    def _are_comparable(self, one: exp.Expr, other: exp.Expr) -> bool:
+        return comparable(type_of(one, self.scope), type_of(other, self.scope))
 
     def _link(self, occurrence: Occurrence, known: Known, found: Known, aliases: set[str]) -> bool:
         """Join with one more input, of which some columns are known and others are not. Whether there was one.

@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from airflow_refresh_provider.core.maintain.blocks import Block
 from airflow_refresh_provider.core.maintain.relations import Relation
-from airflow_refresh_provider.core.maintain.scopes import Scope, inside_subquery
+from airflow_refresh_provider.core.maintain.scopes import Output, Scope, inside_subquery
 from airflow_refresh_provider.core.maintain.types import type_of
 from airflow_refresh_provider.core.maintain.values import Known, canonical, value_of
 from airflow_refresh_provider.core.query import spark_functions
@@ -40,7 +40,7 @@ def aliases(select: exp.Select, scope: Scope) -> dict[str, exp.Expr]:
 def result(reader: Reader, select: exp.Select, block: Block) -> Relation:
     """The relation that a SELECT gives."""
     scope = block.scope
-    named = _distinctly_named(select, outputs(select, scope))
+    named = distinctly_named(start_of(select), outputs(select, scope))
     routes = {}
     for occurrence, known in block.known.items():
         known = limited(select, scope, known)
@@ -84,7 +84,7 @@ def limited(select: exp.Select, scope: Scope, known: Known) -> Known:
     return known
 
 
-def outputs(select: exp.Select, scope: Scope) -> Iterator[tuple[str, exp.Expr]]:
+def outputs(select: exp.Select, scope: Scope) -> Iterator[Output]:
     """The columns that it gives: names and qualified expressions, `*` expanded."""
     for part in select.expressions:
         if part.is_star:
@@ -95,27 +95,21 @@ def outputs(select: exp.Select, scope: Scope) -> Iterator[tuple[str, exp.Expr]]:
             yield part.alias_or_name.lower(), scope.qualified(part.unalias())
 
 
-def _distinctly_named(select: exp.Select, found: Iterable[tuple[str, exp.Expr]]) -> dict[str, exp.Expr]:
+def distinctly_named(at: object, found: Iterable[Output]) -> dict[str, exp.Expr]:
     """Columns by name, in their order. Those that cannot be named in Spark either are named by their place."""
     columns = list(found)
-    times, at = Counter(name for name, _ in columns), start_of(select)
+    times = Counter(name for name, _ in columns)
     return {
         name if name and times[name] == 1 else f"{UNNAMED}{at}.{number}": expression
         for number, (name, expression) in enumerate(columns)
     }
 
 
-def _star(part: exp.Expr, scope: Scope) -> Iterator[tuple[str, exp.Expr]]:
+def _star(part: exp.Expr, scope: Scope) -> Iterator[Output]:
     star = part.this if isinstance(part, exp.Column) else part
     dropped = {name.name.lower() for name in star.args.get("except_") or star.args.get("except") or ()}
-    only = part.table.lower() if isinstance(part, exp.Column) else None
-    seen: set[str] = set()
-    for alias, relation in scope.visible.items():
-        for name in relation.names:
-            if only not in (None, alias) or name in dropped or (name in seen and name in scope.merged):
-                continue
-            seen.add(name)
-            yield name, exp.column(name, table=alias, quoted=True)
+    listed = scope.listed(part.table.lower() if isinstance(part, exp.Column) else "")
+    yield from ((name, value.copy()) for name, value in listed if name not in dropped)
 
 
 def _limits(select: exp.Select, scope: Scope) -> list[list[exp.Expr]]:

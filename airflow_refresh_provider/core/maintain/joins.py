@@ -8,23 +8,23 @@ are joined already, a row of theirs also affects rows in which all of them are N
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
+from airflow_refresh_provider.core.maintain.merging import HIDING, merge
 from airflow_refresh_provider.core.maintain.scopes import Scope, conjuncts, is_known, sources_of
-from airflow_refresh_provider.core.maintain.values import canonical, column
-
-_HIDING = ("SEMI", "ANTI")
+from airflow_refresh_provider.core.maintain.values import canonical, null_with_all, null_with_any
 
 
 @dataclass(frozen=True)
 class Edge:
     """Where `source` has a value, `target` has it too. `null_safe`: NULL equals NULL.
 
-    `matching`: it holds in the rows that match in an outer, semi or anti join. `padded`: not in all rows that `source`
-    affects, for a later join also has rows with NULL in `target`.
+    `matching`: it holds in the rows that match in an outer, semi or anti join, and in no row in which an earlier join
+    left NULLs for the source. `padded`: not in all rows that `source` affects, for a later join also has rows with NULL
+    in `target`.
     """
 
     source: exp.Expr
@@ -51,6 +51,11 @@ class Joined:
         """The one value of both sides of each FULL JOIN."""
         return [exp.Coalesce(this=left.copy(), expressions=[right.copy()]) for left, right in self.coalesced]
 
+    def is_null_where_padded(self, value: exp.Expr) -> bool:
+        """Whether a value is NULL in rows with NULLs for a source of it. Of a FULL JOIN: where both sides are NULL."""
+        pairs = (*self.coalesced, *self.padded)
+        return null_with_any(value) or any(canonical(value) in coalesce_texts(*pair) for pair in pairs)
+
     def pad(self, sources: set[str]) -> None:
         """There are rows from now on in which all of these are NULL."""
         self.nullable |= sources
@@ -62,33 +67,42 @@ class Joined:
 def add_join(joined: Joined, scope: Scope, join: exp.Join, added: set[str], before: set[str]) -> None:
     """Take a join of the sources `before` with those of the aliases `added` into account."""
     side, kind = join.side.upper(), join.kind.upper()
-    if kind in _HIDING:
+    if kind in HIDING:
         scope.hidden |= added
-    equal = list(_conditions(scope, join, added, before))
+    asked = list(equalities(scope, join.args.get("on")))
+    equal = [*asked, *((left, right, False) for left, right in merge(scope, join, added))]
     if side == "FULL":
         _add_full(joined, [(left, right) for left, right, null_safe in equal if not null_safe], before | added)
         return
-    nullable, preserved = (added, before) if side == "LEFT" or kind in _HIDING else (before, added)
-    inner = side not in ("LEFT", "RIGHT") and kind not in _HIDING
+    nullable, preserved = (added, before) if side == "LEFT" or kind in HIDING else (before, added)
+    inner = side not in ("LEFT", "RIGHT") and kind not in HIDING
     maybe_null = set(joined.nullable)
     if side in ("LEFT", "RIGHT"):
         joined.pad(nullable)
     for left, right, null_safe in equal:
         for source, target in ((left, right), (right, left)):
-            if null_safe and sources_of(source) & maybe_null:
+            was_padded = bool(sources_of(source) & maybe_null)
+            if null_safe and was_padded:
                 continue
             if inner:
                 joined.edges.append(Edge(source, target, null_safe))
             elif sources_of(source) <= nullable and sources_of(target) <= preserved:
-                joined.edges.append(Edge(source, target, null_safe, matching=True))
+                matching = not was_padded or joined.is_null_where_padded(source)
+                joined.edges.append(Edge(source, target, null_safe, matching=matching))
 
 
 def _add_full(joined: Joined, pairs: list[tuple[exp.Expr, exp.Expr]], sources: set[str]) -> None:
-    """A side that may be NULL already has rows with NULL in both, as a later join would make them."""
+    """A side that may be NULL already has rows with NULL in both, as a later join would make them.
+
+    There is no one value if a side is not NULL in rows without it, as with `coalesce(v, 0)`.
+    """
     nullable = set(joined.nullable)
+    never = {text for pair in joined.coalesced for text in coalesce_texts(*pair)}
     joined.pad(sources)
     for pair in pairs:
-        known = not any(sources_of(value) & nullable for value in pair)
+        if not all(map(null_with_all, pair)):
+            continue
+        known = all(canonical(value) in never or not sources_of(value) & nullable for value in pair)
         (joined.coalesced if known else joined.padded).append(pair)
 
 
@@ -112,25 +126,3 @@ def coalesce_texts(left: exp.Expr, right: exp.Expr) -> tuple[str, str]:
     """How the one value of both sides of a FULL JOIN can be written."""
     some, other = (exp.Coalesce(this=a.copy(), expressions=[b.copy()]) for a, b in ((left, right), (right, left)))
     return canonical(some), canonical(other)
-
-
-def _conditions(
-    scope: Scope, join: exp.Join, added: set[str], before: set[str]
-) -> Iterator[tuple[exp.Expr, exp.Expr, bool]]:
-    sides = [a for a in scope.sources if a in before and a not in scope.hidden]
-    for name in _merged(scope, join, added, sides):
-        scope.merged.add(name)
-        lefts = [a for a in sides if name in scope.sources[a].types]
-        rights = [a for a in scope.sources if a in added and name in scope.sources[a].types]
-        if lefts and rights:
-            yield column(lefts[0], name), column(rights[0], name), False
-    yield from equalities(scope, join.args.get("on"))
-
-
-def _merged(scope: Scope, join: exp.Join, added: set[str], sides: Iterable[str]) -> list[str]:
-    """The columns of USING, or of a NATURAL JOIN: those that both sides have."""
-    if join.method.upper() == "NATURAL":
-        left = {name for side in sides for name in scope.sources[side].types}
-        right = [name for alias in scope.sources if alias in added for name in scope.sources[alias].types]
-        return [name for name in right if name in left]
-    return [identifier.name.lower() for identifier in join.args.get("using") or ()]

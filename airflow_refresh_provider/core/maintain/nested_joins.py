@@ -5,9 +5,10 @@ from __future__ import annotations
 from sqlglot import exp
 
 from airflow_refresh_provider.core.maintain.blocks import Block
-from airflow_refresh_provider.core.maintain.columns import UNNAMED
-from airflow_refresh_provider.core.maintain.relations import Occurrence, Relation
-from airflow_refresh_provider.core.maintain.values import Value
+from airflow_refresh_provider.core.maintain.columns import distinctly_named
+from airflow_refresh_provider.core.maintain.relations import Relation
+from airflow_refresh_provider.core.maintain.types import type_of
+from airflow_refresh_provider.core.maintain.values import value_of
 
 
 def is_nested(source: exp.Expr) -> bool:
@@ -29,17 +30,11 @@ def alias_of(source: exp.Expr) -> str:
 
 
 def as_one(block: Block) -> Relation:
-    """The joined sources as one relation. Of columns with one name that are not merged, only the first has it."""
-    merged, hidden = block.scope.merged, block.scope.hidden
-    types: dict[str, str | None] = {}
-    routes: dict[Occurrence, dict[str, Value]] = {occurrence: {} for occurrence in block.known}
-    for alias, relation in block.relations().items():
-        if alias in hidden:
-            continue
-        taken = set(types) - merged
-        names = {name: f"{UNNAMED}{alias}.{name}" if name in taken else name for name in relation.names}
-        types |= {names[name]: type_ for name, type_ in relation.types.items() if names[name] not in types}
-        for occurrence, known in relation.routes.items():
-            own = {names[name]: value for name, value in known.items() if name in names}
-            routes[occurrence] = {**own, **routes[occurrence]}
-    return Relation(types, routes)
+    """The joined sources as one relation, of which all columns count as read."""
+    named = distinctly_named("", block.scope.output)
+    routes = {}
+    for occurrence, known in block.known.items():
+        occurrence.used = None
+        values = {name: value_of(expression, known) for name, expression in named.items()}
+        routes[occurrence] = {name: value for name, value in values.items() if value is not None}
+    return Relation({name: type_of(expression, block.scope) for name, expression in named.items()}, routes)

@@ -74,7 +74,7 @@ class Reader:
             self._join_all(scope, joined, select.args.get("joins") or (), with_)
         for lateral in select.args.get("laterals") or ():
             names = [name.name.lower() for name in lateral.args["alias"].args.get("columns") or ()]
-            scope.sources[lateral.alias.lower() or f"lateral{id(lateral)}"] = Relation(dict.fromkeys(names), {})
+            scope.add(lateral.alias.lower() or f"lateral{id(lateral)}", Relation(dict.fromkeys(names), {}))
         where = select.args.get("where")
         joined.edges += of_where(scope, where.this if where else None)
         self.temporal += temporal.filters(select, scope, joined)
@@ -95,29 +95,31 @@ class Reader:
     def _add(self, scope: Scope, source: exp.Expr, with_: _With) -> set[str]:
         """A source of a FROM clause, or several in parentheses; their aliases."""
         if nested_joins.is_nested(source):
-            found = self._nested(scope, source, with_)
-        else:
-            found = self._one(scope, source, with_)
-        scope.sources.update(found)
-        return set(found)
+            return self._add_nested(scope, source, with_)
+        alias, relation = self._one(scope, source, with_)
+        scope.add(alias, relation)
+        return {alias}
 
-    def _nested(self, scope: Scope, source: exp.Expr, with_: _With) -> dict[str, Relation]:
+    def _add_nested(self, scope: Scope, source: exp.Expr, with_: _With) -> set[str]:
         """Sources that are joined first. After an outer join they are there together, or NULL together."""
         inner, joined = Scope(scope.outer), Joined()
         if nested_joins.holds_sources(source):
             self._add(inner, source.this, with_)
         else:
-            inner.sources.update(self._one(inner, source, with_))
+            inner.add(*self._one(inner, source, with_))
         self._join_all(inner, joined, source.args.get("joins") or (), with_)
         block = Block(inner, joined)
         block.follow({})
+        if alias := nested_joins.alias_of(source):
+            scope.add(alias, nested_joins.as_one(block))
+            return {alias}
         scope.hidden |= inner.hidden
         scope.merged |= inner.merged
-        alias = nested_joins.alias_of(source)
-        return {alias: nested_joins.as_one(block)} if alias else block.relations()
+        scope.add_all(inner, block.relations())
+        return set(inner.sources)
 
-    def _one(self, scope: Scope, source: exp.Expr, with_: _With) -> dict[str, Relation]:
-        """One table or query, by its alias."""
+    def _one(self, scope: Scope, source: exp.Expr, with_: _With) -> tuple[str, Relation]:
+        """One table or query, with its alias."""
         relation = self._source(source, with_)
         alias = source.args.get("alias")
         if names := [name.name.lower() for name in alias.args.get("columns") or ()] if alias else []:
@@ -127,7 +129,7 @@ class Reader:
         for part, what in (("pivots", "PIVOT"), ("sample", "TABLESAMPLE")):
             if source.args.get(part):
                 relation = relation.without_routes(self.at(source, what))
-        return {(source.alias_or_name or f"source{len(scope.sources)}").lower(): relation}
+        return (source.alias_or_name or f"source{len(scope.sources)}").lower(), relation
 
     def _source(self, source: exp.Expr, with_: _With) -> Relation:
         if isinstance(source, exp.Subquery):

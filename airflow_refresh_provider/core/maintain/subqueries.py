@@ -35,19 +35,23 @@ def started(reader: Reader, select: exp.Select, scope: Scope, with_: _With) -> d
         compared = _compared(query, select, scope)
         for occurrence in result.routes:
             known = dict(correlated.get(occurrence, {}))
-            if compared is not None and (value := _first(result, occurrence, compared, scope)):
-                known.setdefault(canonical(compared), value)
+            for text, value in _compared_values(result, occurrence, compared, scope):
+                known.setdefault(text, value)
             if not known:
                 occurrence.block(reader.at(query, ALL_AROUND))
             found[occurrence] = known
     return found
 
 
-def _first(result: Relation, occurrence: Occurrence, compared: exp.Expr, scope: Scope) -> Value | None:
-    """The value of the one column of a query that something is compared with."""
-    name = next(iter(result.names), "")
-    same = comparable(type_of(compared, scope), result.types.get(name))
-    return result.routes[occurrence].get(name) if same else None
+def _compared_values(
+    result: Relation, occurrence: Occurrence, compared: list[exp.Expr], scope: Scope
+) -> Iterator[tuple[str, Value]]:
+    """The values of what is compared with the columns of a query, one by one."""
+    for expression, name in zip(compared, result.names, strict=False):
+        value = result.routes[occurrence].get(name)
+        same = is_known(expression) and comparable(type_of(expression, scope), result.types[name])
+        if same and value is not None:
+            yield canonical(expression), value
 
 
 def _subqueries(select: exp.Select) -> Iterator[exp.Expr]:
@@ -88,15 +92,15 @@ def _around(outer: exp.Expr) -> exp.Expr:
     return copy
 
 
-def _compared(query: exp.Expr, select: exp.Select, scope: Scope) -> exp.Expr | None:
-    """What a positive IN, which has to be true, compares with the rows of its query."""
+def _compared(query: exp.Expr, select: exp.Select, scope: Scope) -> list[exp.Expr]:
+    """What a positive IN, which has to be true, compares with the rows of its query: one value or several."""
     node = query.parent
     while isinstance(node, exp.Subquery):
         node = node.parent
     if not isinstance(node, exp.In):
-        return None
+        return []
     where = select.args.get("where")
     if not any(part is node for part in conjuncts(where.this if where else None)):
-        return None
-    compared = scope.qualified(node.this)
-    return compared if is_known(compared) else None
+        return []
+    one = node.this.unnest()
+    return [scope.qualified(part) for part in (one.expressions if isinstance(one, exp.Tuple) else [one])]

@@ -50,7 +50,8 @@ def type_of(expression: exp.Expr, scope: Scope) -> str | None:
             return type_of(node.this, scope)
         case exp.Add() | exp.Sub() | exp.Mul() | exp.Mod():
             return _of_numbers({type_of(node.left, scope), type_of(node.right, scope)})
-    return next((type_ for kinds, type_ in _ALWAYS.items() if isinstance(node, kinds)), None)
+    collated = any("collate" in (type_of(part, scope) or "") for part in node.find_all(exp.Column))
+    return None if collated else next((type_ for kinds, type_ in _ALWAYS.items() if isinstance(node, kinds)), None)
 
 
 def _one_of(kinds: set[str | None]) -> str | None:

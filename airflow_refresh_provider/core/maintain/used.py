@@ -45,8 +45,9 @@ def _record_star(star: exp.Star, scope: Scope) -> None:
 
 
 def _record_column(node: exp.Column, scope: Scope) -> None:
-    if found := scope.find(node):
-        _mark(scope, [found[0]], found[1])
+    if found := scope.locate(node):
+        for column in found[0].find_all(exp.Column):
+            _mark(scope, [column.table], column.name)
     elif not node.table and node.name.lower() in scope.aliases:
         return
     elif scope.outer is not None:

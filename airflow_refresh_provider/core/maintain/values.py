@@ -21,6 +21,14 @@ _TRANSPARENT = (
 """What a value may be computed with: the parser writes these as Spark reads them."""
 
 
+_STRICT = (
+    exp.Cast, exp.TryCast, exp.Paren, exp.Neg, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod, exp.Upper,
+    exp.Lower, exp.Trim, exp.Substring, exp.DPipe, exp.Abs, exp.Year, exp.Month, exp.Day, exp.Quarter, exp.DateTrunc,
+    exp.TimestampTrunc, exp.TsOrDsToDate, exp.Date, exp.DateAdd, exp.DateSub, exp.TsOrDsAdd, exp.Dot,
+)  # fmt: skip
+"""What is NULL as soon as one of its arguments is."""
+
+
 @dataclass(frozen=True)
 class Value:
     """An expression over columns of `h0` and of hops, which are given by their numbers."""
@@ -63,6 +71,22 @@ def value_of(expression: exp.Expr, known: Mapping[str, Value]) -> Value | None:
         hops |= value.hops
         _put(copy, name, part, value.sql.copy())
     return Value(copy, hops)
+
+
+def null_with_any(expression: exp.Expr) -> bool:
+    """Whether an expression is NULL as soon as one of its columns is."""
+    if isinstance(expression, exp.Column):
+        return True
+    parts = (part for _, part in _parts(expression) if part.find(exp.Column))
+    return isinstance(expression, _STRICT) and all(map(null_with_any, parts))
+
+
+def null_with_all(expression: exp.Expr) -> bool:
+    """Whether an expression is NULL where all of its columns are."""
+    if isinstance(expression, exp.Column):
+        return True
+    found = [null_with_all(part) for _, part in _parts(expression)]
+    return (isinstance(expression, _STRICT) and any(found)) or (isinstance(expression, exp.Coalesce) and all(found))
 
 
 def column(alias: str, name: str) -> exp.Column:

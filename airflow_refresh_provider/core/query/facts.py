@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from airflow_refresh_provider.core.text.stored import Stored
 
-ANALYSIS = "9 with sqlglot 30.30.0"
+ANALYSIS = "10 with sqlglot 30.30.0"
 """Version of the analysis: a number for its rules, and the parser. Facts of another version are computed again."""
 
 CLOCK_CALLS = frozenset(

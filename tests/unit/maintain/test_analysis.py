@@ -116,6 +116,20 @@ def test_the_columns_that_are_read_are_known_or_all_may_be(query: str, used: dic
         ),
         ("SELECT k, max(y) m FROM (SELECT g + 1, h + 1 FROM a) t(k, y) GROUP BY k", {"a": "`h0`.`g` + 1"}),
         ("WITH t(y, k) AS (SELECT abs(g), abs(h) FROM a) SELECT k, max(y) m FROM t GROUP BY k", {"a": "ABS(`h0`.`h`)"}),
+        (
+            "SELECT * FROM a JOIN c USING (k, g) UNION ALL SELECT k, h, g, w, s, h FROM b",
+            {"a": "`h0`.`k`", "b": "`h0`.`k`"},
+        ),
+        (
+            "SELECT * FROM a JOIN c USING (g, k) UNION ALL SELECT h, k, g, w, s, h FROM b",
+            {"a": "`h0`.`k`", "b": "`h0`.`k`"},
+        ),
+        ("SELECT * FROM c NATURAL JOIN e UNION ALL SELECT h, k, g, w, w FROM b", {"c": "`h0`.`k`", "b": "`h0`.`h`"}),
+        (
+            "SELECT max(x) m, k FROM (SELECT * FROM c JOIN b USING (g)) t(k, x, y, z, w, v, u) GROUP BY k",
+            {"c": "`h0`.`g`"},
+        ),
+        ("SELECT max(x) m, k FROM (SELECT c.* FROM b JOIN c USING (g)) t(k, x, y) GROUP BY k", {"c": "`h0`.`g`"}),
     ],
 )
 def test_columns_without_a_name_of_their_own_are_found_by_their_place(query: str, routes: dict[str, str]) -> None:

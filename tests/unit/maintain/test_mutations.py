@@ -10,7 +10,18 @@ from typing import Any
 import duckdb
 import pytest
 
-from airflow_refresh_provider.core.maintain import analysis, binding, blocks, columns, joins, queries, subqueries, used
+from airflow_refresh_provider.core.maintain import (
+    analysis,
+    binding,
+    blocks,
+    columns,
+    joins,
+    merging,
+    nested_joins,
+    queries,
+    subqueries,
+    used,
+)
 from tests.unit.maintain import keyed
 from tests.unit.maintain.catalogue import FOLLOWED, INPUTS, OF_NULLABLE_SIDE, UNFOLLOWED
 from tests.unit.maintain.keyed import Inputs, Row
@@ -143,6 +154,36 @@ def merged_columns_are_not_read(patch: pytest.MonkeyPatch) -> None:
     )
 
 
+def a_value_for_null_is_equal_to_nothing(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(joins, "null_with_any", lambda _expression: True)
+
+
+def full_joins_have_one_value_whatever_stands_for_null(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(joins, "null_with_all", lambda _expression: True)
+
+
+def using_names_the_column_of_the_left_side(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(merging, "_merged", lambda _join, one, _other: one)
+
+
+def joins_in_parentheses_read_what_is_named(patch: pytest.MonkeyPatch) -> None:
+    real = nested_joins.as_one
+
+    def as_one(block: blocks.Block) -> Any:
+        before = {occurrence: occurrence.used for occurrence in block.known}
+        found = real(block)
+        for occurrence, columns_ in before.items():
+            occurrence.used = columns_
+        return found
+
+    patch.setattr(nested_joins, "as_one", as_one)
+
+
+def every_in_compares_with_the_first_column(patch: pytest.MonkeyPatch) -> None:
+    real = subqueries._compared
+    patch.setattr(subqueries, "_compared", lambda *args: real(*args)[-1:])
+
+
 MUTATIONS: dict[Mutate, tuple[str, ...]] = {
     full_joins_have_one_value_whatever_is_null: (OF_NULLABLE_SIDE,),
     only_new_images: ("SELECT k, count(*) n, sum(v) s FROM a GROUP BY k",),
@@ -165,6 +206,21 @@ MUTATIONS: dict[Mutate, tuple[str, ...]] = {
     ),
     columns_in_subqueries_are_not_read: ("SELECT k, v FROM a WHERE v = (SELECT max(x.h) FROM a x WHERE x.g = a.g)",),
     merged_columns_are_not_read: ("SELECT k, a.v, b.w FROM a JOIN b USING (k)",),
+    a_value_for_null_is_equal_to_nothing: (
+        "SELECT a.v, count(*) n FROM a LEFT JOIN b ON a.k = b.k WHERE coalesce(b.w, 0) = a.v GROUP BY a.v",
+    ),
+    full_joins_have_one_value_whatever_stands_for_null: (
+        "SELECT coalesce(b.k, coalesce(a.v, 0)) x, count(*) n FROM a FULL JOIN b ON coalesce(a.v, 0) = b.k "
+        "GROUP BY coalesce(b.k, coalesce(a.v, 0))",
+    ),
+    using_names_the_column_of_the_left_side: (
+        "SELECT a.k, c.u FROM a RIGHT JOIN b USING (k) LEFT JOIN c USING (k)",
+        "SELECT a.k, count(*) n FROM a FULL JOIN b USING (k) JOIN c USING (k) GROUP BY a.k",
+    ),
+    joins_in_parentheses_read_what_is_named: (
+        "SELECT x.k, z.u FROM b x LEFT JOIN (b JOIN c USING (g)) z ON x.k = z.h",
+    ),
+    every_in_compares_with_the_first_column: ("SELECT k, v FROM a WHERE (g, k) IN (SELECT h, g FROM b)",),
     rows_that_were_not_touched_are_kept: (
         "WITH t AS (SELECT k, g, sum(v) m FROM a GROUP BY k, g) SELECT x.k, x.m, y.m z FROM t x JOIN t y ON x.k = y.g",
     ),
