@@ -72,7 +72,7 @@ def _qualified(scope: Names) -> Iterator[_Read]:
 
 
 def _not_taken(qualified: Iterable[_Read]) -> list[_Read]:
-    """Take the columns that sources are named for; those of sources that may have them from several others are left."""
+    """Take the columns of named sources. Left are those that such a source may have from several inputs."""
     return [
         read for read in qualified for source in read.sources.values() if not source.take(read.name) and source.is_open
     ]

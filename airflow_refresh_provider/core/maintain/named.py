@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from airflow_refresh_provider.core.maintain import nested_joins
+from airflow_refresh_provider.core.maintain.merging import HIDING
 from airflow_refresh_provider.core.maintain.scopes import inside_subquery
 
 _With = Mapping[str, tuple[exp.CTE, "_With"]]
-_HIDING = ("SEMI", "ANTI")
 
 
 @dataclass(eq=False)
@@ -126,7 +126,7 @@ class NamesReader:
         for join in joins:
             before = tuple(alias for alias in scope.sources if alias not in scope.hidden | outside)
             added = self._add(scope, join.this, with_)
-            if join.kind.upper() in _HIDING:
+            if join.kind.upper() in HIDING:
                 scope.hidden |= added
             names = join.args.get("using") or ()
             scope.merged += [(name, tuple(side)) for name in names for side in (before, added)]
