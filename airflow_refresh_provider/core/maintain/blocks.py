@@ -73,8 +73,9 @@ class Block:
         merged: Known = dict(own)  # a side may be merged itself, by a join whose rows are padded since
         for pairs, found in ((self.joined.padded, within), (self.joined.coalesced, known)):
             for left, right in pairs:
-                value = value_of(left, merged) or value_of(right, merged)
-                if value is not None and self._are_comparable(left, right):
+                same = self._are_comparable(left, right)
+                value = (value_of(left, merged) or value_of(right, merged)) if same else None
+                if value is not None:
                     texts = dict.fromkeys(coalesce_texts(left, right), value)
                     merged.update(texts)
                     found.update(texts)

@@ -35,6 +35,10 @@ def plan(query: str, *keys: str) -> Maintenance:
         ("SELECT k FROM a WHERE g = ANY (SELECT w FROM b)", {"b": "a subquery whose rows concern all"}),
         ("SELECT k, g + count(*) AS n FROM a GROUP BY ALL", {"a": "GROUP BY ALL beside a column with an"}),
         ("SELECT a.k FROM a JOIN b ON a.t = b.k", {"b": "b without a column that leads"}),
+        (
+            "SELECT coalesce(a.k, b.t) AS k, w FROM a FULL JOIN b ON a.k = b.t",
+            {"a": "a without a column that leads", "b": "b without a column that leads"},
+        ),
         ("SELECT count(*) AS n FROM a", {"a": "an aggregate of all rows (line 1, column 8)"}),
         ("SELECT k, sum(g) OVER (ORDER BY k) AS n FROM a", {"a": "a window without PARTITION BY (line 1, column 11)"}),
     ],
@@ -70,6 +74,13 @@ def test_anchors_are_keys_and_no_constants() -> None:
     assert plan("SELECT 1 AS src, k FROM a UNION ALL SELECT 2, k FROM b", "src", "k").anchors == ("k",)
 
 
+@pytest.mark.parametrize(("type_", "followed"), [("string", True), ("string collate UNICODE_CI_AI", False)])
+def test_texts_that_a_collation_takes_for_equal_lead_nowhere(type_: str, followed: bool) -> None:
+    inputs = {"a": {"k": "bigint", "t": type_}, "b": {"k": "bigint", "t": "string"}}
+    query = "SELECT b.t, max(a.k) AS m FROM a JOIN b ON upper(a.t) = b.t GROUP BY b.t"
+    assert ("a" not in maintenance(query, inputs, ["t"]).unfollowed) is followed
+
+
 def test_only_the_names_of_inputs_are_replaced_in_the_text() -> None:
     query = "SELECT `a`.k, 'a' AS x -- a\nFROM `a` JOIN B y ON y.k = `a`.k, (SELECT k FROM a) AS z"
     assert bound(query, plan(query.replace("B", "b")).uses).replace("airflow_refresh_", "") == (
@@ -83,6 +94,7 @@ def test_only_the_names_of_inputs_are_replaced_in_the_text() -> None:
         ("SELECT k, count(*) AS n FROM a GROUP BY k", {"a": ("k",)}),
         ("SELECT a.k, w FROM a JOIN b USING (k) WHERE g > 1", {"a": ("g", "k"), "b": ("k", "w")}),
         ("SELECT k, g FROM a NATURAL JOIN b", {"a": ("g", "k", "t"), "b": ("k", "t")}),
+        ("SELECT k, g FROM a FULL JOIN b USING (k)", {"a": ("g", "k"), "b": ("k",)}),
         ("SELECT * EXCEPT (g) FROM a", {}),
         ("SELECT k, struct(*) AS x FROM a", {}),
         (
