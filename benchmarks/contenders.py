@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 from pyspark.sql import SparkSession
 
@@ -49,6 +50,12 @@ def must_follow(mode: str | None, reason: str | None) -> None:
     """Ends the bench where an incremental refresh has compared everything: its figure would say something else."""
     if mode != Mode.INCREMENTAL:
         raise SystemExit(f"the refresh compared everything: {reason}")
+
+
+def must_be_equal(spark: SparkSession, left: Path, right: Path) -> None:
+    """Ends the bench where a table differs from the one that the query was written to."""
+    if not equal(spark, str(left), str(right)):
+        raise SystemExit(f"the table {left.name} differs from {right.name}")
 
 
 def equal(spark: SparkSession, left: str, right: str) -> bool:

@@ -144,8 +144,7 @@ def _summed_up(bench: Bench, root: Path, name: str, figures: Figures) -> Figures
 
 def check(bench: Bench, root: Path, name: str, table: str) -> None:
     """Its table has to be as the overwritten one."""
-    if not contenders.equal(bench.spark, str(root / f"{name}_{table}"), str(root / f"{name}_overwritten")):
-        raise SystemExit(f"the table {name}_{table} differs from the query")
+    contenders.must_be_equal(bench.spark, root / f"{name}_{table}", root / f"{name}_overwritten")
 
 
 def _definition(root: Path, name: str, mode: Mode) -> str:

@@ -32,9 +32,6 @@ target's and what differs is staged before it is applied; by hand these rows are
 differ or not. Where many of them change, they are staged, their keys are checked, and they replace the partitions: they
 are written twice.
 
-Spark's declarative pipelines are not among the contenders. Their jobs carry the tags of operations that have ended, and
-the embedded server, which is the one that all contenders share, interrupts jobs whose client is gone.
-
 A first load pays for the check of its keys, for making the table and, as a rewritten table does, half a
 second for the commit that seals it once its inputs are found to be as they were; the overwrite checks nothing.
 """

@@ -27,6 +27,10 @@ class Staging(Protocol):
         """The plain parquet files that hold exactly the staged rows, None when no such list exists."""
         ...
 
+    def rows(self, folder: str) -> int:
+        """How many rows the plain parquet files of a folder have; 0 where there is no such folder, or no such file."""
+        ...
+
     def span(self, staged: StagedTable, column: str) -> tuple[int, int] | None:
         """The smallest and the largest value of an integer column, None when there are no statistics of it."""
         ...

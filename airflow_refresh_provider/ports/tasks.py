@@ -12,6 +12,7 @@ from airflow_refresh_provider.core.log.marker import Marker
 from airflow_refresh_provider.core.log.note import Note
 from airflow_refresh_provider.core.maintain.plan import Maintenance, Sums
 from airflow_refresh_provider.core.maintain.spans import Spans
+from airflow_refresh_provider.core.plan.checksums import Checksums
 from airflow_refresh_provider.core.plan.plan import ChangeCounts, Chunk, Split, StagedTable, Target
 from airflow_refresh_provider.core.plan.replacing import PartitionRows
 from airflow_refresh_provider.core.query.facts import ClockSpan, DateWord
@@ -74,7 +75,7 @@ class Comparison(Stored):
     Nothing is staged when nothing differs, or when so many rows do that the table is to be overwritten (`rewrite`).
     `keys` reports on the source; with NULL or duplicate keys the change set must not be used. `exact`: compared with
     the target, not taken from the changes of the inputs. `within_tolerance`: rows that differ only in the last digits
-    of floating point, and are not in the change set.
+    of floating point, and are not in the change set. `checksums` are those of the desired rows, where they were made.
     """
 
     changes: StagedTable
@@ -85,11 +86,23 @@ class Comparison(Stored):
     rewrite: bool = False
     exact: bool = True
     within_tolerance: int = 0
+    checksums: Checksums | None = None
 
     @property
     def total(self) -> ChangeCounts:
         """Counts of all vnodes."""
         return sum(self.counts.values(), ChangeCounts())
+
+
+class ChecksumTask(Stored):
+    """Put the checksums of the desired rows, in so many `buckets`, at `location`.
+
+    With those of the target's rows, which are `known`, only the rows of buckets that differ are compared.
+    """
+
+    location: str
+    buckets: int
+    known: Checksums | None = None
 
 
 class CompareTask(Stored):
@@ -107,6 +120,7 @@ class CompareTask(Stored):
     else is no difference, and is counted.
     `rewrite_from`: from this many differences on nothing is staged; only for content that is `row_wise`.
     `touched`: only the rows whose anchors are among these values are compared, and counted.
+    `checksums`: whether they are used and made, if that pays; only for content that is `row_wise`.
 
     Raises Failed `duplicate_target_key` when the target itself has a key more than once.
     """
@@ -127,6 +141,7 @@ class CompareTask(Stored):
     expected_changes: int = 0
     rewrite_from: int | None = None
     touched: Touched | None = None
+    checksums: ChecksumTask | None = None
     inexact: tuple[str, ...] = ()
     tolerance: float = 0.0
 

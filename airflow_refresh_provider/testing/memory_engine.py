@@ -35,6 +35,7 @@ from airflow_refresh_provider.ports.tasks import (
     WindowTask,
 )
 from airflow_refresh_provider.testing.memory_apply import applied, of_chunk, stored
+from airflow_refresh_provider.testing.memory_checksums import checksums
 from airflow_refresh_provider.testing.memory_lake import MemoryLake
 from airflow_refresh_provider.testing.memory_partitions import anchor_columns, placed_by, rows_of
 from airflow_refresh_provider.testing.memory_query import MemoryQueries
@@ -158,7 +159,11 @@ class MemorySession:
         """Stage the differences between desired content and target."""
         self._alive()
         desired, found = self._both_sides(task)
-        keys = task.source.keys
+        keys, of_result = task.source.keys, len(desired)
+        made = None
+        if task.checksums:
+            made, differs = checksums(self._lake, task.checksums, desired, keys)
+            desired, found = tuple(filter(differs, desired)), tuple(filter(differs, found))
         all_changes = differences(desired, found, keys, deletes=task.deletes, sound=task.target_rows is not None)
         changes = tuple(r for r in all_changes if not is_near(r, task.inexact, task.tolerance))
         rewrite = task.row_wise and task.rewrite_from is not None and len(changes) >= task.rewrite_from
@@ -166,11 +171,12 @@ class MemorySession:
         return Comparison(
             changes=nothing if rewrite else self._staged(task.location, changes, task.stamp, task.target.columns),
             counts=counts_of(changes),
-            source_rows=len(desired),
-            target_rows=len(found),
+            source_rows=of_result,
+            target_rows=of_result - len(desired) + len(found),
             keys=key_report(desired, keys),
             rewrite=rewrite,
             within_tolerance=len(all_changes) - len(changes),
+            checksums=made,
         )
 
     def touch(self, task: TouchTask) -> Touched:

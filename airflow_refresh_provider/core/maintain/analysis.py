@@ -23,6 +23,12 @@ from airflow_refresh_provider.core.query.row_wise import obstacle_at
 LEADS_NOWHERE = "without a column that leads to one of the result"
 """What is said of an input when no construct above it is to blame."""
 
+NOT_THERE = "which no input has"
+"""What is said of a column when an input leads nowhere, and it may be the cause."""
+
+_METADATA = "_metadata"
+"""A column that Spark adds to files."""
+
 NO_FILTER = "outside of a condition of WHERE over columns of one input"
 """What is said of a clock function that is not in a temporal filter."""
 
@@ -54,7 +60,7 @@ def maintenance(query: str, inputs: Mapping[str, Mapping[str, str]], keys: Itera
     followed = followed_inputs(result, anchors) - _unread(parsed, reader.occurrences, result)
     spelled = {name.lower(): name for name in inputs}
     added = None if reader.temporal else sums.spelled(_sums(reader, keys), spelled)
-    unfollowed = _unfollowed(parsed, reader.occurrences, followed, spelled)
+    unfollowed = _unfollowed(reader, followed, spelled)
     only_added_up = {name: unfollowed.pop(name) for name in (added.inputs if added else ()) if name in unfollowed}
     return Maintenance(
         columns=result.names,
@@ -175,15 +181,26 @@ def _text(sql: exp.Expr) -> str:
     return str(sql.sql("spark", comments=False))
 
 
-def _unfollowed(
-    parsed: Parsed, occurrences: Iterable[Occurrence], followed: set[str], spelled: Mapping[str, str]
-) -> dict[str, Obstacle]:
-    """Why each other input is not followed: the construct above it, or the place that reads it."""
-    blocked = {o.input: o.blocked for o in reversed(list(occurrences)) if o.blocked}
+def _unfollowed(reader: Reader, followed: set[str], spelled: Mapping[str, str]) -> dict[str, Obstacle]:
+    """Why each other input is not followed: the construct above it, a column that is not there, or the place that
+    reads it.
+    """
+    parsed = reader.parsed
+    blocked = {o.input: o.blocked for o in reversed(reader.occurrences) if o.blocked}
+    missing = _missing(reader)
     found: dict[str, Obstacle] = {}
     for table in parsed.tree.find_all(exp.Table):
         name = table.name.lower()
         if name in spelled and name not in followed and spelled[name] not in found:
-            what = f"{spelled[name]} {LEADS_NOWHERE}"
-            found[spelled[name]] = blocked.get(name) or obstacle_at(parsed, start_of(table), what)
+            nowhere = obstacle_at(parsed, start_of(table), f"{spelled[name]} {LEADS_NOWHERE}")
+            found[spelled[name]] = blocked.get(name) or missing or nowhere
     return found
+
+
+def _missing(reader: Reader) -> Obstacle | None:
+    """The first column that is not there."""
+    nodes = [node for node in reader.missing if node.parts[0].name.lower() != _METADATA]
+    first = min(nodes, key=start_of, default=None)
+    if first is None:
+        return None
+    return obstacle_at(reader.parsed, start_of(first), f"the column {_text(first)}, {NOT_THERE}")

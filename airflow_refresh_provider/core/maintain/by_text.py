@@ -5,7 +5,7 @@ from __future__ import annotations
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.maintain.advice import advice
 from airflow_refresh_provider.core.maintain.advised import Advice
-from airflow_refresh_provider.core.maintain.analysis import LEADS_NOWHERE, maintenance_of
+from airflow_refresh_provider.core.maintain.analysis import LEADS_NOWHERE, NOT_THERE, maintenance_of
 from airflow_refresh_provider.core.maintain.assumed import Unresolved, assumed_columns
 from airflow_refresh_provider.core.maintain.columns import UNLISTED
 from airflow_refresh_provider.core.maintain.plan import Maintenance
@@ -13,7 +13,7 @@ from airflow_refresh_provider.core.maintain.subqueries import ALL_AROUND
 from airflow_refresh_provider.core.query.facts import Obstacle
 
 _UNKNOWN = "as far as is known, for a column that is not qualified"
-_UNCERTAIN = (LEADS_NOWHERE, ALL_AROUND, UNLISTED)
+_UNCERTAIN = (LEADS_NOWHERE, NOT_THERE, ALL_AROUND, UNLISTED)
 """Obstacles that may be none once columns are qualified."""
 
 

@@ -183,9 +183,8 @@ def _blocked(reader: Reader, select: exp.Select, scope: Scope) -> Obstacle | Non
         if not isinstance(select.parent, exp.Exists) and _is_unlisted(part, scope):
             return reader.at(part, UNLISTED)
     group = select.args.get("group")
-    for window in _windows(select):
-        if not _partition(window, select):
-            return reader.at(window, "a window without PARTITION BY")
+    if window := _blocking_window(reader, select, scope):
+        return window
     if group is None and (aggregate := next(_aggregates(select), None)) is not None:
         return reader.at(aggregate, "an aggregate of all rows")
     if group is not None:
@@ -198,6 +197,19 @@ def _blocked(reader: Reader, select: exp.Select, scope: Scope) -> Obstacle | Non
                 return reader.at(group, what)
         if group.args.get("all") and any(map(_is_mixed, select.expressions)):
             return reader.at(group, "GROUP BY ALL beside a column with an aggregate and others")
+    return None
+
+
+def _blocking_window(reader: Reader, select: exp.Select, scope: Scope) -> Obstacle | None:
+    """The first window without PARTITION BY, or without a column in it that all before it have."""
+    common: set[str] | None = None
+    for window in _windows(select):
+        partition = {canonical(scope.qualified(part)) for part in _partition(window, select)}
+        if not partition:
+            return reader.at(window, "a window without PARTITION BY")
+        common = partition if common is None else common & partition
+        if not common:
+            return reader.at(window, "a window whose PARTITION BY has no column of that of the windows before it")
     return None
 
 

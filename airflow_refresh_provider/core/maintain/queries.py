@@ -28,11 +28,12 @@ _With = Mapping[str, tuple[exp.CTE, "_With"]]
 
 @dataclass
 class Reader:
-    """Reads a query; collects every occurrence of an input, and every temporal filter."""
+    """Reads a query; collects every occurrence of an input, every temporal filter, and columns that nothing has."""
 
     parsed: Parsed
     inputs: InputColumns
     occurrences: list[Occurrence] = field(default_factory=list)
+    missing: list[exp.Column] = field(default_factory=list)
     temporal: list[temporal.Found] = field(default_factory=list)
     top: Block | None = None
     """The rows of FROM and WHERE of the query itself, once it is read; None where it is not one SELECT."""
@@ -54,7 +55,7 @@ class Reader:
         block = self._rows(select, with_, outer)
         self.top = block if select is self.parsed.tree else self.top
         block.scope.aliases |= columns.aliases(select, block.scope)
-        used.record(select, block.scope)
+        self.missing += used.record(select, block.scope)
         block.follow(subqueries.started(self, select, block.scope, with_))
         result = columns.result(self, select, block)
         for clause in sorted(name for name, value in select.args.items() if value and name not in _KNOWN_CLAUSES):

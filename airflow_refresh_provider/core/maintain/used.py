@@ -9,21 +9,27 @@ from collections.abc import Iterable
 
 from sqlglot import exp
 
-from airflow_refresh_provider.core.maintain.relations import Occurrence
+from airflow_refresh_provider.core.maintain.columns import has_unnamed
+from airflow_refresh_provider.core.maintain.relations import Occurrence, Relation
 from airflow_refresh_provider.core.maintain.scopes import Scope, inside_subquery
 
 
-def record(select: exp.Select, scope: Scope) -> None:
-    """Note the columns that a SELECT reads, in the occurrences of the inputs that they are of."""
+def record(select: exp.Select, scope: Scope) -> list[exp.Column]:
+    """Note the columns that a SELECT reads, in the occurrences of the inputs that they are of.
+
+    Returns those that no source has.
+    """
+    missing = []
     for node in select.find_all(exp.Column, exp.Star):
         if inside_subquery(node, select):
             continue
         if isinstance(node, exp.Star):
             _record_star(node, scope)
-        elif isinstance(node, exp.Column) and not isinstance(node.this, exp.Star):
-            _record_column(node, scope)
+        elif isinstance(node, exp.Column) and not isinstance(node.this, exp.Star) and not _record_column(node, scope):
+            missing.append(node)
     for name in scope.merged:
         _mark(scope, scope.sources, name)
+    return missing
 
 
 def used_columns(occurrences: Iterable[Occurrence]) -> tuple[str, ...] | None:
@@ -44,16 +50,23 @@ def _record_star(star: exp.Star, scope: Scope) -> None:
     _mark_all(scope, [only] if only in scope.sources else scope.sources)
 
 
-def _record_column(node: exp.Column, scope: Scope) -> None:
+def _record_column(node: exp.Column, scope: Scope) -> bool:
+    """Whether a source has the column, or one may have it whose columns are not all known by name."""
     if found := scope.locate(node):
         for column in found[0].find_all(exp.Column):
             _mark(scope, [column.table], column.name)
-    elif not node.table and node.name.lower() in scope.aliases:
-        return
-    elif scope.outer is not None:
-        _record_column(node, scope.outer)
-    else:
-        _mark_all(scope, scope.sources)
+        return True
+    if not node.table and node.name.lower() in scope.aliases:
+        return True
+    may_have_it = any(map(_is_open, scope.sources.values()))
+    if scope.outer is not None:
+        return _record_column(node, scope.outer) or may_have_it
+    _mark_all(scope, scope.sources)
+    return may_have_it
+
+
+def _is_open(relation: Relation) -> bool:
+    return not relation.types or has_unnamed(relation)
 
 
 def _mark(scope: Scope, aliases: Iterable[str], name: str) -> None:

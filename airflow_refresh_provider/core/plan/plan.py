@@ -15,6 +15,7 @@ from airflow_refresh_provider.core.changes.pins import VersionVector
 from airflow_refresh_provider.core.definition.columns import Columns
 from airflow_refresh_provider.core.definition.mode import Mode
 from airflow_refresh_provider.core.maintain.plan import Maintenance
+from airflow_refresh_provider.core.plan.checksums import Checksums
 from airflow_refresh_provider.core.plan.foreseen import Estimates, Foreseen
 from airflow_refresh_provider.core.plan.load_seconds import LoadSeconds
 from airflow_refresh_provider.core.plan.reasons import Reason
@@ -214,6 +215,7 @@ class Frozen(Stored):
     that agreed with a whole comparison, where one was made. `not_added_up`: why rows were found by touched values
     although the result can be added up from its changes. `sampled`: how many values of the anchors were computed again
     as a sample. `estimates`: what was foreseen once the touched values were known. `seconds`: how long the load took.
+    `checksums` are those of the rows that will be published, where they are kept.
     """
 
     rounds: tuple[Round, ...]
@@ -228,6 +230,7 @@ class Frozen(Stored):
     sampled: int | None = None
     estimates: Estimates | None = None
     seconds: LoadSeconds | None = None
+    checksums: Checksums | None = None
 
     @property
     def first_base(self) -> int:

@@ -15,6 +15,7 @@ from airflow_refresh_provider.core.changes.history import Windows
 from airflow_refresh_provider.core.changes.pins import VersionVector, size_of
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.definition.mode import Mode
+from airflow_refresh_provider.core.plan.checksums import Checksums
 from airflow_refresh_provider.core.plan.foreseen import Estimates
 from airflow_refresh_provider.core.plan.plan import ChangeCounts, Frozen, Plan
 from airflow_refresh_provider.core.query.facts import QueryFacts
@@ -31,7 +32,7 @@ from airflow_refresh_provider.core.run.spent import Spent
 from airflow_refresh_provider.core.run.trust import Trust
 from airflow_refresh_provider.core.text.stored import Stored
 
-RECORD_FORMAT = 11
+RECORD_FORMAT = 12
 """Version of the stored record, with all that is in it; a change of its fields raises it."""
 
 
@@ -66,7 +67,7 @@ class Published(Stored):
 
     `origin` is that of its run, `started_at` when the run started, which is also what its query has read of the clock;
     neither is in the target's log. `refreshed_by`: what has started this run or the last one before that no person has
-    started, such as a DAG.
+    started, such as a DAG. `checksums` are those of the published rows, where a comparison has made them.
     """
 
     run_id: str
@@ -80,6 +81,7 @@ class Published(Stored):
     origin: str | None = None
     started_at: datetime | None = None
     refreshed_by: str | None = None
+    checksums: Checksums | None = None
 
 
 class Run(Stored):

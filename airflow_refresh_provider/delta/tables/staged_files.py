@@ -45,6 +45,12 @@ def changes_in(folder: str) -> dict[tuple[int, str], int]:
     return dict(found)
 
 
+def rows_of(folder: str) -> int:
+    """How many rows there are, by the footers; files that cannot be read have none."""
+    footers = (metadata_of(file) for file in files_in(folder))
+    return sum(footer.num_rows for footer in footers if footer is not None)
+
+
 def values_in(folder: str, columns: tuple[str, ...], most: int) -> list[tuple[Any, ...]] | None:
     """Some columns of all rows, dates as days and timestamps as microseconds since 1970; None where there are more than
     `most` rows, or so many files that Spark, which reads them side by side, is faster.

@@ -57,6 +57,10 @@ class StagingFolders:
         found = plain_files(staged.location, staged.version)
         return None if found is None else tuple(path for path, _size in found)
 
+    def rows(self, folder: str) -> int:
+        """How many rows the plain parquet files of a folder have."""
+        return staged_files.rows_of(folder)
+
     def span(self, staged: StagedTable, column: str) -> tuple[int, int] | None:
         """The smallest and the largest value of an integer column, None when there are no statistics of it."""
         if staged.version is None:

@@ -1,7 +1,7 @@
 """Folders below the staging root: their names, and which of them are no longer needed.
 
-A definition has a folder, with one for each run and each comparison. Control tables name those of runs; those of
-comparisons have their start time in the name.
+A definition has a folder, with one for each run and each comparison, and one for the checksums of its published rows.
+Control tables name those of runs and of checksums; those of comparisons have their start time in the name.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from airflow_refresh_provider.core.changes.pins import digests
 from airflow_refresh_provider.core.log.marker import Marker
 from airflow_refresh_provider.core.log.note import Note, NoteKind
-from airflow_refresh_provider.core.run.record import Run
+from airflow_refresh_provider.core.run.record import Record, Run
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.tasks import Stamp
 
@@ -19,6 +19,7 @@ COMPARISON_KEPT = timedelta(days=1)
 """Longer than any comparison takes: what is older was left by one that was killed."""
 
 _COMPARISON = "compare-"
+_CHECKSUMS = "checksums-"
 _STAGED = Marker(1, 1)
 """The marker of every staged commit: its appId is unique to what it stages, so one number is enough."""
 
@@ -31,6 +32,14 @@ def of_run(ports: Ports, name: str, run_id: str) -> str:
 def of_comparison(ports: Ports, name: str, comparison_id: str) -> str:
     """The folder of a comparison that begins now."""
     return f"{_folder(ports, name)}/{_started_at(ports.clock.now())}-{comparison_id}"
+
+
+def of_checksums(ports: Ports, run: Run) -> str:
+    """Where a run puts the checksums of the rows that it publishes: they outlive it.
+
+    Named by generation, so that a late statement of an old owner cannot mix with it.
+    """
+    return f"{_folder(ports, run.definition.name)}/{_CHECKSUMS}{run.run_id}-{run.generation}"
 
 
 def changes_of(run: Run, generation: int, kind: str = "changes") -> tuple[str, Stamp]:
@@ -78,9 +87,8 @@ def drop_orphans(ports: Ports, name: str) -> None:
     if not (folders := ports.staging.runs(_folder(ports, name))):
         return
     record = ports.store.read(name).record
-    kept = record.run.plan.staging if record and record.run else None
     for folder in folders:
-        if folder != kept and not _may_be_comparing(folder, ports.clock.now()):
+        if not (record and _is_named(folder, record)) and not _may_be_comparing(folder, ports.clock.now()):
             ports.staging.drop(folder)
 
 
@@ -95,6 +103,14 @@ def drop_left_by_dropped(ports: Ports) -> None:
 
 def _folder(ports: Ports, name: str) -> str:
     return f"{ports.staging_root}/{name}"
+
+
+def _is_named(folder: str, record: Record) -> bool:
+    """Whether a run in progress has it, or the published rows."""
+    run, published = record.run, record.published
+    of_run = run and (folder == run.plan.staging or folder.rpartition("/")[2].startswith(f"{_CHECKSUMS}{run.run_id}-"))
+    checksums = published.checksums if published and not record.dropped else None
+    return bool(of_run) or (checksums is not None and folder == checksums.location)
 
 
 def _may_be_comparing(folder: str, now: datetime) -> bool:

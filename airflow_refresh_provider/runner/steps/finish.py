@@ -40,8 +40,9 @@ def publish(tenure: Tenure, version: int, seal_version: int) -> None:
 
     Raises Failed when the target was replaced: then what was read of it, the seal included, may be another table's.
     """
-    held = frozen(tenure.read_run())
-    run, target = held.run, held.target
+    before, run = tenure.read()
+    held = frozen(run)
+    target = held.target
     counts = _applied(tenure, held)
     targets.check_in_place(tenure.ports, target)
     published = Published(
@@ -55,6 +56,7 @@ def publish(tenure: Tenure, version: int, seal_version: int) -> None:
         at=tenure.ports.clock.now(),
         origin=run.origin,
         started_at=run.started_at,
+        checksums=held.frozen.checksums,
     )
 
     def recorded(record: Record, held_run: Run) -> Record:
@@ -65,6 +67,13 @@ def publish(tenure: Tenure, version: int, seal_version: int) -> None:
         return fresh.model_copy(update={"published": newest, "failures": 0, "trust": trust})
 
     tenure.write_record(Event.PUBLISH, recorded)
+    _drop_checksums(tenure, before.published, published)
+
+
+def _drop_checksums(tenure: Tenure, before: Published | None, after: Published) -> None:
+    """Drop those of the rows that were published before; where this is missed, the next start does it."""
+    if before and before.checksums and before.checksums != after.checksums:
+        tenure.ports.staging.drop(before.checksums.location)
 
 
 def show(tenure: Tenure, session: EngineSession) -> Failed | None:

@@ -113,7 +113,7 @@ def _unexpected(run: FrozenRun, newest: int) -> Foreign:
 def _repair(tenure: Tenure, session: EngineSession, found: Foreign, newest: int) -> None:
     """Compare what others have touched with the pinned query again, and plan the chunks that follow from it."""
     run = frozen(tenure.read_run())
-    compared = comparing.compare(tenure, session, newest, found.vnodes, stored_hashes=False)
+    compared = comparing.compare(tenure, session, newest, found.vnodes)
     pinned_inputs.check_in_place(tenure.ports, run.run)
     extra = rounds.round_of(run, newest, compared, found.vnodes)
     repaired = run.frozen.model_copy(update={"rounds": (*run.frozen.rounds, extra)})

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from airflow_refresh_provider.core.definition.mode import row_wise
 from airflow_refresh_provider.core.plan import chunking, loading
+from airflow_refresh_provider.core.plan.checksums import Checksums, are_kept
 from airflow_refresh_provider.core.plan.load_seconds import LoadMoments
 from airflow_refresh_provider.core.plan.plan import Frozen, Round, StagedTable, Target, counts_by_vnode
 from airflow_refresh_provider.core.plan.policy import check_deletes, check_keys, check_strict
@@ -17,7 +18,7 @@ from airflow_refresh_provider.core.run.record import Published, Run
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.engine import EngineSession
 from airflow_refresh_provider.ports.tasks import Comparison, KeyReport, Source, StageTask
-from airflow_refresh_provider.runner.facts import pinned_inputs, staging_paths, targets
+from airflow_refresh_provider.runner.facts import pinned_inputs, published_checksums, staging_paths, targets
 from airflow_refresh_provider.runner.hold.tenure import Tenure
 from airflow_refresh_provider.runner.windows import change_windows, comparing, rounds
 from airflow_refresh_provider.runner.windows.trusting import verified
@@ -126,7 +127,9 @@ def _compared(
         _stage_rows(tenure, session, source, run, ready.target, rows)
     tenure.ports.watch.stage("compare", rows=max(rows, ready.rows or 0))
     believed = _as_left(tenure.ports, record.published, run, ready)
-    compared = comparing.compare(tenure, session, ready.version, stored_hashes=believed, target_rows=ready.rows)
+    checksums = published_checksums.task_for(tenure.ports, record, run, believed=believed, rows=ready.rows)
+    known = comparing.Known(hashes=believed, rows=ready.rows, checksums=checksums)
+    compared = comparing.compare(tenure, session, ready.version, known=known)
     total = compared.total
     check_deletes(total.deleted, compared.target_rows, definition.max_delete_ratio, force=run.plan.force)
     first = rounds.round_of(prepared(run), ready.version, compared)
@@ -136,7 +139,17 @@ def _compared(
         source_rows=compared.source_rows,
         unchanged=unchanged,
         within_tolerance=compared.within_tolerance,
+        checksums=_kept(tenure.ports, compared),
     )
+
+
+def _kept(ports: Ports, compared: Comparison) -> Checksums | None:
+    """The checksums of the rows that will be published; dropped where the next comparison had little use of them."""
+    made = compared.checksums
+    if made is None or are_kept(compared.total.total, compared.source_rows):
+        return made
+    ports.staging.drop(made.location)
+    return None
 
 
 def _as_left(ports: Ports, published: Published | None, run: Run, ready: targets.Ready) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import dataclass
 
 from airflow_refresh_provider.core.definition.choices import Deletes, Layout
 from airflow_refresh_provider.core.definition.columns import floating_columns
@@ -18,7 +19,7 @@ from airflow_refresh_provider.errors import Failed
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.engine import EngineSession
 from airflow_refresh_provider.ports.table_log import LogGap
-from airflow_refresh_provider.ports.tasks import CompareTask, Comparison, Touched
+from airflow_refresh_provider.ports.tasks import ChecksumTask, CompareTask, Comparison, Touched
 from airflow_refresh_provider.runner.facts import other_writers, pinned_inputs, staging_paths
 from airflow_refresh_provider.runner.hold.tenure import Tenure
 from airflow_refresh_provider.runner.windows import rounds
@@ -30,29 +31,42 @@ _UNTOUCHED = "The target was not changed."
 _STARTED = "The chunks applied so far are in the target; nothing was published, and the version published before stays."
 
 
+@dataclass(frozen=True)
+class Known:
+    """What is known of the target's rows.
+
+    `hashes`: those that are stored are right, as no other writer has changed these rows. `rows`: how many the whole
+    target has, by its log. `checksums`: those that are used, or made.
+    """
+
+    hashes: bool = False
+    rows: int | None = None
+    checksums: ChecksumTask | None = None
+
+
+NOTHING_KNOWN = Known()
+
+
 def compare(
     tenure: Tenure,
     session: EngineSession,
     base: int,
     vnodes: tuple[int, ...] | None = None,
     *,
-    stored_hashes: bool,
-    target_rows: int | None = None,
+    known: Known = NOTHING_KNOWN,
     touched: Touched | None = None,
     kind: str = "changes",
 ) -> Comparison:
     """Stage the differences between the pinned query and the target at `base`, of some vnodes or of all.
 
-    `stored_hashes`: whether the hashes in the target are right, because no other writer has changed these rows.
-    `target_rows`: the rows of the whole target by its log. `touched`: only rows with these anchors. `kind`: what the
-    change set is for, where a run has several.
+    `touched`: only rows with these anchors. `kind`: what the change set is for, where a run has several.
     """
     run = tenure.read_run()
     target = prepared(run).target
     rows = _staged_rows(tenure.ports, run)
     location, stamp = staging_paths.changes_of(run, tenure.generation, kind)
     source = pinned_inputs.source(tenure.ports, run)
-    most = max(pinned_inputs.expected_rows(tenure.ports, run.plan.pins), target_rows or 0)
+    most = max(pinned_inputs.expected_rows(tenure.ports, run.plan.pins), known.rows or 0)
     fewer = _rows_among(touched, most) if touched else most
     task = CompareTask(
         source=source if touched else pinned_inputs.by_files(tenure.ports, source, run.definition, run.plan.pins),
@@ -64,15 +78,16 @@ def compare(
         deletes=run.definition.deletes is Deletes.APPLY,
         vnodes=vnodes,
         one_chunk=rounds.one_chunk(run),
-        stored_hashes=stored_hashes,
+        stored_hashes=known.hashes,
         row_wise=touched is None and row_wise(run.plan.facts, run.definition.latest_by),
-        target_rows=target_rows if stored_hashes or target_rows == 0 else None,
+        target_rows=known.rows if known.hashes or known.rows == 0 else None,
         expected_rows=most if touched and _reads_all_of_an_input(touched) else fewer,
         expected_changes=fewer,
         inexact=inexact_columns(run.definition, run.plan.facts, floating_columns(target.columns)),
         touched=touched,
+        checksums=known.checksums,
         tolerance=run.definition.float_tolerance,
-        rewrite_from=_rewrite_min_rows(run.definition, target, target_rows) if rows is None else None,
+        rewrite_from=_rewrite_min_rows(run.definition, target, known.rows) if rows is None else None,
     )
     try:
         compared = session.compare(task)

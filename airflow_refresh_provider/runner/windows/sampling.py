@@ -57,7 +57,7 @@ def _difference(
     tenure: Tenure, session: EngineSession, ready: Ready, values: Touched, expected: StagedTable | None
 ) -> Disagreement:
     """How the query's rows for the values differ from what they are expected to become."""
-    compared = comparing.compare(tenure, session, ready.version, stored_hashes=False, touched=values, kind="of-sample")
+    compared = comparing.compare(tenure, session, ready.version, touched=values, kind="of-sample")
     changes = compared.changes if compared.total.total else None
     if expected is None and changes is None:
         return Disagreement()

@@ -86,7 +86,7 @@ def load_touched(
 def _compared(tenure: Tenure, session: EngineSession, ready: Ready, touched: Touched) -> Comparison:
     if not touched.rows:
         return _nothing(touched)
-    return comparing.compare(tenure, session, ready.version, stored_hashes=False, touched=touched, kind="of-touched")
+    return comparing.compare(tenure, session, ready.version, touched=touched, kind="of-touched")
 
 
 def _counted_share(session: EngineSession, plan: Plan, ready: Ready, touched: Touched, at_most: float) -> float | None:

@@ -5,7 +5,7 @@ Duplicate keys are found from the counts of the join alone: a row that matches m
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyspark.sql import Observation, SparkSession
 from pyspark.sql import functions as F
@@ -15,13 +15,14 @@ from airflow_refresh_provider.core.plan.plan import StagedTable, Target
 from airflow_refresh_provider.core.text.wording import counted
 from airflow_refresh_provider.errors import Failed
 from airflow_refresh_provider.ports.staging import StagedValues
-from airflow_refresh_provider.ports.tasks import CompareTask, Comparison, Sample
+from airflow_refresh_provider.ports.tasks import ChecksumTask, CompareTask, Comparison, KeyReport, Sample
 from airflow_refresh_provider.spark.acts import (
     change_counts,
     content,
     differences,
     kernel,
     key_check,
+    row_checksums,
     shuffles,
     sql,
     stamped_writes,
@@ -49,14 +50,35 @@ def compare(spark: SparkSession, task: CompareTask, files: StagedValues) -> Comp
     by_keys = task.row_wise and not task.inexact
     settings = shuffles.settings_for(task.expected_rows) | kernel.settings_for(task.source.query)
     with stamped_writes.setting(spark, settings):
-        return (_by_keys if by_keys else _in_one_query)(comparing)
+        if not by_keys:
+            return _in_one_query(comparing)
+        if task.checksums and task.expected_rows >= row_checksums.LEAST_ROWS:
+            return _by_checksums(comparing, task.checksums)
+        return _by_keys(comparing)
 
 
-def _in_one_query(made: _Comparing) -> Comparison:
+def _by_checksums(made: _Comparing, wanted: ChecksumTask) -> Comparison:
+    """Only the rows of buckets that differ, where these are known and few; both sides count as far as they are read."""
+    taken = row_checksums.take(made.spark, made.task, wanted)
+    if wanted.known is None or not taken.pays:
+        return _by_keys(made).model_copy(update={"checksums": taken.made})
+    rows = taken.made.rows
+    if not taken.to_compare:
+        nothing = StagedTable(location=made.task.location, version=None)
+        found = Comparison(changes=nothing, counts={}, source_rows=0, target_rows=0, keys=KeyReport(rows=0))
+    else:
+        task = made.task.model_copy(update={"target_rows": None, "expected_changes": taken.to_compare})
+        counting = replace(made, task=task, observed=differences.Counted(sides=True))
+        found = _in_one_query(counting, row_checksums.within(made.spark, task, taken.made))
+    of_target = rows - found.source_rows + found.target_rows
+    return found.model_copy(update={"source_rows": rows, "target_rows": of_target, "checksums": taken.made})
+
+
+def _in_one_query(made: _Comparing, within: differences.Within | None = None) -> Comparison:
     spark, task = made.spark, made.task
     # The number of differences is only known once they are staged.
     changes = stamped_writes.stage(
-        differences.whole(spark, task, made.observed), task, by_vnode=_chunked(task, task.expected_changes)
+        differences.whole(spark, task, made.observed, within), task, by_vnode=_chunked(task, task.expected_changes)
     )
     found = content.staged(spark, changes, task.target)
     counts = change_counts.counted(task, found, None if changes.version is not None else changes.location, made.files)

@@ -12,6 +12,7 @@ all of these are near, and the hash is that of the target once they are taken fr
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from pyspark.sql import DataFrame, Observation, SparkSession
@@ -23,6 +24,8 @@ from airflow_refresh_provider.spark.acts import content, placing, sql, touched_r
 from airflow_refresh_provider.spark.acts.near import near as near_sql
 from airflow_refresh_provider.spark.acts.observed import observe
 
+Within = Callable[[DataFrame], DataFrame]
+"""Leaves some of the rows of either side."""
 _IN_PLACE = OP  # a reserved name, which no column of a target can have
 _NEAR = "N"
 """In place of an operation: a row that differs within the tolerance only."""
@@ -43,15 +46,22 @@ class Counted:
     near: Observation = field(default_factory=lambda: Observation("near"))
 
 
-def whole(spark: SparkSession, task: CompareTask, counted: Counted) -> DataFrame:
-    """The rows that differ: visible columns, hash, op, vnode. Rows to delete have their key only."""
+def whole(spark: SparkSession, task: CompareTask, counted: Counted, within: Within | None = None) -> DataFrame:
+    """The rows that differ: visible columns, hash, op, vnode. Rows to delete have their key only.
+
+    `within` leaves the rows of each side that are compared.
+    """
     # The hash table is built from the target's keys; a sort-merge join would sort the whole rows.
-    return _joined(spark, task, counted, visible(task.target.columns), "shuffle_hash")
+    return _joined(spark, task, counted, visible(task.target.columns), "shuffle_hash", within or _all)
 
 
 def of_keys(spark: SparkSession, task: CompareTask, counted: Counted) -> DataFrame:
     """Only the keys that differ, with hash, op and vnode."""
-    return _joined(spark, task, counted, _keys(task), "merge")
+    return _joined(spark, task, counted, _keys(task), "merge", _all)
+
+
+def _all(rows: DataFrame) -> DataFrame:
+    return rows
 
 
 def widened(spark: SparkSession, task: CompareTask, differing: DataFrame, *, few: bool) -> DataFrame:
@@ -77,9 +87,11 @@ def vnode_of(task: CompareTask) -> str:
     return placing.vnode(task.target, task.source.keys)
 
 
-def _joined(spark: SparkSession, task: CompareTask, counted: Counted, columns: Columns, hint: str) -> DataFrame:
-    desired = _desired(spark, task, counted, _with_placing(task, columns)).alias("s")
-    found = _found(spark, task, counted).alias("t").hint(hint)
+def _joined(
+    spark: SparkSession, task: CompareTask, counted: Counted, columns: Columns, hint: str, within: Within
+) -> DataFrame:
+    desired = _desired(within(_content(spark, task)), task, counted, _with_placing(task, columns)).alias("s")
+    found = _found(within(_target_rows(spark, task)), task, counted).alias("t").hint(hint)
     joined = observe(
         desired.join(found, F.expr(sql.same_keys(_keys(task), "s", "t")), "full_outer"),
         counted.joined,
@@ -102,8 +114,8 @@ def _joined(spark: SparkSession, task: CompareTask, counted: Counted, columns: C
     vnode = placing.vnode(task.target, task.source.keys, _value_of_either)
     rows = joined.selectExpr(*values, f"s.{ROW_HASH} AS {ROW_HASH}", f"{op} AS {OP}", f"{vnode} AS {VNODE}")
     if task.inexact:
-        within = F.expr(f"count_if({OP} = '{_NEAR}')").alias("rows")
-        rows = observe(rows, counted.near, within).where(f"{OP} <> '{_NEAR}'")
+        of_near = F.expr(f"count_if({OP} = '{_NEAR}')").alias("rows")
+        rows = observe(rows, counted.near, of_near).where(f"{OP} <> '{_NEAR}'")
     return rows.where(f"{OP} IS NOT NULL")
 
 
@@ -128,8 +140,7 @@ def _when_near(task: CompareTask) -> str:
     return f"WHEN s.{ROW_HASH} <> t.{ROW_HASH} AND {' AND '.join(near)} AND {same} THEN '{_NEAR}' "
 
 
-def _desired(spark: SparkSession, task: CompareTask, counted: Counted, columns: Columns) -> DataFrame:
-    rows = _content(spark, task)
+def _desired(rows: DataFrame, task: CompareTask, counted: Counted, columns: Columns) -> DataFrame:
     rows = rows.where(_in_vnodes(task)) if task.vnodes is not None else rows
     rows = rows.selectExpr(*(sql.name(c.name) for c in columns), f"{sql.row_hash(task.target.columns)} AS {ROW_HASH}")
     return observe(rows, counted.source, F.count(F.lit(1)).alias("rows")) if counted.sides else rows
@@ -141,11 +152,13 @@ def _content(spark: SparkSession, task: CompareTask) -> DataFrame:
     return touched_rows.desired(spark, task.source, task.target, task.touched)
 
 
-def _found(spark: SparkSession, task: CompareTask, counted: Counted) -> DataFrame:
-    if task.touched:
-        rows = touched_rows.of_target(spark, task.target, task.base, task.touched)
-    else:
-        rows = content.at_version(spark, task.target, task.base)
+def _target_rows(spark: SparkSession, task: CompareTask) -> DataFrame:
+    if task.touched is None:
+        return content.at_version(spark, task.target, task.base)
+    return touched_rows.of_target(spark, task.target, task.base, task.touched)
+
+
+def _found(rows: DataFrame, task: CompareTask, counted: Counted) -> DataFrame:
     by_vnode = any(c.name == ROW_HASH for c in task.target.columns)
     if task.vnodes is not None:
         literals = ", ".join(map(str, task.vnodes))

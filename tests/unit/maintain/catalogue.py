@@ -221,6 +221,7 @@ UNFOLLOWED = {
     "SELECT k, (SELECT max(w) FROM b) m FROM a": ("b",),
     "SELECT k, v, sum(v) OVER (PARTITION BY k, g) r, count(*) OVER (PARTITION BY g) q FROM a": ("a",),
     "SELECT k, v, sum(v) OVER (ORDER BY v) r FROM a": ("a",),
+    "SELECT k, v, sum(v) OVER (PARTITION BY k) r, count(*) OVER (PARTITION BY g) q FROM a": ("a",),
     "SELECT a.k, b.w, c.u FROM a LEFT JOIN b ON a.k = b.k JOIN c ON b.g <=> c.g": ("c",),
     "SELECT count(*) n FROM a": ("a",),
     "SELECT k, v FROM a ORDER BY v LIMIT 3": ("a",),
@@ -320,6 +321,8 @@ CONSTRUCTS = {
     "window functions": "SELECT k, v, row_number() OVER (PARTITION BY k ORDER BY v, g, h, s) r FROM a",
     "QUALIFY": "SELECT g, k, v FROM a QUALIFY row_number() OVER (PARTITION BY g, k ORDER BY v, h, s) <= 2",
     "window without PARTITION BY": "SELECT k, v, sum(v) OVER (ORDER BY v) r FROM a",
+    "windows without a column in common": "SELECT k, v, sum(v) OVER (PARTITION BY k) r, "
+    "count(*) OVER (PARTITION BY g) q FROM a",
     "UNION [ALL]": "SELECT k, 1 AS src, v FROM a UNION ALL SELECT k, 2, w FROM b",
     "INTERSECT, EXCEPT": "SELECT k, v FROM a EXCEPT SELECT k, w FROM b",
     "GROUP BY ALL": "SELECT k, count(*) n, min(v) l, max(v) m, avg(v) a FROM a GROUP BY ALL",

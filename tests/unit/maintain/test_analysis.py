@@ -41,6 +41,26 @@ def plan(query: str, *keys: str) -> Maintenance:
         ),
         ("SELECT count(*) AS n FROM a", {"a": "an aggregate of all rows (line 1, column 8)"}),
         ("SELECT k, sum(g) OVER (ORDER BY k) AS n FROM a", {"a": "a window without PARTITION BY (line 1, column 11)"}),
+        (
+            "SELECT k, sum(g) OVER (PARTITION BY k) AS n, sum(g) OVER (PARTITION BY t) AS m FROM a",
+            {"a": "a window whose PARTITION BY has no column of that of the windows before it (line 1, column 46)"},
+        ),
+        (
+            "SELECT a.k, w FROM a JOIN b ON a.k = b.kk",
+            {"b": "the column b.kk, which no input has (line 1, column 38)"},
+        ),
+        (
+            "SELECT k FROM a WHERE EXISTS (SELECT 1 FROM b WHERE b.k = kk) AND s.y > 1",
+            {"b": "a subquery whose rows concern all rows around it (line 1, column 38)"},
+        ),
+        ("SELECT kk AS k FROM a GROUP BY kk", {"a": "the column kk, which no input has (line 1, column 8)"}),
+        ("SELECT s.y AS k FROM a GROUP BY s.y", {"a": "the column s.y, which no input has (line 1, column 8)"}),
+        (
+            "SELECT _metadata.file_path AS k, count(*) AS n FROM a GROUP BY _metadata.file_path",
+            {"a": "a without a column that leads"},
+        ),
+        ("SELECT q AS k FROM a LATERAL VIEW explode(l) AS q GROUP BY q", {"a": "a without a column that leads"}),
+        ("SELECT v AS k FROM (SELECT v FROM VALUES (1) AS x(v), a) GROUP BY v", {"a": "a without a column that"}),
     ],
 )
 def test_an_input_that_is_not_followed_is_named_with_the_construct(query: str, unfollowed: dict[str, str]) -> None:

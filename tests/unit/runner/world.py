@@ -93,7 +93,11 @@ class World:
         return ordered({n: r.get(n) for n in names} for r in self.lake.rows(INPUT))
 
     def staged(self) -> list[str]:
-        return [place for place in self.lake.tables if place.startswith(self.ports.staging_root)]
+        """What is staged, but for the checksums of the published rows."""
+        record = self.store.read(NAME).record
+        published = record.published if record and not record.dropped else None
+        kept = published.checksums.location if published and published.checksums else None
+        return [place for place in self.lake.tables if place.startswith(self.ports.staging_root) and place != kept]
 
     def fresh(self) -> bool:
         """Whether the target equals the query, is published so, and nothing is left over."""
