@@ -41,7 +41,7 @@ from benchmarks.keyed_views import REPORTS, SIMPLE, VIEWS
 
 _PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 _RAW = _PAGE.with_suffix(".json")
-_WARM_UP_SHARE = 0.01
+_WARM_UP_SHARE = 0.001
 _WARM_UPS = 3
 """The last one makes the first checksums (ADR 77)."""
 _WARM_UP_SEED = 1_000_000

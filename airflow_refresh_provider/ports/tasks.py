@@ -76,6 +76,7 @@ class Comparison(Stored):
     `keys` reports on the source; with NULL or duplicate keys the change set must not be used. `exact`: compared with
     the target, not taken from the changes of the inputs. `within_tolerance`: rows that differ only in the last digits
     of floating point, and are not in the change set. `checksums` are those of the desired rows, where they were made.
+    `compared`: to how many rows of a side these have left the comparison, where they have.
     """
 
     changes: StagedTable
@@ -87,6 +88,7 @@ class Comparison(Stored):
     exact: bool = True
     within_tolerance: int = 0
     checksums: Checksums | None = None
+    compared: int | None = None
 
     @property
     def total(self) -> ChangeCounts:

@@ -177,6 +177,7 @@ class MemorySession:
             rewrite=rewrite,
             within_tolerance=len(all_changes) - len(changes),
             checksums=made,
+            compared=max(len(desired), len(found)) if task.checksums and task.checksums.known else None,
         )
 
     def touch(self, task: TouchTask) -> Touched:

@@ -215,7 +215,8 @@ class Frozen(Stored):
     that agreed with a whole comparison, where one was made. `not_added_up`: why rows were found by touched values
     although the result can be added up from its changes. `sampled`: how many values of the anchors were computed again
     as a sample. `estimates`: what was foreseen once the touched values were known. `seconds`: how long the load took.
-    `checksums` are those of the rows that will be published, where they are kept.
+    `checksums` are those of the rows that will be published, where they are kept. `compared`: how many rows were
+    compared where those of the rows published before have shown that others are the same.
     """
 
     rounds: tuple[Round, ...]
@@ -231,6 +232,7 @@ class Frozen(Stored):
     estimates: Estimates | None = None
     seconds: LoadSeconds | None = None
     checksums: Checksums | None = None
+    compared: int | None = None
 
     @property
     def first_base(self) -> int:

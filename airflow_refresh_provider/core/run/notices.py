@@ -15,8 +15,8 @@ def notices_of(run: Run) -> tuple[Notice, ...]:
     if run.frozen is None:
         return ()
     frozen = run.frozen
-    of_plan = (*_raised_rows(run, frozen), *_difference(frozen), *_computed_again(frozen), *_replaced(frozen))
-    return (*_kept_columns(run), *of_plan)
+    of_load = (*_difference(frozen), *_computed_again(frozen), *_replaced(frozen), *_by_checksums(frozen))
+    return (*_kept_columns(run), *_raised_rows(run, frozen), *of_load)
 
 
 def _kept_columns(run: Run) -> tuple[Notice, ...]:
@@ -46,6 +46,16 @@ def _replaced(frozen: Frozen) -> tuple[Notice, ...]:
         "expected to change: all rows written count as inserted, and all rows before as deleted"
     )
     return (Notice(code="partitions_replaced", message=message),)
+
+
+def _by_checksums(frozen: Frozen) -> tuple[Notice, ...]:
+    if frozen.compared is None:
+        return ()
+    message = (
+        f"{frozen.compared:,} of {counted(frozen.source_rows, 'row')} were compared with the target: by their "
+        "checksums the others are those of the refresh before"
+    )
+    return (Notice(code="compared_by_checksums", message=message),)
 
 
 def _difference(frozen: Frozen) -> tuple[Notice, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from airflow_refresh_provider.core.definition.choices import Deletes, Layout
 from airflow_refresh_provider.core.definition.mode import Mode, row_wise
 from airflow_refresh_provider.core.plan.checksums import Checksums, are_kept, buckets_for
+from airflow_refresh_provider.core.plan.reasons import ReasonCode
 from airflow_refresh_provider.core.run.last_run import LastRun
 from airflow_refresh_provider.core.run.record import Published, Record, Run
 from airflow_refresh_provider.core.run.results import Outcome
@@ -22,7 +23,7 @@ def task_for(ports: Ports, record: Record, run: Run, *, believed: bool, rows: in
     exact = definition.deletes is Deletes.APPLY and definition.layout is Layout.PLAIN
     if not rows or not exact or not row_wise(run.plan.facts, definition.latest_by):
         return None
-    known = _known(ports, record.published, rows) if believed else None
+    known = _known(ports, record.published, rows) if believed and not _asked_for_all(run) else None
     if known is None and not _found_few_changes(record.last_run):
         return None
     return ChecksumTask(
@@ -30,6 +31,13 @@ def task_for(ports: Ports, record: Record, run: Run, *, believed: bool, rows: in
         buckets=known.buckets if known else buckets_for(rows),
         known=known,
     )
+
+
+def _asked_for_all(run: Run) -> bool:
+    """Whether a person, or a DAG, has asked for a comparison of everything: then nothing is taken on trust."""
+    scope, mode = run.plan.scope, run.plan.mode
+    requested = scope is not None and scope.code is ReasonCode.FULL_REQUESTED
+    return requested or (mode is Mode.FULL and run.definition.mode is not Mode.FULL)
 
 
 def _known(ports: Ports, published: Published | None, rows: int) -> Checksums | None:

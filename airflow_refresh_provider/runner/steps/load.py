@@ -140,6 +140,7 @@ def _compared(
         unchanged=unchanged,
         within_tolerance=compared.within_tolerance,
         checksums=_kept(tenure.ports, compared),
+        compared=compared.compared,
     )
 
 

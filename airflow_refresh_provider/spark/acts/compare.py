@@ -71,7 +71,8 @@ def _by_checksums(made: _Comparing, wanted: ChecksumTask) -> Comparison:
         counting = replace(made, task=task, observed=differences.Counted(sides=True))
         found = _in_one_query(counting, row_checksums.within(made.spark, task, taken.made))
     of_target = rows - found.source_rows + found.target_rows
-    return found.model_copy(update={"source_rows": rows, "target_rows": of_target, "checksums": taken.made})
+    by_checksums = {"checksums": taken.made, "compared": taken.to_compare}
+    return found.model_copy(update={"source_rows": rows, "target_rows": of_target, **by_checksums})
 
 
 def _in_one_query(made: _Comparing, within: differences.Within | None = None) -> Comparison:
