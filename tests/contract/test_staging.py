@@ -179,3 +179,11 @@ def test_values_are_staged_by_the_client(tmp_path: Path) -> None:
     assert FOLDERS.values(folder, ("k0", "k1"), 9) == []
     schema = pq.read_schema(tmp_path / "run" / "touched" / "part-0.parquet")
     assert [str(field.type) for field in schema] == ["int32", "int8"]
+
+
+def test_the_rows_of_a_folder_are_counted_by_its_footers(tmp_path: Path) -> None:
+    folder = plain(tmp_path / "sums", {"sum": [1, 2, 3]}, {"sum": [4]}).location
+    assert FOLDERS.rows(folder) == 4
+    (tmp_path / "sums" / "part-1.parquet").write_bytes(b"damaged")
+    assert FOLDERS.rows(folder) == 3
+    assert FOLDERS.rows(str(tmp_path / "nowhere")) == 0
