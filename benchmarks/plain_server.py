@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from airflow_refresh_provider.spark.connect.endpoint import Endpoint
+from airflow_refresh_provider.spark.server.embedded import free_port
 from airflow_refresh_provider.spark.server.installation import find
 from airflow_refresh_provider.spark.server.jars import delta_jars
 from airflow_refresh_provider.spark.server.launch import Home, ServerOptions, command, write_log4j2
@@ -29,7 +29,7 @@ def serving(root: Path) -> Iterator[Endpoint]:
         folder.mkdir()
     write_log4j2(home)
     installation = find(os.environ)
-    port = _free_port()
+    port = free_port()
     options = ServerOptions.of(os.environ)
     *given, _, _ = command(installation.submit, home, port, delta_jars(installation, os.environ), options)
     with home.log.open("wb") as log:
@@ -55,9 +55,3 @@ def _wait(server: subprocess.Popen[bytes], home: Home) -> None:
         if server.poll() is not None or time.monotonic() > until:
             raise SystemExit(f"the server did not start:\n{home.log.read_text(errors='replace')[-2000:]}")
         time.sleep(_LOOK_EVERY)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

@@ -232,11 +232,11 @@ def test_stopping_ends_the_server_once_and_frees_its_lock(server: EmbeddedServer
 
 @pytest.mark.slow
 def test_a_port_taken_in_the_meantime_is_replaced_by_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    free_port = server_module._free_port
+    free_port = server_module.free_port
     with socket.create_server(("127.0.0.1", 0)) as other:
         taken = other.getsockname()[1]
         chosen = iter((taken, free_port()))
-        monkeypatch.setattr(server_module, "_free_port", lambda: next(chosen))
+        monkeypatch.setattr(server_module, "free_port", lambda: next(chosen))
         server = EmbeddedServer(tmp_path, _OPTIONS)
         try:
             url = server.ensure().url

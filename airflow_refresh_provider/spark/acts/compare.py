@@ -75,7 +75,7 @@ def _by_checksums(made: _Comparing, wanted: ChecksumTask) -> Comparison:
     return found.model_copy(update={"source_rows": rows, "target_rows": of_target, **by_checksums})
 
 
-def _in_one_query(made: _Comparing, within: differences.Within | None = None) -> Comparison:
+def _in_one_query(made: _Comparing, within: differences.Within = differences.all_rows) -> Comparison:
     spark, task = made.spark, made.task
     # The number of differences is only known once they are staged.
     changes = stamped_writes.stage(

@@ -25,7 +25,7 @@ from airflow_refresh_provider.spark.acts.near import near as near_sql
 from airflow_refresh_provider.spark.acts.observed import observe
 
 Within = Callable[[DataFrame], DataFrame]
-"""Leaves some of the rows of either side."""
+"""Leaves the rows of either side that are compared."""
 _IN_PLACE = OP  # a reserved name, which no column of a target can have
 _NEAR = "N"
 """In place of an operation: a row that differs within the tolerance only."""
@@ -46,22 +46,20 @@ class Counted:
     near: Observation = field(default_factory=lambda: Observation("near"))
 
 
-def whole(spark: SparkSession, task: CompareTask, counted: Counted, within: Within | None = None) -> DataFrame:
-    """The rows that differ: visible columns, hash, op, vnode. Rows to delete have their key only.
+def all_rows(rows: DataFrame) -> DataFrame:
+    """Those of a comparison that leaves none out."""
+    return rows
 
-    `within` leaves the rows of each side that are compared.
-    """
+
+def whole(spark: SparkSession, task: CompareTask, counted: Counted, within: Within = all_rows) -> DataFrame:
+    """The rows that differ: visible columns, hash, op, vnode. Rows to delete have their key only."""
     # The hash table is built from the target's keys; a sort-merge join would sort the whole rows.
-    return _joined(spark, task, counted, visible(task.target.columns), "shuffle_hash", within or _all)
+    return _joined(spark, task, counted, visible(task.target.columns), "shuffle_hash", within)
 
 
 def of_keys(spark: SparkSession, task: CompareTask, counted: Counted) -> DataFrame:
     """Only the keys that differ, with hash, op and vnode."""
-    return _joined(spark, task, counted, _keys(task), "merge", _all)
-
-
-def _all(rows: DataFrame) -> DataFrame:
-    return rows
+    return _joined(spark, task, counted, _keys(task), "merge", all_rows)
 
 
 def widened(spark: SparkSession, task: CompareTask, differing: DataFrame, *, few: bool) -> DataFrame:

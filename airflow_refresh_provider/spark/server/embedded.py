@@ -135,7 +135,7 @@ class EmbeddedServer:
 
     def _started(self, lock: int, installation: Installation, jars: list[Path]) -> Endpoint:
         self._prepare()
-        port = _free_port()
+        port = free_port()
         with self._home.log.open("wb") as log:
             child = subprocess.Popen(
                 command(installation.submit, self._home, port, jars, self._options),
@@ -211,7 +211,8 @@ def _warm(endpoint: Endpoint) -> None:
         sessions.close(session)
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of the loopback address that is free now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

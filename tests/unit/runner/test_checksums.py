@@ -15,8 +15,9 @@ from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.core.run.results import Outcome, Rows, RunResult
 from airflow_refresh_provider.errors import RefreshError
 from airflow_refresh_provider.runner.refreshes import Refreshes
+from tests.unit.runner.disturbed import LIVE
 from tests.unit.runner.faults import POINTS, Killed, at
-from tests.unit.runner.world import INPUT, NAME, ONE, RESTART, TARGET, World, ordered, row
+from tests.unit.runner.world import FORCE, INPUT, NAME, ONE, RESTART, TARGET, World, ordered, row
 
 FULL: dict[str, Any] = {"mode": "full"}
 MANY = [row(k) for k in range(250)]
@@ -112,13 +113,13 @@ def test_they_are_not_used_once_others_have_written_the_target(disturb: Callable
 def test_who_asks_for_a_comparison_of_everything_gets_it() -> None:
     world = with_checksums()
     rot(world, 50)
-    result = world.run(Request(workers=1, force=True, mode=Mode.FULL))
+    result = world.run(FORCE)
     assert (result.rows, codes(result)) == (ONE_CHANGED, [])
     assert world.fresh() and kept(world) is not None
 
 
 def test_they_are_not_used_after_a_run_that_was_abandoned() -> None:
-    world = with_checksums(visibility="live", chunking={"one_commit_up_to": 1, "chunk_rows": 1})
+    world = with_checksums(**LIVE)
     for k in (10, 11, 12):
         change(world, k, "half")
     with at(world.lake, "begin /gold", nth=2), suppress(Killed):
@@ -178,7 +179,7 @@ def test_they_follow_a_table_that_grows() -> None:
     world.run()
     assert world.fresh()
     assert kept(world) is not None
-    world.lake.rewrite(INPUT, lambda r: None if r["k"] in (300,) else r)
+    world.lake.rewrite(INPUT, lambda r: None if r["k"] == 300 else r)
     world.run()
     assert world.fresh()
 
@@ -208,15 +209,12 @@ def test_those_of_a_run_in_progress_are_not_dropped() -> None:
     assert world.fresh()
 
 
-CHUNKED = {"chunking": {"one_commit_up_to": 1, "chunk_rows": 1}}
-
-
 class _Life:
     """Refreshes that compare everything, with crashes and other writers in between."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
-        self.world = World(*MANY, **FULL, **self.random.choice(({}, {"visibility": "live", **CHUNKED})))
+        self.world = World(*MANY, **FULL, **self.random.choice(({}, LIVE)))
         self.used = 0
         self.world.run()
 
