@@ -106,6 +106,17 @@ def test_the_table_is_read_where_its_checksum_knows_of_other_deleted_rows(
     assert DeltaTableLog().files_within(location, 2, [way]) is None
 
 
+def test_deleted_rows_are_counted_by_their_vectors_where_no_sums_are_stored(
+    open_session: OpenSession, tmp_path: Path
+) -> None:
+    spark, location = open_session(), str(tmp_path / "t")
+    _pages(spark, location)
+    stored = DeltaTableLog().facts(location)
+    (tmp_path / "t" / "_delta_log" / f"{2:020}.crc").unlink()
+    counted = DeltaTableLog().facts(location)
+    assert stored is not None and stored == counted and stored.rows == spark.read.format("delta").load(location).count()
+
+
 def test_no_more_than_a_page_is_read_for_one_value(open_session: OpenSession, tmp_path: Path) -> None:
     spark, location = open_session(), str(tmp_path / "t")
     _pages(spark, location)

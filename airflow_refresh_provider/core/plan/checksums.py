@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from airflow_refresh_provider.core.text.stored import Stored
 
-MOST_CHANGED = 0.005
+MOST_CHANGED = 0.02
 """Where refreshes change more than this share of the rows, nothing is won: too many buckets differ."""
-_ROWS_OF_BUCKET = 24
-"""With fewer, fewer rows are compared, and more checksums are kept; both take about as long."""
+_ROWS_OF_BUCKET = 8
+"""At most, up to the largest number of buckets. With fewer, fewer rows are compared, and more checksums are kept."""
 _MOST_BUCKETS = 1 << 22
 """A row of a bucket has some 13 bytes that cannot be compressed."""
 _OUTGROWN = 4

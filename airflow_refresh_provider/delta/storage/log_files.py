@@ -76,7 +76,7 @@ class LogFiles:
         text = self._commit(version) if version in self.commits else None
         if text is None:
             raise LogGap(f"{self.location} has no commit file for version {version}")
-        return [json.loads(line) for line in text.splitlines() if line.strip()]
+        return _actions(text)
 
     def transactions(self, version: int) -> dict[str, int]:
         """appId -> version, of the transactions in one commit. Raises LogGap."""
@@ -134,6 +134,14 @@ def checksum(location: str, version: int) -> Action | None:
     return _checksum(location, store, version) if store is not None else None
 
 
+def commit(location: str, version: int) -> list[Action] | None:
+    """The actions of one commit, without listing the log; None when its file is gone."""
+    with storage(_READING, location):
+        store = open_store(location)
+    text = _read(location, store, f"{version:020}.json") if store is not None else None
+    return None if text is None else _actions(text)
+
+
 def has_log(location: str) -> bool:
     """Whether there is a log of any kind, be it one whose commit files are gone."""
     with storage(_READING, location):
@@ -182,6 +190,10 @@ def _last_checkpoint(location: str, store: ObjectStore) -> int:
         return int(json.loads(_read(location, store, _LAST_CHECKPOINT) or b"{}")["version"])
     except (ValueError, TypeError, KeyError):
         return 0
+
+
+def _actions(text: bytes) -> list[Action]:
+    return [json.loads(line) for line in text.splitlines() if line.strip()]
 
 
 def _checksum(location: str, store: ObjectStore, version: int) -> Action | None:

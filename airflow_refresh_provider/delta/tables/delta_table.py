@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from deltalake import DeltaTable
-from deltalake.exceptions import DeltaError, TableNotFoundError
+from deltalake.exceptions import TableNotFoundError
 
 from airflow_refresh_provider.core.definition.columns import padded
 from airflow_refresh_provider.core.definition.own_columns import Fill, OwnColumn
 from airflow_refresh_provider.delta.storage.file_lists import hidden
-from airflow_refresh_provider.delta.storage.log_files import checksum
 from airflow_refresh_provider.delta.storage.object_stores import is_local, storage
+from airflow_refresh_provider.delta.tables.deletion_vectors import hidden_rows
 
 DELETION_VECTORS = "deletionVectors"
 
@@ -133,7 +133,7 @@ def plain_files(location: str, version: int) -> tuple[tuple[str, int], ...] | No
     table = open_table(location, version)
     if table is None or not stored_plainly(table):
         return None
-    if hidden_rows(table, location) != 0:
+    if _hidden_rows(table, location) != 0:
         return None
     listed = listed_files(table)
     paths, sizes = listed["path"].to_pylist(), listed["size_bytes"].to_pylist()
@@ -167,7 +167,7 @@ def size_of(table: DeltaTable, location: str, files: Any) -> tuple[int | None, i
     """(rows, bytes) of the version opened, with these files; rows None when the log does not say."""
     counts = list(files["num_records"].to_pylist()) if "num_records" in files.column_names else []
     known = [int(count) for count in counts if count is not None]
-    hidden = hidden_rows(table, location) if len(known) == files.num_rows else None
+    hidden = _hidden_rows(table, location) if len(known) == files.num_rows else None
     return (None if hidden is None else sum(known) - hidden), sum(files["size_bytes"].to_pylist())
 
 
@@ -177,15 +177,6 @@ def partitions_of(files: Any) -> int:
     return len(set(zip(*values, strict=True)))
 
 
-def hidden_rows(table: DeltaTable, location: str) -> int | None:
+def _hidden_rows(table: DeltaTable, location: str) -> int | None:
     """Rows that deletion vectors hide; None when it cannot be found out."""
-    if DELETION_VECTORS not in features(table):
-        return 0
-    sums = checksum(location, table.version())
-    if sums and isinstance(sums.get("numDeletedRecordsOpt"), int):
-        return int(sums["numDeletedRecordsOpt"])
-    try:
-        batches = table.deletion_vectors()
-        return sum(int(kept.count(False)) for batch in batches for kept in batch["selection_vector"].to_pylist())
-    except DeltaError:
-        return None  # a table feature of readers that delta-rs does not know
+    return hidden_rows(table, location) if DELETION_VECTORS in features(table) else 0

@@ -9,15 +9,14 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from deltalake import DeltaTable
-from deltalake.exceptions import DeltaError
 
 from airflow_refresh_provider.core.changes.reads import BASE_PATH, Read
 from airflow_refresh_provider.core.definition.columns import INTEGERS, Columns
 from airflow_refresh_provider.core.maintain.spans import Spans, rows_within, worth_reading_by_files
 from airflow_refresh_provider.delta.storage.file_lists import hidden
-from airflow_refresh_provider.delta.storage.log_files import checksum
 from airflow_refresh_provider.delta.storage.object_stores import is_local
 from airflow_refresh_provider.delta.tables.column_types import column_types, quoted
+from airflow_refresh_provider.delta.tables.deletion_vectors import hidden_positions, stored_hidden_rows
 from airflow_refresh_provider.delta.tables.delta_table import (
     DELETION_VECTORS,
     features,
@@ -103,28 +102,14 @@ def _of_column(files: Any, column: str, spans: Spans, rows: list[int]) -> Iterat
 
 def _deleted(table: DeltaTable, location: str, names: list[str]) -> tuple[tuple[int, ...], ...] | None:
     """The positions of the deleted rows of each file, none where there are no such rows; None where they are many."""
-    known = (checksum(location, table.version()) or {}).get("numDeletedRecordsOpt")
-    if DELETION_VECTORS not in features(table) or known == 0:
+    known = stored_hidden_rows(location, table.version()) if DELETION_VECTORS in features(table) else 0
+    if known == 0:
         return ()
     ends = [name.rpartition("/")[2] for name in names]
     many = (known or 0) > MOST_DELETED or sum(_rows_of(listed_files(table))) > MOST_ROWS
-    of_file = None if many or len(set(ends)) < len(ends) else _positions(table)
+    of_file = None if many or len(set(ends)) < len(ends) else hidden_positions(table)
     if of_file is None or known not in (None, sum(map(len, of_file.values()))):
         return None
     found = tuple(of_file.get(end, ()) for end in ends)
     count = sum(map(len, found))
     return None if count > MOST_DELETED else found if count else ()
-
-
-def _positions(table: DeltaTable) -> dict[str, tuple[int, ...]] | None:
-    """File name -> the positions of its deleted rows; None where delta-rs cannot read them."""
-    import pyarrow as pa  # type: ignore[import-untyped]  # slow to import, and rarely needed
-    import pyarrow.compute as pc  # type: ignore[import-untyped]
-
-    try:
-        vectors = pa.RecordBatchReader.from_stream(table.deletion_vectors()).read_all()
-    except DeltaError:
-        return None  # a table feature of readers that delta-rs does not know
-    names = (path.rpartition("/")[2] for path in vectors["filepath"].to_pylist())
-    gone = (tuple(pc.indices_nonzero(pc.invert(kept.values)).to_pylist()) for kept in vectors["selection_vector"])
-    return dict(zip(names, gone, strict=True))

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 
 from airflow_refresh_provider.core.plan.checksums import Checksums
 from airflow_refresh_provider.ports.tasks import ChecksumTask, CompareTask
-from airflow_refresh_provider.spark.acts import content, sql
+from airflow_refresh_provider.spark.acts import content, sql, stamped_writes
 from airflow_refresh_provider.spark.acts.differences import Within
 from airflow_refresh_provider.spark.acts.observed import observe, observed
 
@@ -21,6 +21,12 @@ LEAST_ROWS = 1_000_000
 """Fewer are compared in less time than the checksums take."""
 MOST_COMPARED = 0.3
 """Where the buckets that differ have more than this share of the rows, everything is compared."""
+_FAST_MAP = "spark.sql.codegen.aggregate.fastHashMap.capacityBit"
+"""How many groups Spark's faster hash map has place for, as a power of two: 16 by default. It looks at two places only,
+and what does not fit goes into the slower map."""
+_SPARE_BITS = 2
+_MOST_BITS = 22
+"""Takes 32 MB in a task, and as much for the groups as they have."""
 _SCHEMA = "bucket INT, sum BIGINT, rows BIGINT, differs BOOLEAN"
 
 
@@ -43,7 +49,8 @@ def take(spark: SparkSession, task: CompareTask, wanted: ChecksumTask) -> Taken:
     to_compare = "sum(IF(differs, greatest(rows, before), 0L)) AS to_compare"
     measures = map(F.expr, ("count(*) AS entries", "sum(rows) AS rows", to_compare))
     found = observe(_beside_known(spark, _of_desired(spark, task, wanted), wanted), seen, *measures)
-    found.drop("before").write.mode("error").parquet(wanted.location)
+    with stamped_writes.setting(spark, {_FAST_MAP: str(_places(wanted.buckets))}):
+        found.drop("before").write.mode("error").parquet(wanted.location)
     values = observed(seen)
     made = Checksums(
         location=wanted.location,
@@ -59,6 +66,10 @@ def within(spark: SparkSession, task: CompareTask, made: Checksums) -> Within:
     differing = F.broadcast(_read(spark, made.location).where("differs").select("bucket"))
     same = f"{_bucket(task, made.buckets, 'r')} = k.bucket"
     return lambda rows: rows.alias("r").join(differing.alias("k"), F.expr(same), "left_semi")
+
+
+def _places(buckets: int) -> int:
+    return min(_MOST_BITS, buckets.bit_length() + _SPARE_BITS)
 
 
 def _of_desired(spark: SparkSession, task: CompareTask, wanted: ChecksumTask) -> DataFrame:

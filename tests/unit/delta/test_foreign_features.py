@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from airflow_refresh_provider.core.definition.inputs import Input
-from airflow_refresh_provider.delta.tables.target_log import DeltaTableLog
+from airflow_refresh_provider.delta.tables.delta_table import open_table
+from airflow_refresh_provider.delta.tables.target_log import DeltaTableLog, facts_of
 from airflow_refresh_provider.errors import Failed
 from airflow_refresh_provider.inputs.kinds import kind_of
 
@@ -173,3 +174,19 @@ def test_files_elsewhere_in_folders_that_stand_for_columns_or_hidden_are_not_giv
     _write(tmp_path / "t", _created([], []), [_added(path, 5)])
     probe = kind_of("delta")
     assert probe.files(probe.pin("orders", Input(path=str(tmp_path / "t")))) is None
+
+
+def test_deleted_rows_are_those_stored_before_commits_without_files(tmp_path: Path) -> None:
+    """As the seal of a refresh without changes, of which delta-rs writes no sums."""
+    created, seal = _created(["deletionVectors"], []), [{"commitInfo": {"operation": "WRITE"}}]
+    unread = {"storageType": "u", "pathOrInlineDv": "6mC*ygvvOMT%c+iUcS6G", "offset": 1, "sizeInBytes": 31}
+    added = _added("a.parquet", 50, deletionVector={**unread, "cardinality": 10})
+    _write(tmp_path / "t", created, [added], seal, seal, [_added("b.parquet", 5)], seal)
+    (tmp_path / "t" / "_delta_log" / f"{1:020}.crc").write_text('{"numDeletedRecordsOpt": 10}')
+    assert [_rows(tmp_path / "t", version) for version in (1, 2, 3, 4, 5)] == [40, 40, 40, None, None]
+
+
+def _rows(location: Path, version: int) -> int | None:
+    table = open_table(str(location), version)
+    assert table is not None
+    return facts_of(table, str(location)).rows
