@@ -11,12 +11,12 @@ _LIMITS = """
 ## What limits a refresh
 
 A full refresh with few changes is a comparison: every column of query and target is read and hashed, keys and hashes
-are shuffled and sorted, and only then the changed rows are read again, staged and applied. The first part is the same
-whether one row has changed or a hundredth of them, and it is about as much reading as two overwrites do, without their
-writing. The rest is a handful of Spark jobs, of half a second to three seconds each, that a larger table hardly
-notices. What would save more is not reading: change feeds of the inputs, and row hashes that the target keeps (layout
-`vnode`). Where refreshes that compare everything find few changes again and again, checksums of the published rows
-leave most of the target unread (ADR 77); the figures of full refreshes above were taken before that.
+are shuffled and sorted, and only then the changed rows are read again, staged and applied. Where such refreshes follow
+each other, checksums of the published rows say which rows to compare (ADR 77). Where nothing has changed, the query is
+read and hashed once, and the target is not read. With one row in a hundred changed, both are read once more, to compare
+one row in sixteen: Parquet decodes all columns for that. More than one row in fifty, and everything is compared. The
+rest is a handful of Spark jobs, of half a second to three seconds each, that a larger table hardly notices. What would
+save more is not reading: change feeds of the inputs, and row hashes that the target keeps (layout `vnode`).
 
 An incremental refresh reads and stages its window in little more than a second. Meanwhile Delta computes the whole
 state of the target's log, of which the markers of commits are a part. The rest is finding the rows to be replaced:
