@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -22,7 +22,7 @@ from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.engine import EngineSession
 from airflow_refresh_provider.ports.tasks import CompareTask, Comparison, Stamp
 from airflow_refresh_provider.runner.admin import dropping
-from airflow_refresh_provider.runner.facts import pinned_inputs, staging_paths, targets
+from airflow_refresh_provider.runner.facts import pinned_inputs, published_checksums, staging_paths, targets
 from airflow_refresh_provider.runner.hold import fence, leases, log_lookup, takeover
 from airflow_refresh_provider.runner.hold.losses import lost
 from airflow_refresh_provider.runner.hold.marked_commits import MarkedCommit
@@ -257,7 +257,16 @@ def _restores_are_neutral(patch: pytest.MonkeyPatch) -> None:
 
 def _stored_hashes_used(patch: pytest.MonkeyPatch) -> None:
     real = comparing.compare
-    patch.setattr(comparing, "compare", lambda *args, **given: real(*args, **given | {"stored_hashes": True}))
+
+    def believing(*args: Any, known: comparing.Known = comparing.NOTHING_KNOWN, **given: Any) -> Comparison:
+        return real(*args, known=replace(known, hashes=True), **given)
+
+    patch.setattr(comparing, "compare", believing)
+
+
+def _checksums_used(patch: pytest.MonkeyPatch) -> None:
+    real = published_checksums.task_for
+    patch.setattr(published_checksums, "task_for", lambda *args, **given: real(*args, **given | {"believed": True}))
 
 
 def _orphans_from_an_old_view(patch: pytest.MonkeyPatch) -> None:
@@ -355,6 +364,7 @@ RULES = [
     Rule("a first generation is above the target's markers", "lost control root", _markers_unseen),
     Rule("a restore is foreign", "restore", _restores_are_neutral),
     Rule("stored hashes are not used after foreign writes", "foreign update by vnode", _stored_hashes_used),
+    Rule("nor are checksums", "foreign update, by checksums", _checksums_used),
     Rule("orphans are dropped", "changes", _instead(staging_paths, "drop_orphans", lambda *_: None)),
     Rule("orphans are listed before control is read", "recover first", _orphans_from_an_old_view, every_read=True),
     Rule("a window is used only on the published rows", "foreign update, incremental", _windows_on_anything),

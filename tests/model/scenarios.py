@@ -22,6 +22,7 @@ from tests.unit.runner.world import COLUMNS, INPUT, NAME, ONE, TARGET, row
 
 OTHER = "/in/others"
 CHUNKED = {"visibility": "live", "chunking": {"chunk_rows": 1, "one_commit_up_to": 1}}
+IN_PAIRS = {"visibility": "live", "chunking": {"chunk_rows": 2, "one_commit_up_to": 2}}
 
 Prepare = Callable[[ModelWorld], None]
 Cast = Callable[[ModelWorld], list[Actor]]
@@ -134,6 +135,24 @@ def feedless(world: ModelWorld) -> None:
     """As changes, but the input keeps no feed."""
     world.lake.reshape(INPUT, properties={"delta.enableChangeDataFeed": "false"})
     changes(world)
+
+
+def compared(world: ModelWorld) -> None:
+    """As changes, but of more rows, of which checksums are kept: all were compared twice, and one had changed."""
+    world.lake.append(INPUT, [row(k) for k in (1, 2, 3, *range(100, 180))])
+    world.register()
+    world.owner("earlier").run(NAME, ONE)
+    for k in (100, 101):
+        _change(world, k)
+        world.owner(f"earlier {k}").run(NAME, ONE)
+    assert world.record.published and world.record.published.checksums
+    _change(world, 2)
+    world.lake.rewrite(INPUT, lambda r: None if r["k"] == 1 else r)
+    world.lake.append(INPUT, [row(4)])
+
+
+def _change(world: ModelWorld, k: int) -> None:
+    world.lake.rewrite(INPUT, lambda r: r | {"v": "b"} if r["k"] == k else r)
 
 
 def landed(world: ModelWorld) -> None:
@@ -274,7 +293,7 @@ def _tasks_interrupted(world: ModelWorld) -> list[Actor]:
     return [tasks(world, "A"), interrupter(world, "B"), tasks(world, "C")]
 
 
-INCREMENTAL = {"mode": "incremental"}
+INCREMENTAL, FULL = {"mode": "incremental"}, {"mode": "full"}
 FILES = {"inputs": {"x": {"path": INPUT, "format": "parquet"}}}
 VNODES = CHUNKED | {"layout": "vnode", "vnodes": 4}
 
@@ -337,6 +356,11 @@ SCENARIOS = [
     Scenario("aggregate", changes, _with(INPUT_MOVES), CHUNKED | {"query": GROUPED}),
     Scenario("aggregate by vnode", changes, _two, VNODES | {"query": GROUPED}),
     Scenario("join by touched values", trusted, _with(OTHER_CHANGES, INSERTS), CHUNKED | JOIN | INCREMENTAL),
+    Scenario("changes, by checksums", compared, _two, IN_PAIRS | FULL),
+    Scenario("foreign update, by checksums", compared, _with(UPDATES), FULL),
+    Scenario("restore, by checksums", compared, _with(RESTORES), FULL),
+    Scenario("restarted, by checksums", compared, _restarting, IN_PAIRS | FULL),
+    Scenario("redefined by the next owner, by checksums", compared, _redefining, FULL),
     Scenario("small table", changes, _two, small=True),
     Scenario("small table, input changes, incremental", changes, _with(INPUT_MOVES), INCREMENTAL, small=True),
     Scenario("small table, foreign insert, incremental", changes, _with(INSERTS), INCREMENTAL, small=True),
