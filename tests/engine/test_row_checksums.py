@@ -12,7 +12,7 @@ from airflow_refresh_provider.core.plan.ways import Way
 from airflow_refresh_provider.delta.tables.staging_folders import StagingFolders
 from airflow_refresh_provider.ports.tasks import ChecksumTask, Comparison, KeyReport, Source
 from airflow_refresh_provider.spark.acts import content
-from airflow_refresh_provider.spark.acts.row_checksums import LEAST_ROWS
+from airflow_refresh_provider.spark.acts.row_checksums import FAST_MAP, LEAST_ROWS
 from tests.engine.acts import Lake, source
 
 _ROWS = (
@@ -67,6 +67,14 @@ def test_the_same_differences_are_found(compared: Compared) -> None:
     assert found.compared is not None and 7 <= found.compared < 50
     assert found.model_copy(update={"changes": plainly.changes, "checksums": None, "compared": None}) == plainly
     assert compared.staged(found) == compared.staged(plainly)
+
+
+def test_the_setting_of_the_faster_map_is_one_of_spark_and_is_reset(compared: Compared) -> None:
+    """Spark refuses to name a default of a setting that it does not know."""
+    conf = compared.lake.spark.conf
+    before = conf.get(FAST_MAP)
+    compared.made(_FIRST)
+    assert conf.get(FAST_MAP) == before == "16"
 
 
 def test_what_is_made_is_there_and_is_that_of_the_rows(compared: Compared) -> None:

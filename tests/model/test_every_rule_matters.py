@@ -9,7 +9,7 @@ from tests.model.rules import Rule
 from tests.model.scenarios import SCENARIOS
 from tests.model.search import search
 
-_OF_TESTS = ("TypeError", "AttributeError", "NameError")
+_NOT_THERE = ("TypeError", "AttributeError", "NameError")
 """What a rule fails with that is disabled by a name, or an argument, that is not there any more."""
 RULES = [*rules.RULES, *unit_rules.RULES, *target_rules.RULES]
 
@@ -21,4 +21,4 @@ def test_without_this_rule_some_schedule_goes_wrong(rule: Rule, monkeypatch: pyt
     found = search(partial(scenario.play, every_read=rule.every_read), deviations=2, at_most=2500)
     assert found.played, f"no violation after {found}"
     assert len(found.schedule) <= 2
-    assert not any(name in str(found) for name in _OF_TESTS), f"the rule is not disabled as intended: {found}"
+    assert not any(name in str(found) for name in _NOT_THERE), f"the rule is not disabled as intended: {found}"

@@ -21,7 +21,7 @@ LEAST_ROWS = 1_000_000
 """Fewer are compared in less time than the checksums take."""
 MOST_COMPARED = 0.3
 """Where the buckets that differ have more than this share of the rows, everything is compared."""
-_FAST_MAP = "spark.sql.codegen.aggregate.fastHashMap.capacityBit"
+FAST_MAP = "spark.sql.codegen.aggregate.fastHashMap.capacityBit"
 """How many groups Spark's faster hash map has place for, as a power of two: 16 by default. It looks at two places only,
 and what does not fit goes into the slower map."""
 _SPARE_BITS = 2
@@ -49,7 +49,7 @@ def take(spark: SparkSession, task: CompareTask, wanted: ChecksumTask) -> Taken:
     to_compare = "sum(IF(differs, greatest(rows, before), 0L)) AS to_compare"
     measures = map(F.expr, ("count(*) AS entries", "sum(rows) AS rows", to_compare))
     found = observe(_beside_known(spark, _of_desired(spark, task, wanted), wanted), seen, *measures)
-    with stamped_writes.setting(spark, {_FAST_MAP: str(_places(wanted.buckets))}):
+    with stamped_writes.setting(spark, {FAST_MAP: str(_places(wanted.buckets))}):
         found.drop("before").write.mode("error").parquet(wanted.location)
     values = observed(seen)
     made = Checksums(
