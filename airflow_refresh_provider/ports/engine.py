@@ -54,8 +54,8 @@ class EngineSession(Protocol):
         """Add, widen and drop columns and nested fields of the target; what is done already is left out."""
         ...
 
-    def expect_commit(self, target: Target) -> None:
-        """A hint that a commit to a target follows: what it needs may be computed while other operations run."""
+    def expect_commit(self, location: str) -> None:
+        """A hint that a commit to the table there follows: what it needs may be computed while other operations run."""
         ...
 
     def mark(self, target: Target, stamp: Stamp) -> None:

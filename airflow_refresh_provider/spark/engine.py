@@ -142,9 +142,9 @@ class SparkEngineSession:
         with self._act(Doing(left=left, target=location)):
             ddl.evolve(self._spark, location, evolution)
 
-    def expect_commit(self, target: Target) -> None:
+    def expect_commit(self, location: str) -> None:
         if not (self._lost or self._released):
-            log_state.compute(self._spark, target.location)
+            log_state.compute(self._spark, location)
 
     def mark(self, target: Target, stamp: Stamp) -> None:
         with self._act(Doing(left="The target's rows were not touched.", target=target.location)):

@@ -134,7 +134,7 @@ class MemorySession:
 
         self._lake.transact(location, evolved, None)
 
-    def expect_commit(self, target: Target) -> None:
+    def expect_commit(self, location: str) -> None:
         """Nothing is computed ahead here."""
         self._alive()
 

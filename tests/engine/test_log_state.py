@@ -8,8 +8,6 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from airflow_refresh_provider.core.definition.columns import Column
-from airflow_refresh_provider.core.plan.plan import Target
 from airflow_refresh_provider.delta.tables.staging_folders import StagingFolders
 from airflow_refresh_provider.spark.acts import kernel, log_state, sql
 from airflow_refresh_provider.spark.engine import SparkEngineSession
@@ -43,9 +41,7 @@ def test_a_session_that_was_closed_computes_nothing(open_session: Callable[[], S
     spark, location = open_session(), str(tmp_path / "target")
     spark.range(3).write.format("delta").save(location)
     session = SparkEngineSession(spark, StagingFolders())
-    columns = (Column(name="id", type="bigint"),)
-    target = Target(location=location, table_id="t", columns=columns, vnodes=1, deletion_vectors=False)
-    session.expect_commit(target)
+    session.expect_commit(location)
     session.close()
     computing = log_state.compute(spark, location)
     computing.join(60)

@@ -17,6 +17,13 @@ COLLECTOR = "-XX:+UseParallelGC -XX:NewRatio=1"
 
 Shuffle and sort buffers live as long as their statement, so half of the heap is for the young generation.
 """
+ROOM = ("-XX:MetaspaceSize=256m", "-XX:ReservedCodeCacheSize=512m")
+"""Room for the classes of Spark and those it generates, and for what Java compiles of them.
+
+Java starts with 21 MB for classes, and collects all garbage each time that it gives them more: five times, half a
+second in all, before a server is warm. Ten refreshes of one query fill two thirds of the 117 MB that it has for code
+with counters; when these are full, it drops code, and compiles it once more.
+"""
 
 DELTA_CONFS = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
@@ -33,6 +40,12 @@ _SHARED_CODEGEN = {
     "spark.sql.artifact.isolation.alwaysApplyClassloader": "false",
     # A refresh needs some eighty generated classes; Spark's cache holds a hundred by default.
     "spark.sql.codegen.cache.maxEntries": "2000",
+}
+
+_PAGES = {
+    # Each task that sorts or joins by hash takes a page, of 64 MB in a heap of 4 GB by default: small refreshes left
+    # half a gigabyte of garbage each second.
+    "spark.buffer.pageSize": "8m",
 }
 
 _RETAINED = {
@@ -86,9 +99,11 @@ class ServerOptions:
                 f"{MEMORY_VARIABLE} is {memory!r}, which is not an amount of memory",
                 next=f"Set {MEMORY_VARIABLE} to a number with m or g, such as 2g, or leave it out.",
             )
-        user_collector = any("GC" in environment.get(variable, "") for variable in _JAVA_VARIABLES)
+        of_user = " ".join(environment.get(variable, "") for variable in _JAVA_VARIABLES)
+        collector = () if "GC" in of_user else (COLLECTOR,)
+        room = (option for option in ROOM if option.partition("=")[0] not in of_user)
         # The whole heap from the start: each step of growing it costs a full collection.
-        return cls(memory=memory, java_options=f"-Xms{memory}" if user_collector else f"{COLLECTOR} -Xms{memory}")
+        return cls(memory=memory, java_options=" ".join((*collector, f"-Xms{memory}", *room)))
 
 
 @dataclass(frozen=True)
@@ -168,6 +183,7 @@ def _confs(home: Home, port: int, jars: list[Path], options: ServerOptions) -> d
         "spark.sql.warehouse.dir": str(home.root / "warehouse"),
         "spark.sql.shuffle.partitions": "8",
         **_SHARED_CODEGEN,
+        **_PAGES,
         **_RETAINED,
         **DELTA_CONFS,
     }

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from airflow_refresh_provider.core.plan.plan import StagedTable, Target
-from airflow_refresh_provider.ports.tasks import ApplyTask, CompareTask, Comparison, WindowTask
+from airflow_refresh_provider.core.definition.columns import Columns
+from airflow_refresh_provider.core.plan.plan import StagedTable
+from airflow_refresh_provider.ports.tasks import ApplyTask, CompareTask, Comparison, Source, WindowTask
 from airflow_refresh_provider.runner.refreshes import Refreshes
 from airflow_refresh_provider.testing.memory_engine import MemoryEngine, MemorySession
 from airflow_refresh_provider.testing.memory_lake import MemoryLake
@@ -32,9 +33,13 @@ class ForewarnedSession(MemorySession):
         super().__init__(engine, session_id)
         self.asked = engine.asked
 
-    def expect_commit(self, target: Target) -> None:
-        self.asked.append(f"expect a commit to {target.location}")
-        super().expect_commit(target)
+    def expect_commit(self, location: str) -> None:
+        self.asked.append(f"expect a commit to {location}")
+        super().expect_commit(location)
+
+    def describe(self, source: Source) -> Columns:
+        self.asked.append("describe")
+        return super().describe(source)
 
     def read_windows(self, task: WindowTask) -> StagedTable:
         self.asked.append("read")
@@ -50,7 +55,7 @@ class ForewarnedSession(MemorySession):
 
 
 @pytest.mark.parametrize("mode", ["incremental", "full"])
-def test_a_commit_is_expected_before_the_changes_are_read(mode: str) -> None:
+def test_a_commit_is_expected_before_the_query_is_described(mode: str) -> None:
     world = World(*(row(i) for i in range(6)), mode=mode)
     world.run()
     world.lake.append(INPUT, [row(100)])
@@ -58,4 +63,4 @@ def test_a_commit_is_expected_before_the_changes_are_read(mode: str) -> None:
     Refreshes(replace(world.ports, engine=engine)).run(NAME, ONE)
     assert world.fresh()
     target = world.record.definition.target
-    assert engine.asked == [f"expect a commit to {target}", "read", f"commit to {target}"]
+    assert engine.asked == [f"expect a commit to {target}", "describe", "read", f"commit to {target}"]

@@ -9,7 +9,6 @@ from itertools import pairwise
 import pytest
 
 from airflow_refresh_provider.core.log.note import read_note
-from airflow_refresh_provider.core.plan.plan import Target
 from airflow_refresh_provider.core.run.results import Rows
 from airflow_refresh_provider.errors import Failed, Lost
 from airflow_refresh_provider.ports.small_tables import Unfit
@@ -31,8 +30,8 @@ class ReadingSession(MemorySession):
     def apply(self, task: ApplyTask) -> None:
         raise AssertionError(f"Spark was asked to apply {task.chunk}")
 
-    def expect_commit(self, target: Target) -> None:
-        raise AssertionError(f"Spark was asked to get ready for a commit to {target.location}")
+    def expect_commit(self, location: str) -> None:
+        raise AssertionError(f"Spark was asked to get ready for a commit to {location}")
 
 
 class ReadingEngine(MemoryEngine):

@@ -7,7 +7,7 @@ import pytest
 
 from airflow_refresh_provider.errors import Invalid
 from airflow_refresh_provider.spark.server.jars import DELTA
-from airflow_refresh_provider.spark.server.launch import COLLECTOR, Home, ServerOptions, command
+from airflow_refresh_provider.spark.server.launch import COLLECTOR, ROOM, Home, ServerOptions, command
 
 
 def test_memory_comes_from_the_environment_and_is_four_gigabytes_otherwise() -> None:
@@ -17,8 +17,15 @@ def test_memory_comes_from_the_environment_and_is_four_gigabytes_otherwise() -> 
 
 @pytest.mark.parametrize("variable", ["JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS"])
 def test_a_collector_that_the_environment_chooses_is_the_only_one(variable: str) -> None:
-    assert ServerOptions.of({}).java_options == f"{COLLECTOR} -Xms4g"
-    assert ServerOptions.of({variable: "-Xss2m -XX:+UseG1GC"}).java_options == "-Xms4g"
+    assert ServerOptions.of({}).java_options == " ".join((COLLECTOR, "-Xms4g", *ROOM))
+    assert ServerOptions.of({variable: "-Xss2m -XX:+UseG1GC"}).java_options == " ".join(("-Xms4g", *ROOM))
+
+
+@pytest.mark.parametrize("variable", ["JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS"])
+def test_room_that_the_environment_gives_java_is_left_as_it_is(variable: str) -> None:
+    options = ServerOptions.of({variable: "-XX:ReservedCodeCacheSize=1g"}).java_options
+    assert "ReservedCodeCacheSize" not in options
+    assert "-XX:MetaspaceSize=256m" in options
 
 
 @pytest.mark.parametrize("memory", ["lots", "4", "-1g", "4g; rm", "0m"])
