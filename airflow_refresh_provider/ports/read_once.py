@@ -45,6 +45,7 @@ class _Log:
         self.readable_until = cache(log.readable_until)
         self.sizes_within = cache(log.sizes_within)
         self.files_within = log.files_within
+        self.few_files = log.few_files
         self.markers = cache(log.markers)
         self.commits = cache(log.commits)
 

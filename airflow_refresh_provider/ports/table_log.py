@@ -113,6 +113,14 @@ class TableLog(Protocol):
         """
         ...
 
+    def few_files(self, location: str, version: int, *, deleted: bool) -> Read | None:
+        """How to read all files of a version, where they are few and have exactly its rows.
+
+        None where no such list exists, and where more rows are deleted than the read can name; without `deleted`,
+        where any are.
+        """
+        ...
+
     def readable_until(self, location: str, version: int) -> datetime | None:
         """From when on Spark refuses to read a version; None for the newest, which it never does.
 

@@ -88,6 +88,10 @@ class MemoryLog:
         """A table is one file, and is read as a table."""
         return None
 
+    def few_files(self, location: str, version: int, *, deleted: bool) -> Read | None:
+        """A table is read as a table."""
+        return None
+
     def readable_until(self, location: str, version: int) -> datetime | None:
         """As `MemoryTable.refused_from` says; the year 9999 where that says never."""
         if version == self.newest(location):

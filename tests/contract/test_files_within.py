@@ -13,7 +13,7 @@ from deltalake.schema import PrimitiveType
 
 from airflow_refresh_provider.core.changes.reads import Read
 from airflow_refresh_provider.core.maintain.spans import Spans
-from airflow_refresh_provider.delta.tables.files_within import MOST_FILES
+from airflow_refresh_provider.delta.tables.files_within import FEW_FILES, MOST_FILES
 from airflow_refresh_provider.delta.tables.target_log import DeltaTableLog
 from airflow_refresh_provider.ports.table_log import SpansOf
 
@@ -117,6 +117,20 @@ def test_many_files_are_read_as_a_table(tmp_path: Path) -> None:
     assert within(place, {"id": numbers((0, MOST_FILES))}) is None
     fewer = within(place, {"id": numbers((1, MOST_FILES))})
     assert fewer is not None and len(fewer.paths) == MOST_FILES
+
+
+def test_all_of_few_files_are_read_by_themselves(tmp_path: Path) -> None:
+    place = written(tmp_path, *range(FEW_FILES + 1), rows=1)
+    log = DeltaTableLog()
+    assert log.few_files(place, FEW_FILES, deleted=True) is None
+    found = log.few_files(place, FEW_FILES - 1, deleted=False)
+    assert found is not None and len(found.paths) == FEW_FILES
+    assert log.few_files(str(tmp_path / "none"), 0, deleted=True) is None
+
+
+def test_a_table_without_files_is_read_as_a_table(tmp_path: Path) -> None:
+    DeltaTable.create(tmp_path, Schema([Field("id", PrimitiveType("long"))]))
+    assert DeltaTableLog().few_files(str(tmp_path), 0, deleted=True) is None
 
 
 def test_there_may_be_no_table(tmp_path: Path) -> None:

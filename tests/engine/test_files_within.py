@@ -23,8 +23,18 @@ from airflow_refresh_provider.spark.acts import content, sql
 from tests.engine.odd_tables import EVERYDAY, ODD_TABLES
 
 OpenSession = Callable[[], SparkSession]
-BY_FILES = {"deletion vectors", "added columns", "far moments", "nested", "NaN and zeros", "long text"}
-"""Odd tables that have such files, and a column of numbers or days."""
+BY_SPANS = {
+    "deletion vectors",
+    "added columns",
+    "far moments",
+    "nested",
+    "columns of its own",
+    "checkpoints of version 2",
+    "clustered",
+    "odd path",
+}
+"""Odd tables that are read by their files, and have a column of numbers or days."""
+BY_FILES = BY_SPANS | {"NaN and zeros", "long text"}
 
 
 def _spans(rows: DataFrame, column: str, kind: str) -> Spans | None:
@@ -61,7 +71,13 @@ def test_files_have_what_the_table_has(name: str, open_session: OpenSession, tmp
             read += 1
             by_files = _shown(content.load(spark, found), column.name, spans)
             assert by_files == _shown(by_table, column.name, spans)
-    assert bool(read) is (name in BY_FILES), "which tables are read by files"
+    assert bool(read) is (name in BY_SPANS), "which tables are read by files"
+    whole = DeltaTableLog().few_files(str(location), table.version(), deleted=True)
+    assert (whole is not None) is (name in BY_FILES)
+    if whole:
+        of_files = content.load(spark, whole)
+        assert of_files.schema.simpleString() == by_table.schema.simpleString()
+        assert sorted(map(repr, of_files.collect())) == sorted(map(repr, by_table.collect()))
 
 
 def _pages(spark: SparkSession, location: str) -> None:
@@ -85,6 +101,11 @@ def test_deleted_rows_are_left_out_where_pages_are_passed_over(open_session: Ope
     assert {positions for positions in found.deleted if positions} == {
         (3, *range(7, 100_000, 50_000), 100_003, *range(100_007, 400_000, 50_000))
     }
+    log = DeltaTableLog()
+    assert log.few_files(location, 2, deleted=False) is None
+    assert log.few_files(location, 0, deleted=False) is not None, "none was deleted yet"
+    whole = log.few_files(location, 2, deleted=True)
+    assert whole is not None and content.load(spark, whole).count() == 400_000 - 8
     rows = content.load(spark, found).where(spans.condition("id"))
     assert sorted(map(tuple, rows.collect())) == [(3, -3), (60_000, 60_000), (100_003, -100_003)]
 

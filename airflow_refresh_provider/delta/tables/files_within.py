@@ -1,4 +1,4 @@
-"""The files of a table that may have rows within spans, for Spark to read them by themselves (ADR 75).
+"""The files of a table, for Spark to read them by themselves: those that may have rows within spans, or all (ADR 75).
 
 By the statistics of the log, as in `file_spans`. Rows that deletion vectors hide are named by their positions.
 """
@@ -29,6 +29,11 @@ from airflow_refresh_provider.ports.table_log import SpansOf
 
 MOST_FILES = 64
 """Spark asks the storage for each."""
+FEW_FILES, FEW_FAR_FILES = 32, 2
+"""All of so many files are read by themselves: Spark lists more in a job.
+
+A storage that is far away takes as long to say of two that they are there as Spark takes to plan to read a table.
+"""
 MOST_DELETED = 100_000
 """So many positions are sent to Spark with a statement."""
 MOST_ROWS = 100_000_000
@@ -51,6 +56,17 @@ def files_within(table: DeltaTable, location: str, ways: Sequence[SpansOf]) -> R
     read = sum(size * near // max(1, of) for size, near, of in zip(sizes, within, rows, strict=True))
     worth = worth_reading_by_files(read, sum(sizes), len(chosen), local=is_local(location))
     return read_of(table, location, chosen) if worth else None
+
+
+def few_files(table: DeltaTable, location: str, *, deleted: bool) -> Read | None:
+    """All files, where they are few; None where the table has to be read, and with deleted rows unless `deleted`."""
+    names = listed_files(table)["path"].to_pylist()
+    if not 0 < len(names) <= (FEW_FILES if is_local(location) else FEW_FAR_FILES):
+        return None
+    vectors = DELETION_VECTORS in features(table)
+    if vectors and not deleted and stored_hidden_rows(location, table.version()) != 0:
+        return None
+    return read_of(table, location, names)
 
 
 def read_of(table: DeltaTable, location: str, names: list[str]) -> Read | None:

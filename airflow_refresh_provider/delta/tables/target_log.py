@@ -28,7 +28,7 @@ from airflow_refresh_provider.delta.tables.delta_table import (
     writes_plainly,
 )
 from airflow_refresh_provider.delta.tables.file_spans import sizes_within
-from airflow_refresh_provider.delta.tables.files_within import files_within
+from airflow_refresh_provider.delta.tables.files_within import few_files, files_within
 from airflow_refresh_provider.delta.tables.input_history import KEPT, REMOVED_FILES, committed_at, duration
 from airflow_refresh_provider.delta.tables.opened_tables import EACH_TIME, OpenedTables
 from airflow_refresh_provider.delta.tables.table_shape import shape_at
@@ -94,6 +94,11 @@ class DeltaTableLog:
         """The files of a version that may have rows within the spans of all columns of one of the ways."""
         table = self._tables.at(location, version)
         return None if table is None else files_within(table, location, ways)
+
+    def few_files(self, location: str, version: int, *, deleted: bool) -> Read | None:
+        """All files of a version, where they are few."""
+        table = self._tables.at(location, version)
+        return None if table is None else few_files(table, location, deleted=deleted)
 
     def readable_until(self, location: str, version: int) -> datetime | None:
         """When Spark begins to refuse a version; in 1970 where its commit is gone, None for the newest."""

@@ -1,10 +1,14 @@
-"""Of which tables the spans of touched values leave out rows: only there they become conditions of a statement."""
+"""How the tables of a statement over touched values are read.
+
+Spans of these values are conditions only where they leave out rows. Tables of few files are read by these, as Spark
+plans that faster (ADR 75).
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-from airflow_refresh_provider.core.changes.pins import DeltaPin, VersionVector
+from airflow_refresh_provider.core.changes.pins import DeltaPin, Pin, VersionVector
 from airflow_refresh_provider.core.changes.reads import Read
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.maintain.plan import Use
@@ -19,22 +23,36 @@ _Sizes = tuple[int, int]  # of the files that are read, and of all
 
 
 def with_skipping(ports: Ports, definition: Definition, pins: VersionVector, ready: Ready, touched: Touched) -> Touched:
-    """Touched values with the tables of which their spans leave out enough. Of plain files row groups may be."""
-    if not touched.rows or not touched.spans:
+    """Touched values with how each table is read, and of which tables their spans leave out enough."""
+    if not touched.rows:
         return touched
     log, skips, reads = ports.log.keeping({}), set(), {}  # each table is opened once
     for number, use in enumerate(touched.maintenance.uses):
         pin = pins[use.input]
         has_options = bool(pinned_inputs.options(ports, definition, use.input))
         with hidden_values.of_pin(ports.environment, pin):
-            if not use.restrictions:
-                continue
-            if isinstance(pin, DeltaPin) and not has_options and (read := _by_files(log, pin, use, touched)):
-                reads[number] = read
-            if number in reads or not isinstance(pin, DeltaPin) or _skips(log, pin, use, touched):
-                skips.add(number)
+            read, skipping = _of_input(log, pin, use, touched, by_files=not has_options)
+        if read:
+            reads[number] = read
+        if skipping:
+            skips.add(number)
     of_target = _of_target(log, ready, touched)
     return touched.model_copy(update={"skips": frozenset(skips), "reads": reads, **of_target})
+
+
+def _of_input(log: TableLog, pin: Pin, use: Use, touched: Touched, *, by_files: bool) -> tuple[Read | None, bool]:
+    """How the files of an input are read, None where it is read as a table; and whether the spans are a condition.
+
+    Of plain files row groups may be left out. Where all rows are needed, each would be looked up among deleted ones.
+    """
+    with_spans = bool(use.restrictions and touched.spans)
+    if not isinstance(pin, DeltaPin):
+        return None, with_spans
+    read = _by_files(log, pin, use, touched) if by_files and with_spans else None
+    skipping = read is not None or (with_spans and _skips(log, pin, use, touched))
+    if by_files and not skipping:
+        read = log.few_files(pin.location, pin.version, deleted=bool(use.restrictions))
+    return read and read.model_copy(update={"hidden": pin.hidden}), skipping
 
 
 def _by_files(log: TableLog, pin: DeltaPin, use: Use, touched: Touched) -> Read | None:
@@ -47,18 +65,19 @@ def _by_files(log: TableLog, pin: DeltaPin, use: Use, touched: Touched) -> Read 
         }
         for way in use.restrictions or ()
     ]
-    read = log.files_within(pin.location, pin.version, ways)
-    return read and read.model_copy(update={"hidden": pin.hidden})
+    return log.files_within(pin.location, pin.version, ways)
 
 
 def _of_target(log: TableLog, ready: Ready, touched: Touched) -> dict[str, Any]:
     """How the target is read, as fields of `Touched`."""
     location, anchors = ready.target.location, touched.maintenance.anchors
     spans = {anchors[n]: one for n, one in touched.spans.items()}
-    if read := log.files_within(location, ready.version, [spans]):
+    if spans and (read := log.files_within(location, ready.version, [spans])):
         return {"target_read": read, "skips_target": True}
-    sizes = (log.sizes_within(location, ready.version, anchor, one.spans) for anchor, one in spans.items())
-    return {"skips_target": skips_enough(*min(sizes))}
+    sizes = [log.sizes_within(location, ready.version, anchor, one.spans) for anchor, one in spans.items()]
+    if sizes and skips_enough(*min(sizes)):
+        return {"skips_target": True}
+    return {"target_read": log.few_files(location, ready.version, deleted=True)}
 
 
 def _skips(log: TableLog, pin: DeltaPin, use: Use, touched: Touched) -> bool:

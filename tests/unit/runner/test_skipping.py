@@ -36,12 +36,18 @@ class Files(MemoryLog):
     """Tables of 100 MB, of which spans of these columns read so many; with `sorted` rows by their files."""
 
     sorted = False
+    few = False
 
     def files_within(self, location: str, version: int, ways: Sequence[SpansOf]) -> Read | None:
         little = sum(READ[column] for way in ways for column in way) <= 50
         if not (self.sorted and all(ways) and little):
             return None
         return Read(location=location, format="parquet", paths=(f"{location}/{version}",), file_format="parquet")
+
+    def few_files(self, location: str, version: int, *, deleted: bool) -> Read | None:
+        kind = "deleted" if deleted else "all"
+        path = f"{location}/{kind}/{version}"
+        return Read(location=location, format="parquet", paths=(path,), file_format="parquet") if self.few else None
 
     def sizes_within(
         self, location: str, version: int, column: str, spans: Sequence[tuple[int, int]]
@@ -58,15 +64,17 @@ def skipped(
     pin: Pin = PIN,
     rows: int = 3,
     by_files: bool = False,
+    few: bool = False,
+    spans: bool = True,
     options: dict[str, str] | None = None,
 ) -> Touched:
     """The touched values, with what they skip; `uses`: the restrictions of each use of an input."""
     read = tuple(Use(input="x", start=0, end=0, aliased=False, restrictions=ways) for ways in uses)
     maintenance = Maintenance(anchors=anchors, uses=read, routes=())
-    touched = Touched(location="/staged", maintenance=maintenance, rows=rows, spans={0: ONE})
+    touched = Touched(location="/staged", maintenance=maintenance, rows=rows, spans={0: ONE} if spans else {})
     lake = MemoryLake()
     log = Files(lake)
-    log.sorted = by_files
+    log.sorted, log.few = by_files, few
     definition = Definition.build(
         name="d",
         target="/gold",
@@ -146,3 +154,24 @@ def test_the_target_is_read_by_its_files_where_few_rows_are_within() -> None:
     assert skipped(by_files=True).target_read is None
     found = skipped(anchors=("sorted",), by_files=True)
     assert found.skips_target and found.target_read and found.target_read.paths == ("/gold/7",)
+
+
+@pytest.mark.parametrize("spans", [True, False])
+def test_a_table_of_few_files_is_read_by_them_without_a_condition(spans: bool) -> None:
+    found = skipped((("`scattered`",),), None, few=True, spans=spans)
+    assert found.reads[0].paths == ("/in/x/deleted/1",)
+    assert found.reads[1].paths == ("/in/x/all/1",), "rows would be looked up among deleted ones"
+    assert found.target_read is not None and found.target_read.paths == ("/gold/deleted/7",)
+    assert not found.skips and not found.skips_target
+
+
+def test_a_condition_that_leaves_out_files_comes_before_few_files() -> None:
+    found = skipped((("`sorted`",),), anchors=("sorted",), few=True)
+    assert not found.reads and found.skips == {0}
+    assert found.target_read is None and found.skips_target
+
+
+def test_few_files_hide_columns_and_leave_options_to_the_reader_of_tables() -> None:
+    pin = PIN.model_copy(update={"hidden": ("_vnode",)})
+    assert skipped(None, few=True, pin=pin).reads[0].hidden == ("_vnode",)
+    assert not skipped(None, few=True, options={"x": "y"}).reads
