@@ -130,7 +130,7 @@ class SparkEngineSession:
     def describe(self, source: Source) -> Columns:
         with self._act(doing.querying("Nothing was changed.", source)):
             date_words.check(self._spark, source)
-            return ddl.columns_of(content.result(self._spark, source).schema)
+            return ddl.columns_of(content.columns(self._spark, source))
 
     def prepare(self, spec: TargetSpec) -> None:
         left = "The target was not created; an existing one has its old properties."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from deltalake.schema import PrimitiveType
 
 from airflow_refresh_provider.core.changes.reads import Read
 from airflow_refresh_provider.core.maintain.spans import Spans
-from airflow_refresh_provider.delta.tables.files_within import FEW_FILES, MOST_FILES
+from airflow_refresh_provider.delta.tables.files_within import FEW_BYTES, FEW_FILES, MOST_FILES
 from airflow_refresh_provider.delta.tables.target_log import DeltaTableLog
 from airflow_refresh_provider.ports.table_log import SpansOf
 
@@ -126,6 +127,16 @@ def test_all_of_few_files_are_read_by_themselves(tmp_path: Path) -> None:
     found = log.few_files(place, FEW_FILES - 1, deleted=False)
     assert found is not None and len(found.paths) == FEW_FILES
     assert log.few_files(str(tmp_path / "none"), 0, deleted=True) is None
+
+
+def test_a_large_file_is_not_read_by_itself(tmp_path: Path) -> None:
+    place = written(tmp_path, 0, rows=1)
+    log = tmp_path / "_delta_log" / f"{0:020}.json"
+    text = log.read_text()
+    assert DeltaTableLog().few_files(place, 0, deleted=True) is not None
+    for size, read in ((FEW_BYTES, True), (FEW_BYTES + 1, False)):
+        log.write_text(re.sub(r'"size":\d+', f'"size":{size}', text))
+        assert (DeltaTableLog().few_files(place, 0, deleted=True) is not None) is read
 
 
 def test_a_table_without_files_is_read_as_a_table(tmp_path: Path) -> None:

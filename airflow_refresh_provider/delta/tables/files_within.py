@@ -34,6 +34,8 @@ FEW_FILES, FEW_FAR_FILES = 32, 2
 
 A storage that is far away takes as long to say of two that they are there as Spark takes to plan to read a table.
 """
+FEW_BYTES = 64 << 20
+"""Of all these files: to read rows takes Spark a little longer so than through Kernel."""
 MOST_DELETED = 100_000
 """So many positions are sent to Spark with a statement."""
 MOST_ROWS = 100_000_000
@@ -60,8 +62,10 @@ def files_within(table: DeltaTable, location: str, ways: Sequence[SpansOf]) -> R
 
 def few_files(table: DeltaTable, location: str, *, deleted: bool) -> Read | None:
     """All files, where they are few; None where the table has to be read, and with deleted rows unless `deleted`."""
-    names = listed_files(table)["path"].to_pylist()
-    if not 0 < len(names) <= (FEW_FILES if is_local(location) else FEW_FAR_FILES):
+    listed = listed_files(table)
+    names = listed["path"].to_pylist()
+    most = FEW_FILES if is_local(location) else FEW_FAR_FILES
+    if not 0 < len(names) <= most or sum(listed["size_bytes"].to_pylist()) > FEW_BYTES:
         return None
     vectors = DELETION_VECTORS in features(table)
     if vectors and not deleted and stored_hidden_rows(location, table.version()) != 0:

@@ -18,8 +18,9 @@ from airflow_refresh_provider.core.plan.plan import Split, StagedTable, Target
 from airflow_refresh_provider.ports.tasks import Source
 from airflow_refresh_provider.spark.acts import ddl, kernel, placing, sql
 from airflow_refresh_provider.spark.acts.by_name import converted
-from airflow_refresh_provider.spark.acts.positions import without_deleted
+from airflow_refresh_provider.spark.acts.positions import Only, without_deleted
 from airflow_refresh_provider.spark.connect import faults
+from airflow_refresh_provider.spark.connect.queries import NamedRows
 
 _RANK = OP  # any reserved name will do: no column of a query can have it
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
@@ -29,10 +30,25 @@ _PATTERN = re.compile(r"[\[\]{}*?\\]")
 _MERGES = "spark.sql.parquet.mergeSchema"
 
 
+def _all(rows: DataFrame) -> DataFrame:
+    return rows
+
+
 def result(spark: SparkSession, source: Source, split: Split | None = None) -> DataFrame:
     """The query's result as the query gives it; of one split of its only input if that is given."""
     reads = {name: read.of_files(split.files) if split else read for name, read in source.reads.items()}
     return over(spark, source, {name: _opened(spark, name, read) for name, read in reads.items()})
+
+
+def columns(spark: SparkSession, source: Source) -> StructType:
+    """The columns of the query's result, by one call; after an error by one for each input, so that it names this."""
+    try:
+        named = NamedRows(spark)
+        for name, read in source.reads.items():
+            named.name(name, rows(spark, read))
+        return named.query(source.query).schema
+    except faults.SPARK_ERRORS:
+        return result(spark, source).schema
 
 
 def over(spark: SparkSession, source: Source, reads: Mapping[str, DataFrame]) -> DataFrame:
@@ -125,8 +141,17 @@ def _opened(spark: SparkSession, name: str, read: Read) -> DataFrame:
         return load(spark, read)
 
 
-def load(spark: SparkSession, read: Read, columns: StructType | None = None) -> DataFrame:
-    """What a read of an input gives; `columns` are those of `read.columns_of` where they are known already."""
+def load(spark: SparkSession, read: Read, columns: StructType | None = None, only: Only = _all) -> DataFrame:
+    """What a read of an input gives, or only some of its rows.
+
+    `columns` are those of `read.columns_of` where they are known already.
+    """
+    found = _stored_rows(spark, read, columns)
+    return without_deleted(spark, found, read, only) if read.deleted else only(found)
+
+
+def _stored_rows(spark: SparkSession, read: Read, columns: StructType | None) -> DataFrame:
+    """The rows of a read, with deleted ones."""
     if read.format == "delta" and read.options.keys() == {kernel.VERSION} and not read.quoted_partitions:
         return kernel.at_version(spark, read.location, read.options[kernel.VERSION])
     reader = spark.read.format(read.format).options(**read.options)
@@ -134,13 +159,12 @@ def load(spark: SparkSession, read: Read, columns: StructType | None = None) -> 
         reader = reader.schema(read.schema_text)
     elif read.columns_of is not None:
         reader = reader.schema(columns or load(spark, for_columns(spark, read.columns_of)).schema)
-    found = reader.load(list(map(literally, read.paths)) if read.paths else read.location)
-    return without_deleted(spark, found, read) if read.deleted else found
+    return reader.load(list(map(literally, read.paths)) if read.paths else read.location)
 
 
-def rows(spark: SparkSession, read: Read) -> DataFrame:
-    """The rows of an input, without the hidden columns of a target."""
-    return load(spark, read).drop(*read.hidden)
+def rows(spark: SparkSession, read: Read, only: Only = _all) -> DataFrame:
+    """The rows of an input, or only some of them, without the hidden columns of a target."""
+    return load(spark, read, only=only).drop(*read.hidden)
 
 
 def for_columns(spark: SparkSession, read: Read) -> Read:

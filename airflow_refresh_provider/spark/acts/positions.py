@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pyarrow as pa  # type: ignore[import-untyped]
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -13,10 +15,15 @@ from airflow_refresh_provider.spark.acts import sql
 _FILE, _POSITION = f"{OP}_file", f"{OP}_position"
 
 
-def without_deleted(spark: SparkSession, rows: DataFrame, read: Read) -> DataFrame:
-    """The rows of a read without its deleted ones.
+Only = Callable[[DataFrame], DataFrame]
+"""Leaves some rows, with all of their columns."""
 
-    A condition on the result is moved below by Spark: file and position are found only for the rows that it leaves.
+
+def without_deleted(spark: SparkSession, rows: DataFrame, read: Read, only: Only) -> DataFrame:
+    """Only some rows of a read, without its deleted ones.
+
+    File and position are found for the rows that are left: Spark moves a condition on the result below this join, but
+    no semi-join.
     """
     names = (path.rpartition("/")[2] for path in read.paths)
     numbers = ", ".join(f"{sql.text(name)}, {n}" for n, name in enumerate(names))
@@ -24,7 +31,7 @@ def without_deleted(spark: SparkSession, rows: DataFrame, read: Read) -> DataFra
         "*", f"map({numbers})[_metadata.file_name] AS {_FILE}", f"_metadata.row_index AS {_POSITION}"
     )
     gone = F.broadcast(_deleted(spark, read.deleted))
-    return placed.join(gone, [_FILE, _POSITION], "left_anti").drop(_FILE, _POSITION)
+    return only(placed).join(gone, [_FILE, _POSITION], "left_anti").drop(_FILE, _POSITION)
 
 
 def _deleted(spark: SparkSession, deleted: tuple[tuple[int, ...], ...]) -> DataFrame:

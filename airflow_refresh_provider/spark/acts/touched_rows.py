@@ -7,6 +7,7 @@ of them are shuffled with the rows, which no process has to hold.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -34,12 +35,18 @@ def result(spark: SparkSession, source: Source, target: Target, touched: Touched
     named.name(_VALUES, touched_values.staged(spark, touched).selectExpr(*values))
     for number, use in enumerate(touched.maintenance.uses):
         with faults.reading(use.input):
-            rows = content.rows(spark, touched.reads.get(number, source.reads[use.input]))
-            if use.restrictions is not None:
-                rows = _within_spans(rows, use.restrictions, touched) if number in touched.skips else rows
-                rows = rows.where(_restricting(use.restrictions, target, touched))
-            named.name(use_name(number), rows)
+            read = touched.reads.get(number, source.reads[use.input])
+            named.name(use_name(number), content.rows(spark, read, partial(_needed, number, target, touched)))
     return named.query(bound(source.query, touched.maintenance.uses))
+
+
+def _needed(number: int, target: Target, touched: Touched, rows: DataFrame) -> DataFrame:
+    """The rows of one use of an input that lead to touched anchors; all where that is not known of them."""
+    restrictions = touched.maintenance.uses[number].restrictions
+    if restrictions is None:
+        return rows
+    rows = _within_spans(rows, restrictions, touched) if number in touched.skips else rows
+    return rows.where(_restricting(restrictions, target, touched))
 
 
 def desired(spark: SparkSession, source: Source, target: Target, touched: Touched) -> DataFrame:
@@ -61,8 +68,13 @@ def of_target(
     spark: SparkSession, target: Target, base: int, touched: Touched, columns: Sequence[str] = ("*",)
 ) -> DataFrame:
     """The rows of a version of the target whose anchors are touched, with some columns."""
-    read = touched.target_read
-    rows = (content.load(spark, read) if read else content.at_version(spark, target, base)).selectExpr(*columns)
+    read, only = touched.target_read, partial(_touched, spark, touched)
+    rows = content.load(spark, read, only=only) if read else only(content.at_version(spark, target, base))
+    return rows.selectExpr(*columns)
+
+
+def _touched(spark: SparkSession, touched: Touched, rows: DataFrame) -> DataFrame:
+    """The rows of the target whose anchors are touched."""
     anchors = tuple(sql.name(anchor) for anchor in touched.maintenance.anchors)
     return among(spark, _within_spans(rows, (anchors,), touched) if touched.skips_target else rows, touched)
 
