@@ -30,7 +30,7 @@ from airflow_refresh_provider.ports.tasks import (
     Stamp,
     TargetSpec,
 )
-from airflow_refresh_provider.spark.acts import placing, sql
+from airflow_refresh_provider.spark.acts import content, placing, sql
 from airflow_refresh_provider.spark.connect.endpoint import Endpoint
 from airflow_refresh_provider.spark.connect.sessions import close, connect
 from airflow_refresh_provider.spark.engine import SparkEngineSession
@@ -192,7 +192,7 @@ class Lake:
         if HIDDEN[0] in found.columns:
             right = f"{VNODE} = {placing.vnode(target, source.keys)} AND {ROW_HASH} = {sql.row_hash(target.columns)}"
         shown = found.selectExpr("'target' AS where_", f"{right} AS hidden_", *names)
-        wanted = self.spark.sql(source.query).selectExpr("'query' AS where_", "true AS hidden_", *names)
+        wanted = content.result(self.spark, source).selectExpr("'query' AS where_", "true AS hidden_", *names)
         rows: dict[str, Counter[str]] = {"target": Counter(), "query": Counter()}
         # In one statement, and compared here: EXCEPT ALL both ways evaluates each side twice.
         for where, *row in shown.unionAll(wanted).collect():

@@ -181,5 +181,4 @@ def test_hidden_columns_of_an_input_that_is_a_target_are_not_seen(lake: Lake) ->
     assert [c.name for c in lake.session.describe(reading)] == ["v", "s", "k"]
     copy = lake.target(reading)
     lake.load(copy, reading)
-    lake.session.describe(reading)
     assert lake.refresh(copy, reading, Way.MERGE).total == 0

@@ -54,7 +54,6 @@ def test_rows_staged_in_splits_are_staged_once_and_compared_like_the_query(lake:
 
     assert rows.version == 1
     assert (compared.total, compared.source_rows) == (ChangeCounts(inserted=19), 19)
-    lake.session.describe(files)
     lake.assert_equal(target, files)
 
 
@@ -121,7 +120,6 @@ def test_splits_loaded_straight_into_an_empty_target_make_up_the_query(lake: Lak
         lake.session.apply(task)
 
     assert lake.log.newest(target.location) == 2
-    lake.session.describe(files)
     lake.assert_equal(target, files)
 
 
