@@ -13,6 +13,7 @@ from threading import Thread
 from pyspark.sql import SparkSession
 
 from airflow_refresh_provider.spark.acts import sql
+from airflow_refresh_provider.spark.connect import sessions
 from airflow_refresh_provider.spark.connect.faults import SPARK_ERRORS
 
 _NOT_COMPUTED = (*SPARK_ERRORS, ValueError)
@@ -22,7 +23,7 @@ _NOT_COMPUTED = (*SPARK_ERRORS, ValueError)
 def compute(spark: SparkSession, location: str) -> Thread:
     """Start to compute it. An error is left to the commit, which meets it too."""
     thread = Thread(target=_compute, args=(spark, location), name="log-state", daemon=True)
-    thread.start()
+    sessions.beside(spark, thread)
     return thread
 
 

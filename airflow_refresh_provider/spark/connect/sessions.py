@@ -12,8 +12,9 @@ import os
 import warnings
 from collections.abc import Collection, Mapping
 from contextlib import ExitStack, suppress
+from threading import Thread
 from typing import Any, cast
-from weakref import WeakSet
+from weakref import WeakKeyDictionary, WeakSet
 
 import grpc
 from pyspark.logger import PySparkLogger
@@ -82,6 +83,9 @@ _NOTHING_CHANGED = Doing(left="Nothing was changed.")
 
 _log = logging.getLogger(__name__)
 _open: WeakSet[SparkSession] = WeakSet()
+_beside: WeakKeyDictionary[SparkSession, Thread] = WeakKeyDictionary()
+_BESIDE_SECONDS = 10.0
+"""How long a session waits for the thread beside it. A table of any usual size needs less, and it is interrupted."""
 
 
 def connect(endpoint: Endpoint, session_id: str) -> SparkSession:
@@ -138,6 +142,15 @@ def restore(session: SparkSession, values: Mapping[str, str | None]) -> None:
         session.conf.unset(name)
 
 
+def beside(session: SparkSession, thread: Thread) -> None:
+    """Start a thread that uses the session too; the session is not closed under it.
+
+    A call that begins while its channel is closed ends the process: gRPC reads memory that it has freed.
+    """
+    _beside[session] = thread
+    thread.start()
+
+
 def close(session: SparkSession) -> None:
     """End a session of this process. Never raises, never hangs; a classic session ends with its application."""
     if not _is_connect(session):
@@ -145,6 +158,11 @@ def close(session: SparkSession) -> None:
     _open.discard(session)
     # A server that is gone has no session to release: no retries.
     session.client.set_retry_policies([])
+    thread = _beside.pop(session, None)
+    if thread is not None and thread.is_alive():
+        with suppress(*SPARK_ERRORS):
+            session.interruptAll()
+        thread.join(_BESIDE_SECONDS)
     session.stop()
 
 
