@@ -112,11 +112,15 @@ def next_generation(ports: Ports, record: Record) -> int:
     return 1 + max(record.generation, seen)
 
 
-def make_ready(ports: Ports, session: EngineSession, run: Run, result: Columns, rows: int) -> Ready:
-    """Create the target, or bring columns and properties up to the definition. `rows` is about what it will hold."""
+def make_ready(
+    ports: Ports, session: EngineSession, run: Run, result: Columns, found: TableFacts | None, rows: int
+) -> Ready:
+    """Create the target, or bring columns and properties of the one found up to the definition.
+
+    `rows` is about what it will hold.
+    """
     definition = run.definition
     check_result(result, definition.keys)
-    found = ports.log.facts(definition.target)
     check(ports, definition, found)
     planned = run.plan.target
     vnodes = planned.vnodes if planned else _vnodes(definition, found, rows)

@@ -31,10 +31,12 @@ def load(tenure: Tenure, session: EngineSession) -> Run:
     ports = tenure.ports
     ports.watch.stage("prepare")
     source = pinned_inputs.source(ports, run)
+    found = ports.log.facts(run.definition.target)
+    if found is not None and not found.small:
+        session.expect_commit(found.location)
     result = session.describe(source)
-    ready = targets.make_ready(ports, session, run, result, pinned_inputs.expected_rows(ports, run.plan.pins))
-    if not ready.target.small:
-        session.expect_commit(ready.target.location)
+    rows = pinned_inputs.expected_rows(ports, run.plan.pins)
+    ready = targets.make_ready(ports, session, run, result, found, rows)
     run = tenure.write(Event.PREPARE, plan=run.plan.model_copy(update={"target": ready.target}))
     planned = tenure.write(Event.FREEZE, frozen=_staged(tenure, session, source, ready))
     for notice in notices_of(planned):

@@ -55,7 +55,7 @@ class ForewarnedSession(MemorySession):
 
 
 @pytest.mark.parametrize("mode", ["incremental", "full"])
-def test_a_commit_is_expected_before_the_changes_are_read(mode: str) -> None:
+def test_a_commit_is_expected_before_the_query_is_described(mode: str) -> None:
     world = World(*(row(i) for i in range(6)), mode=mode)
     world.run()
     world.lake.append(INPUT, [row(100)])
@@ -63,4 +63,4 @@ def test_a_commit_is_expected_before_the_changes_are_read(mode: str) -> None:
     Refreshes(replace(world.ports, engine=engine)).run(NAME, ONE)
     assert world.fresh()
     target = world.record.definition.target
-    assert engine.asked == ["describe", f"expect a commit to {target}", "read", f"commit to {target}"]
+    assert engine.asked == [f"expect a commit to {target}", "describe", "read", f"commit to {target}"]
