@@ -24,6 +24,7 @@ from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.core.run.results import Differences, HistoryEntry, RefreshesResult, RunResult
 from airflow_refresh_provider.core.timing.cascade import summary_of
 from airflow_refresh_provider.ports.bundle import Ports
+from airflow_refresh_provider.ports.read_once import reading_once
 from airflow_refresh_provider.runner.admin import (
     cancelling,
     cascades,
@@ -90,11 +91,12 @@ class Refreshes:
 
     def explain(self, name: str) -> Explanation:
         """Whose changes a definition follows, how, and what its next refresh would do. Needs no Spark."""
-        return explaining.explain(self.ports, self._record(name))
+        return explaining.explain(reading_once(self.ports), self._record(name))
 
     def explain_several(self, selection: Selection) -> list[Explanation]:
         """As `explain` for several definitions, each with its own error."""
-        return for_each(partial(explaining.explain, self.ports), self._selected(selection))
+        once = reading_once(self.ports)
+        return for_each(partial(explaining.explain, once), self._selected(selection))
 
     def explain_definition(self, definition: Definition) -> Explanation:
         """As `explain` for a definition that need not be registered, without its next refresh."""

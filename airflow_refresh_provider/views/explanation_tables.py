@@ -6,7 +6,7 @@ from airflow_refresh_provider.core.definition.mode import Mode
 from airflow_refresh_provider.core.plan.foreseen import Foreseen, NextMode
 from airflow_refresh_provider.core.plan.reasons import ReasonCode
 from airflow_refresh_provider.core.run.explanation import Explanation, Follows, LastRefresh
-from airflow_refresh_provider.core.text.wording import counted
+from airflow_refresh_provider.core.text.wording import counted, listed
 from airflow_refresh_provider.views import formats
 from airflow_refresh_provider.views.explanation_lines import REFUSED, advice_lines, how_followed, short_reason
 from airflow_refresh_provider.views.result_table import Cell, ResultTable, details, name_value_table, row
@@ -39,9 +39,16 @@ def _(value: Explanation) -> ResultTable:
     if value.next:
         cells |= {"next refresh": next_text(value.next), "changes": _changes(value)}
         cells |= {"reads": _reads(value.next), "foreseen": value.next.text}
+    if value.changed_upstream:
+        cells |= {"upstream": _upstream(value, value.changed_upstream)}
     error = value.error
     notes = (f"{error.message} [{error.code}] {error.next}",) if error else ()
     return name_value_table(cells.items(), (*notes, *advice_lines(value)))
+
+
+def _upstream(value: Explanation, names: tuple[str, ...]) -> str:
+    have = "has" if len(names) == 1 else "have"
+    return f"{listed(names)} {have} changes to apply first; 'airflow-refresh cascade {value.name}' does both"
 
 
 def _changes(value: Explanation) -> str | None:

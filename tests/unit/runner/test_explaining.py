@@ -11,6 +11,7 @@ import yaml
 
 from airflow_refresh_provider.core.changes.pins import DeltaPin
 from airflow_refresh_provider.core.definition.definition import Definition
+from airflow_refresh_provider.core.definition.selection import Selection
 from airflow_refresh_provider.core.plan.foreseen import NextMode
 from airflow_refresh_provider.core.run.explanation import Explanation, Follows
 from airflow_refresh_provider.core.run.results import HistoryEntry
@@ -19,7 +20,7 @@ from airflow_refresh_provider.testing.memory_inputs import MemoryTables
 from airflow_refresh_provider.testing.memory_lake import MemoryLake
 from airflow_refresh_provider.views.explanation_lines import as_yaml
 from airflow_refresh_provider.views.tables import table_of
-from tests.unit.runner.shop import NAME, ONE, TARGET, Shop, order
+from tests.unit.runner.shop import NAME, ONE, REVENUE, TARGET, Shop, order
 
 ROW_WISE = "SELECT id, customer, total FROM orders"
 
@@ -127,6 +128,26 @@ def test_the_next_refresh_says_about_how_much_has_changed_and_what_it_touches() 
     assert json.loads(found.model_dump_json())["touched"] == found.touched
     shop.run()
     assert "rows changed," not in text(explain(shop)), "nothing has changed"
+
+
+def test_changes_that_a_definition_upstream_has_to_apply_first_are_named() -> None:
+    shop = Shop()
+    totals = {"name": "totals", "target": "/gold/totals", "mode": "auto", "keys": ["orders"]}
+    query = "SELECT orders, sum(revenue) AS revenue FROM revenue GROUP BY orders"
+    shop.register(query, **totals, inputs={"revenue": {"path": TARGET}})
+    assert shop.refreshes.explain("totals").changed_upstream == (NAME,), "it was never refreshed"
+    shop.run()
+    shop.refreshes.run("totals", ONE)
+    assert shop.refreshes.explain("totals").changed_upstream == ()
+    shop.lake.append("/in/orders", [order(98, 1)])
+    found = shop.refreshes.explain("totals")
+    assert found.next is not None and found.next.mode is NextMode.NOTHING, "it reads what was published last"
+    assert "upstream revenue has changes to apply first; 'airflow-refresh cascade totals' does both" in text(found)
+    assert shop.refreshes.explain_several(Selection(every=True))[1] == found
+    shop.run()
+    assert "upstream" not in text(shop.refreshes.explain("totals"))
+    shop.register(REVENUE.replace("LEFT JOIN", "JOIN"))
+    assert shop.refreshes.explain("totals").changed_upstream == (NAME,), "it was changed"
 
 
 def test_sums_are_added_up() -> None:
