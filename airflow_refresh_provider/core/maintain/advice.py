@@ -1,4 +1,4 @@
-"""Small changes of a query with which its result would follow more of its inputs.
+"""Small changes of a query with which its result would follow more of its inputs, or that it needs.
 
 Each change is made and analysed before it is advised.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from airflow_refresh_provider.core.definition.definition import Definition
-from airflow_refresh_provider.core.maintain import adding, not_in, splitting
+from airflow_refresh_provider.core.maintain import adding, missing, not_in, splitting
 from airflow_refresh_provider.core.maintain.advised import Advice, AdviceKind
 from airflow_refresh_provider.core.maintain.analysis import UNEXPECTED
 from airflow_refresh_provider.core.maintain.assumed import Unresolved
@@ -26,14 +26,16 @@ def advice(
 
     `unresolved` are columns of which is not known which input has them.
     """
-    if not found.unfollowed:
-        return ()
     return tuple(_all(definition, inputs, found, unresolved))
 
 
 def _all(
     definition: Definition, inputs: _InputTypes, found: Maintenance, unresolved: tuple[Unresolved, ...]
 ) -> Iterator[Advice]:
+    if not unresolved and (wrong := missing.advised(definition.query_text, inputs)):
+        yield wrong
+    if not found.unfollowed:
+        return
     if unresolved:
         yield Advice(kind=AdviceKind.QUALIFY_COLUMNS, text=_qualify(unresolved))
     for rule in (not_in.advised, adding.advised, splitting.advised):

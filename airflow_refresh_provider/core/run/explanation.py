@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.definition.mode import Mode, row_by_row
-from airflow_refresh_provider.core.maintain.advised import Advice
+from airflow_refresh_provider.core.maintain.advised import Advice, AdviceKind
 from airflow_refresh_provider.core.maintain.explained import ExplainedInput, explained
 from airflow_refresh_provider.core.maintain.plan import Maintenance
 from airflow_refresh_provider.core.plan.foreseen import Foreseen, NextMode
@@ -77,8 +77,9 @@ class Explanation(Stored):
 
     @property
     def broken(self) -> bool:
-        """Whether it has to follow every input, and does not, or that is not known."""
-        return self.strict and (self.assumed or self.follows is not Follows.EVERY_INPUT)
+        """Whether it has to follow every input, and does not, or that is not known, or its query cannot be computed."""
+        wrong = any(one.kind is AdviceKind.CORRECT_COLUMN for one in self.advice)
+        return self.strict and (self.assumed or wrong or self.follows is not Follows.EVERY_INPUT)
 
 
 def touched_by(coming: Foreseen, last: LastRefresh | None) -> int | None:

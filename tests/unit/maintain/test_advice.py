@@ -12,6 +12,7 @@ from sqlglot.optimizer.qualify import qualify
 
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.definition.mode import Mode
+from airflow_refresh_provider.core.maintain import missing
 from airflow_refresh_provider.core.maintain.advice import advice
 from airflow_refresh_provider.core.maintain.advised import Advice, AdviceKind
 from airflow_refresh_provider.core.maintain.analysis import maintenance
@@ -211,3 +212,45 @@ def test_the_parts_of_a_split_keep_their_text() -> None:
     assert outer.query == "SELECT n, count(*) AS m FROM busy AS x GROUP BY n"
     assert (inner.name, inner.target, inner.keys, list(inner.inputs)) == ("view_busy", "/gold/view_busy", ("k",), ["a"])
     assert {name: given.path for name, given in outer.inputs.items()} == {"busy": "/gold/view_busy"}
+
+
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        (
+            "SELECT a.k, sum(a.vv) t FROM a GROUP BY a.k",
+            "the column a.vv (line 1, column 17): no input has it; is it v?",
+        ),
+        (
+            "SELECT g, count(*) n FROM a WHERE total > 1 GROUP BY g",
+            "the column total (line 1, column 35): no input has it",
+        ),
+        (
+            "SELECT b.k, x.zzz FROM b JOIN (SELECT k FROM a) x ON x.k = b.k",
+            "the column x.zzz (line 1, column 13): no input has it",
+        ),
+    ],
+)
+def test_a_column_that_no_input_has_is_to_be_corrected(query: str, text: str) -> None:
+    found = missing.advised(query, INPUTS)
+    assert found is not None and (found.kind, found.text) == (AdviceKind.CORRECT_COLUMN, f"correct {text}")
+
+
+ODD = (
+    "SELECT k, transform(array(v, g), x -> x + 1) t FROM a",
+    "SELECT k, timestampdiff(DAY, current_date, current_date) n FROM a",
+    "SELECT k, t.x FROM a LATERAL VIEW explode(array(v, g)) t AS x",
+    "SELECT k, col FROM a, LATERAL explode(array(v)) t",
+    "SELECT `1` FROM (SELECT k, g, v FROM a) PIVOT (sum(v) FOR g IN (1, 2))",
+    "SELECT name, value FROM (SELECT k, g, v FROM a) UNPIVOT (value FOR name IN (g, v))",
+    "SELECT m.x FROM (SELECT map('x', v) m FROM a)",
+    "SELECT k, localtimestamp t, user u FROM a",
+    "SELECT k, _metadata.file_path f FROM a",
+    "SELECT k AS kk, count(*) n FROM a GROUP BY kk HAVING n > 1",
+    "SELECT k, v + 1 AS y, y + 1 AS z FROM a",
+)
+
+
+@pytest.mark.parametrize("query", [*FOLLOWED, *UNFOLLOWED, *ADVISED, *ODD])
+def test_no_column_is_called_missing_that_is_none(query: str) -> None:
+    assert missing.advised(query, INPUTS) is None

@@ -225,6 +225,14 @@ class CountedColumns(MemoryTables):
         return super().columns(pin)
 
 
+def test_a_column_that_no_input_has_is_named_also_where_every_input_is_followed() -> None:
+    query = "SELECT customer AS k, count(*) AS n, sum(o.totl) AS total FROM orders o GROUP BY customer"
+    found = explain(Shop(query, inputs={"orders": {"path": "/in/orders"}}))
+    assert found.follows is Follows.EVERY_INPUT
+    assert "advice: correct the column o.totl (line 1, column 42): no input has it; is it total?" in text(found)
+    assert found.model_copy(update={"strict": True}).broken and not found.broken
+
+
 def test_a_query_is_analysed_once() -> None:
     shop = Shop()
     shop.begin()
