@@ -11,7 +11,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
+from tempfile import gettempdir
 from typing import TYPE_CHECKING, Protocol
+from uuid import uuid4
 
 from airflow_refresh_provider.errors import Invalid
 from airflow_refresh_provider.places import Places, current_folder, resolve, user_state
@@ -74,6 +76,16 @@ class Call:
     def refreshes(self) -> Refreshes:
         """The operations on the control tables. Does not connect to Spark."""
         return self.composition(self.places, self.watch)
+
+    def refreshes_of_files(self) -> Refreshes:
+        """As `refreshes`, for files of definitions; without a control root, of one in which nothing is registered."""
+        try:
+            return self.refreshes()
+        except Invalid as error:
+            if error.code != "no_control":
+                raise
+            nowhere = str(Path(gettempdir(), f"airflow-refresh-{uuid4()}"))
+            return self.composition(resolve(self.environment, current_folder, nowhere, self.spark), self.watch)
 
     def note_if_none(self, refreshes: Refreshes, found: Sequence[object]) -> None:
         """Where there are no definitions, note the location that was read: it may be misspelt."""

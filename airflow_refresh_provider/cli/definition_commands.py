@@ -86,7 +86,8 @@ def show(call: Call, name: str) -> DefinitionStatus:
 
 def explain(call: Call, name: list[str], tag: list[str], all: bool, strict: bool) -> list[Explanation]:
     """How definitions follow their inputs: registered ones with their next refresh, those of files without it."""
-    refreshes = call.refreshes()
+    registered = tag or all or not name or [one for one in name if not (_is_file(one) or Path(one).is_dir())]
+    refreshes = call.refreshes() if registered else call.refreshes_of_files()
     files = [given for given in name if _is_file(given) or (Path(given).is_dir() and not refreshes.knows(given))]
     selection = Selection(tuple(given for given in name if given not in files), tuple(tag), every=all)
     if not files:

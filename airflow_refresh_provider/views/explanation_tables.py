@@ -36,6 +36,8 @@ def _(value: Explanation) -> ResultTable:
     cells: dict[str, Cell] = {"name": value.name, "mode": f"{value.mode}: {follows_text(value)}"}
     cells |= {f"changes of {one.name}": how_followed(one, value) for one in value.inputs}
     cells |= _last(value.last) if value.last else {}
+    if value.unfinished_run:
+        cells |= {"unfinished run": f"{value.unfinished_run}: it is resumed or ends first; then:"}
     if value.next:
         cells |= {"next refresh": next_text(value.next), "changes": _changes(value)}
         cells |= {"reads": _reads(value.next), "foreseen": value.next.text}

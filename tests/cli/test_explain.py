@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-import pytest
+from pathlib import Path
 
+import pytest
+from deltalake import DeltaTable
+
+from airflow_refresh_provider.cli.call import composed
+from airflow_refresh_provider.core.definition.definition import Definition
+from airflow_refresh_provider.core.run.explanation import Follows
+from airflow_refresh_provider.places import CONTROL_VARIABLE, Places
+from airflow_refresh_provider.ports.watch import Silent
 from tests.cli.conftest import DEFINITION, Program, World
+from tests.contract.tables import rows, write
 
 COPIES = "from: people"
 COUNTED = DEFINITION.replace(COPIES, "query: SELECT id, (SELECT count(*) FROM people) AS n FROM people\nmode: auto")
@@ -41,6 +50,28 @@ def test_a_folder_is_explained_unless_a_definition_is_called_like_it(
     assert [found["name"] for found in here("explain", "defs", "--output", "json").json] == ["one"]
     here("register", world.write("defs"))
     assert [found["name"] for found in here("explain", "defs", "--output", "json").json] == ["defs"]
+
+
+def test_files_are_explained_without_a_control_root(world: World, here: Program, environment: dict[str, str]) -> None:
+    file = world.write("counted", COUNTED)
+    del environment[CONTROL_VARIABLE]
+    ended = here("explain", file, "--output", "json")
+    assert (ended.code, [found["follows"] for found in ended.json]) == (0, ["no_input"])
+    assert (here("explain", "counted").code, "no control root" in here("explain", "counted").err) == (2, True)
+
+
+def test_explaining_a_file_makes_no_control_root(tmp_path: Path) -> None:
+    write(tmp_path / "in", rows(1, 2, 3))
+    DeltaTable(tmp_path / "in").alter.set_table_properties(
+        {"airflow_refresh.control": "another"}, raise_if_not_exists=False
+    )
+    query = "SELECT id, count(*) AS n FROM people GROUP BY id"
+    given = {"name": "counted", "target": str(tmp_path / "out"), "query": query, "keys": ["id"], "mode": "incremental"}
+    definition = Definition.build(**given, inputs={"people": {"path": str(tmp_path / "in")}})
+    places = Places(str(tmp_path / "control"), "local", str(tmp_path / "home"))
+    found = composed(places, Silent()).explain_definition(definition)
+    assert (found.follows, found.error) == (Follows.EVERY_INPUT, None)
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]
 
 
 def test_mode_incremental_is_shown_as_refused_where_an_input_is_not_followed(world: World, here: Program) -> None:

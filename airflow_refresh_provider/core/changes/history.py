@@ -33,13 +33,17 @@ Windows = dict[str, Window]
 
 
 class InputCommit(Stored):
-    """One version of an input; a new file is one too, numbered from 1. `adds_only`: no row of before was removed."""
+    """One version of an input; a new file is one too, numbered from 1. `adds_only`: no row of before was removed.
+
+    `rows`: about how many it has changed, None where that is not known.
+    """
 
     version: int
     at: datetime
     operation: str
     data_change: bool
     adds_only: bool = False
+    rows: int | None = None
 
 
 class InputHistory(Stored):
@@ -69,6 +73,13 @@ class InputHistory(Stored):
     def adds_only(self) -> bool:
         """Whether the input has only gained rows."""
         return all(commit.adds_only for commit in self.changes)
+
+    @property
+    def changed_rows(self) -> int | None:
+        """About how many rows have changed; None where that is not known of each commit."""
+        rows = [commit.rows for commit in self.changes]
+        known = [count for count in rows if count is not None]
+        return sum(known) if len(known) == len(rows) else None
 
     @property
     def readable_until(self) -> datetime | None:

@@ -106,6 +106,7 @@ _BY_CLASS = (
             "_LEGACY_ERROR_TEMP_2250",  # no room for a table that is broadcast
         ),
     ),
+    (FaultKind.NO_FOLDER, ("DELTA_CANNOT_CREATE_LOG_PATH",)),
     (FaultKind.PARSE, ("PARSE_", "INVALID_SQL_SYNTAX")),
     (
         FaultKind.BAD_VALUE,

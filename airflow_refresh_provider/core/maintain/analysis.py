@@ -182,8 +182,8 @@ def _text(sql: exp.Expr) -> str:
 
 
 def _unfollowed(reader: Reader, followed: set[str], spelled: Mapping[str, str]) -> dict[str, Obstacle]:
-    """Why each other input is not followed: the construct above it, a column that is not there, or the place that
-    reads it.
+    """Why each other input is not followed: the construct above it, a column that is not there, a comparison of values
+    of two types, or the place that reads it.
     """
     parsed = reader.parsed
     blocked = {o.input: o.blocked for o in reversed(reader.occurrences) if o.blocked}
@@ -192,7 +192,9 @@ def _unfollowed(reader: Reader, followed: set[str], spelled: Mapping[str, str]) 
     for table in parsed.tree.find_all(exp.Table):
         name = table.name.lower()
         if name in spelled and name not in followed and spelled[name] not in found:
-            nowhere = obstacle_at(parsed, start_of(table), f"{spelled[name]} {LEADS_NOWHERE}")
+            compared = reader.incomparable.get(name)
+            why = f"by a comparison of {compared}, which are of two types" if compared else LEADS_NOWHERE
+            nowhere = obstacle_at(parsed, start_of(table), f"{spelled[name]} {why}")
             found[spelled[name]] = blocked.get(name) or missing or nowhere
     return found
 

@@ -51,6 +51,19 @@ class Block:
         }
         return replace(relation, routes=routes)
 
+    def incomparable(self) -> dict[str, str]:
+        """Input -> a comparison of a column of it with one of another type, by which no value is carried over."""
+        found: dict[str, str] = {}
+        for sides in self.joined.compared():
+            kinds = [type_of(side, self.scope) for side in sides]
+            if None in kinds or self._are_comparable(*sides):
+                continue
+            text = " with ".join(f"{s.sql('spark')} ({kind})" for s, kind in zip(sides, kinds, strict=True))
+            of = (sources_of(sides[0]) | sources_of(sides[1])) & self.scope.sources.keys()
+            for occurrence in (occurrence for alias in of for occurrence in self.scope.sources[alias].routes):
+                found.setdefault(occurrence.input, text.replace("`", ""))
+        return found
+
     def _aliases(self) -> dict[Occurrence, set[str]]:
         """The sources that lead to an occurrence: several where these are joined in parentheses."""
         found: dict[Occurrence, set[str]] = {}

@@ -7,14 +7,14 @@ from airflow_refresh_provider.core.maintain.advice import advice
 from airflow_refresh_provider.core.maintain.advised import Advice
 from airflow_refresh_provider.core.maintain.analysis import LEADS_NOWHERE, NOT_THERE, maintenance_of
 from airflow_refresh_provider.core.maintain.assumed import Unresolved, assumed_columns
-from airflow_refresh_provider.core.maintain.columns import UNLISTED
+from airflow_refresh_provider.core.maintain.columns import OF_ALL_ROWS, UNLISTED
 from airflow_refresh_provider.core.maintain.plan import Maintenance
 from airflow_refresh_provider.core.maintain.subqueries import ALL_AROUND
 from airflow_refresh_provider.core.query.facts import Obstacle
 
 _UNKNOWN = "as far as is known, for a column that is not qualified"
-_UNCERTAIN = (LEADS_NOWHERE, NOT_THERE, ALL_AROUND, UNLISTED)
-"""Obstacles that may be none once columns are qualified."""
+_UNCERTAIN = (LEADS_NOWHERE, NOT_THERE, ALL_AROUND, UNLISTED, OF_ALL_ROWS)
+"""Obstacles that may be none once columns are qualified; a subquery may then be correlated."""
 
 
 def analysed(definition: Definition, *, advises: bool = True) -> tuple[Maintenance, tuple[Advice, ...]]:
@@ -26,10 +26,12 @@ def analysed(definition: Definition, *, advises: bool = True) -> tuple[Maintenan
 
 
 def surely_unfollowed(definition: Definition) -> str | None:
-    """Why an input is not followed whatever columns the inputs have; None where that is not known."""
+    """Why an input is not followed whatever columns the inputs have; None where that is not known.
+
+    Where each column is known to be of one input, more than the columns that the text names would not help.
+    """
     found, _ = analysed(definition, advises=False)
-    others = (one for one in found.unfollowed.values() if one.what != _UNKNOWN and not one.what.endswith(_UNCERTAIN))
-    return next(map(str, others), None)
+    return next((str(one) for one in found.unfollowed.values() if one.what != _UNKNOWN), None)
 
 
 def _unknown(found: Maintenance, first: Unresolved) -> Maintenance:

@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from airflow_refresh_provider.core.maintain.blocks import Block
 from airflow_refresh_provider.core.maintain.relations import Relation
-from airflow_refresh_provider.core.maintain.scopes import Output, Scope, inside_subquery
+from airflow_refresh_provider.core.maintain.scopes import Output, Scope, conjuncts, inside_subquery
 from airflow_refresh_provider.core.maintain.types import type_of
 from airflow_refresh_provider.core.maintain.values import Known, canonical, value_of
 from airflow_refresh_provider.core.query import spark_functions
@@ -29,6 +29,8 @@ UNNAMED = "#"
 """What the names of columns begin with that have none, or that of another one: a query around them counts them too."""
 UNLISTED = "columns that the query does not list"
 """What is said of a SELECT whose columns are not in the text."""
+OF_ALL_ROWS = "an aggregate of all rows"
+"""What is said of an aggregate without groups, unless it is computed for each row of the query around."""
 
 
 def aliases(select: exp.Select, scope: Scope) -> dict[str, exp.Expr]:
@@ -62,10 +64,35 @@ def group_names(select: exp.Select, scope: Scope) -> tuple[str, ...] | None:
     named = {name: canonical(expression) for name, expression in outputs(select, scope)}
     if not select.args.get("group"):
         return tuple(named) if select.args.get("distinct") and "" not in named else None
-    keys = group_keys(select, scope)
+    return _names_of(group_keys(select, scope), named)
+
+
+def first_names(select: exp.Select, scope: Scope) -> tuple[str, ...] | None:
+    """The columns that identify a row where QUALIFY keeps one row of each partition; None elsewhere."""
+    qualify = select.args.get("qualify")
+    named = {name: canonical(expression) for name, expression in outputs(select, scope)}
+    for part in conjuncts(qualify.this if qualify else None):
+        window = _first_row(part, select)
+        if window is not None:
+            return _names_of([scope.qualified(one) for one in _partition(window, select)], named)
+    return None
+
+
+def _names_of(keys: list[exp.Expr], named: dict[str, str]) -> tuple[str, ...] | None:
+    """The columns that have these values; None where one of them is no column, or there are none."""
     names = {text: name for name, text in reversed(named.items()) if name}
     found = [names.get(canonical(key)) for key in keys]
     return tuple(dict.fromkeys(name for name in found if name)) if keys and all(found) else None
+
+
+def _first_row(condition: exp.Expr, select: exp.Select) -> exp.Window | None:
+    """The window of `row_number() OVER (...) = 1`, which may have a name in the SELECT."""
+    if not isinstance(condition, exp.EQ) or condition.right.sql() != "1":
+        return None
+    number = condition.left.unnest()
+    if isinstance(number, exp.Column) and not number.table:
+        number = next((one.unalias() for one in select.expressions if one.alias == number.name), number)
+    return number if isinstance(number, exp.Window) and isinstance(number.this, exp.RowNumber) else None
 
 
 def group_keys(select: exp.Select, scope: Scope) -> list[exp.Expr]:
@@ -186,7 +213,7 @@ def _blocked(reader: Reader, select: exp.Select, scope: Scope) -> Obstacle | Non
     if window := _blocking_window(reader, select, scope):
         return window
     if group is None and (aggregate := next(_aggregates(select), None)) is not None:
-        return reader.at(aggregate, "an aggregate of all rows")
+        return reader.at(aggregate, OF_ALL_ROWS)
     if group is not None:
         for clause, what in (
             ("rollup", "ROLLUP"),

@@ -47,6 +47,10 @@ class Joined:
     coalesced: list[tuple[exp.Expr, exp.Expr]] = field(default_factory=list)
     padded: list[tuple[exp.Expr, exp.Expr]] = field(default_factory=list)
 
+    def compared(self) -> list[tuple[exp.Expr, exp.Expr]]:
+        """What is compared for equality."""
+        return [*((edge.source, edge.target) for edge in self.edges), *self.coalesced, *self.padded]
+
     def merged_values(self) -> list[exp.Expr]:
         """The one value of both sides of each FULL JOIN."""
         return [exp.Coalesce(this=left.copy(), expressions=[right.copy()]) for left, right in self.coalesced]

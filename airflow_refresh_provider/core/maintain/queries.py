@@ -28,12 +28,16 @@ _With = Mapping[str, tuple[exp.CTE, "_With"]]
 
 @dataclass
 class Reader:
-    """Reads a query; collects every occurrence of an input, every temporal filter, and columns that nothing has."""
+    """Reads a query; collects every occurrence of an input, every temporal filter, and columns that nothing has.
+
+    `incomparable`: input -> a comparison of values of two types, as text.
+    """
 
     parsed: Parsed
     inputs: InputColumns
     occurrences: list[Occurrence] = field(default_factory=list)
     missing: list[exp.Column] = field(default_factory=list)
+    incomparable: dict[str, str] = field(default_factory=dict)
     temporal: list[temporal.Found] = field(default_factory=list)
     top: Block | None = None
     """The rows of FROM and WHERE of the query itself, once it is read; None where it is not one SELECT."""
@@ -57,6 +61,7 @@ class Reader:
         block.scope.aliases |= columns.aliases(select, block.scope)
         self.missing += used.record(select, block.scope)
         block.follow(subqueries.started(self, select, block.scope, with_))
+        self.incomparable = block.incomparable() | self.incomparable
         result = columns.result(self, select, block)
         for clause in sorted(name for name, value in select.args.items() if value and name not in _KNOWN_CLAUSES):
             result = result.without_routes(self.at(select.args[clause], _ENDING.get(clause, clause.upper())))

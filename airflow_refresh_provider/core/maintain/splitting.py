@@ -1,4 +1,4 @@
-"""Advice to split a query: an aggregate inside of it becomes a definition of its own, which the query then reads."""
+"""Advice to split a query: an aggregate inside of it, or its first rows of groups, become a definition of its own."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from airflow_refresh_provider.core.maintain.pieces import Piece, pieces
 from airflow_refresh_provider.core.maintain.plan import Maintenance
 from airflow_refresh_provider.core.maintain.queries import Reader
 from airflow_refresh_provider.core.maintain.relations import Relation
+from airflow_refresh_provider.core.maintain.scopes import Scope
 from airflow_refresh_provider.core.maintain.structs import ASSUMED
 from airflow_refresh_provider.core.query.parse import parse
 from airflow_refresh_provider.core.text.wording import listed
@@ -56,11 +57,15 @@ def _split(piece: Piece, definition: Definition, inputs: InputTypes) -> _Split |
     tree = reader.parsed.tree
     result = reader.relation(tree, {})
     top = reader.top
-    keys = columns.group_names(tree, top.scope) if top and isinstance(tree, exp.Select) else None
+    keys = _keys(tree, top.scope) if top and isinstance(tree, exp.Select) else None
     if not keys or maintenance(piece.inner, read, keys).unfollowed:
         return None
     outer: InputTypes = {**_read(piece.outer, inputs), piece.name: _types(result, inputs)}
     return _Split(piece, keys, frozenset(maintenance(piece.outer, outer, definition.keys).unfollowed))
+
+
+def _keys(select: exp.Select, scope: Scope) -> tuple[str, ...] | None:
+    return columns.group_names(select, scope) or columns.first_names(select, scope)
 
 
 def _read(query: str, inputs: Mapping[str, _Given]) -> dict[str, _Given]:

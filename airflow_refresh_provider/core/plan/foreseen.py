@@ -40,7 +40,7 @@ class Foreseen(Estimates):
     """How a refresh will be done that starts now, and why, before anything of its inputs is read.
 
     `change_bytes` are to be read for the changes of each input, `change_rows` are about how many rows these are, by
-    size. `input_bytes` are all inputs together. Null where that is not known.
+    the logs of the inputs, else by size. `input_bytes` are all inputs together. Null where that is not known.
     """
 
     mode: NextMode

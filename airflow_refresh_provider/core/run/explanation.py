@@ -55,9 +55,9 @@ class Explanation(Stored):
     `advice`: small changes with which it would follow more. `assumed`: the inputs were not read, so columns are those
     that the query names, and those that it compares are taken to have one type. `strict`: every input has to be
     followed. `next` is null where the definition is not registered; `error` is why the next refresh cannot be foreseen.
-    `touched`: about how many values of the anchors it touches, null where that is not known. `changed_upstream`: the
-    definitions that make its inputs, directly or not, and have changes to apply themselves; null where these were not
-    looked at.
+    `touched`: about how many values of the anchors it touches, null where that is not known. `unfinished_run` is
+    resumed or ends before what is foreseen here. `changed_upstream`: the definitions that make its inputs, directly or
+    not, and have changes to apply themselves; null where these were not looked at.
     """
 
     name: str
@@ -70,6 +70,7 @@ class Explanation(Stored):
     assumed: bool = False
     next: Foreseen | None = None
     touched: int | None = None
+    unfinished_run: str | None = None
     changed_upstream: tuple[str, ...] | None = None
     last: LastRefresh | None = None
     error: ErrorReport | None = None

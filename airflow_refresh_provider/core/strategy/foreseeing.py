@@ -54,7 +54,8 @@ def _mode(scope: Scope, reason: Reason) -> NextMode:
 
 def _rows(scope: Scope, pins: VersionVector) -> int | None:
     """About how many rows have changed; None where it is not known of an input, or of none."""
-    rows = [_changed(pins[name].rows, pins[name].bytes, size) for name, size in scope.change_bytes.items()]
+    by_size = {name: _changed(pins[name].rows, pins[name].bytes, size) for name, size in scope.change_bytes.items()}
+    rows = [scope.change_rows.get(name, count) for name, count in by_size.items()]
     known = [count for count in rows if count is not None]
     return sum(known) if known and len(known) == len(rows) else None
 

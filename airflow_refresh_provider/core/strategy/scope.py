@@ -28,13 +28,15 @@ _TRIED_AGAIN = "; tried again after refreshes that computed everything"
 class Scope(Stored):
     """What a refresh reads: the windows, or everything when there are none, and why.
 
-    `change_bytes` are to be read for the changes in the windows, by input, where these could be followed.
+    `change_bytes` are to be read for the changes in the windows, by input, where these could be followed; `change_rows`
+    are about how many these are, of inputs whose logs say it.
     `maintenance`: how they are followed, None where that is row by row.
     """
 
     windows: Windows = {}
     reason: Reason
     change_bytes: dict[str, int] = {}
+    change_rows: dict[str, int] = {}
     maintenance: Maintenance | None = None
 
 
@@ -89,7 +91,9 @@ def scope(facts: ScopeFacts) -> Scope:
             return Scope(reason=reason)
     sources = {name: history.best_source(facts.now) for name, history in known if history.changed}
     sizes = {name: source.bytes for name, source in sources.items() if source}
-    return _by_cost(facts, windows or _empty(facts.pins), sizes)
+    counts = {name: history.changed_rows for name, history in known if name in sizes}
+    found = _by_cost(facts, windows or _empty(facts.pins), sizes)
+    return found.model_copy(update={"change_rows": {n: rows for n, rows in counts.items() if rows is not None}})
 
 
 def _by_cost(facts: ScopeFacts, windows: Windows, sizes: dict[str, int]) -> Scope:

@@ -71,12 +71,12 @@ def _vnodes(files: list[Any]) -> tuple[int, ...] | None:
 
 
 def _net_rows(added: list[Any], removed: list[Any]) -> int | None:
-    changes = [*((_rows(f), 1) for f in added), *((_rows(f), -1) for f in removed)]
+    changes = [*((rows_of(f), 1) for f in added), *((rows_of(f), -1) for f in removed)]
     known = [rows * sign for rows, sign in changes if rows is not None]
     return sum(known) if len(known) == len(changes) else None
 
 
-def _rows(file: Any) -> int | None:
+def rows_of(file: Any) -> int | None:
     """Rows of a file that a reader sees: those in it less those its deletion vector hides."""
     rows = json.loads(file.get("stats") or "{}").get("numRecords")
     hidden = (file.get("deletionVector") or {}).get("cardinality") or 0

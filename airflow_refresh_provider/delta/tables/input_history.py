@@ -16,6 +16,7 @@ from airflow_refresh_provider.core.changes.sources import ChangeSource, ChangeSo
 from airflow_refresh_provider.delta.storage.log_files import LogFiles, list_log
 from airflow_refresh_provider.delta.tables.actions import ByKind, changing, grouped, info_of
 from airflow_refresh_provider.delta.tables.changed_files import ChangedFiles, FileSum
+from airflow_refresh_provider.delta.tables.changed_rows import changed_rows
 from airflow_refresh_provider.delta.tables.opened_tables import EACH_TIME, OpenedTables
 from airflow_refresh_provider.ports.table_log import LogGap
 
@@ -164,6 +165,7 @@ def _commit(log: LogFiles, version: int, by_kind: ByKind) -> InputCommit:
         operation=str(info.get("operation", "UNKNOWN")),
         data_change=bool(_moved(by_kind) or by_kind.get("cdc")),
         adds_only=not (changing(by_kind, "remove") or by_kind.get("cdc")),
+        rows=changed_rows(by_kind),
     )
 
 

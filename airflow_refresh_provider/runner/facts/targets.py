@@ -82,7 +82,7 @@ def owner(ports: Ports, facts: TableIdentity) -> Record | None:
     The name in the properties is not enough: it stays in a table whose definition was dropped or given another target,
     and in every copy of it. One table may have several paths, so tables at another path are compared by id.
     """
-    if facts.properties.get(CONTROL) != ports.store.control_id:
+    if not ports.store.exists or facts.properties.get(CONTROL) != ports.store.control_id:
         return None
     record = ports.store.read(facts.properties.get(DEFINITION, "")).record
     if record is None or record.dropped:

@@ -46,7 +46,8 @@ def explain(ports: Ports, record: Record) -> Explanation:
 def explain_with(ports: Ports, record: Record, ended: Iterable[HistoryEntry]) -> Explanation:
     """As `explain`, without what is upstream; `ended` are its newest runs, as far as they were read."""
     facts = queries.facts_of(record)
-    seen = {"last": _last(ports, record, ended)}
+    last = _last(ports, record, ended)
+    seen = {"last": last, "unfinished_run": record.run.run_id if record.run else None}
     try:
         pins = pinned_inputs.pin(ports, record.definition)
         found, maintenance = _explained(ports, record.definition, facts, pins)
@@ -54,7 +55,7 @@ def explain_with(ports: Ports, record: Record, ended: Iterable[HistoryEntry]) ->
         return _by_text(record.definition, facts, error).model_copy(update=seen)
     try:
         coming = _next(ports, record, facts, pins, maintenance)
-        return found.model_copy(update=seen | {"next": coming, "touched": touched_by(coming, seen["last"])})
+        return found.model_copy(update=seen | {"next": coming, "touched": touched_by(coming, last)})
     except RefreshError as error:
         return found.model_copy(update=seen | {"error": ErrorReport.of(error)})
 
@@ -87,7 +88,8 @@ def _next(
     ports: Ports, record: Record, facts: QueryFacts, pins: VersionVector, maintenance: Maintenance | None
 ) -> Foreseen:
     location = record.definition.target
-    changed = targets.doubt_of(ports, record.published, location, ports.log.facts(location))
+    # What an unfinished run has committed is no change by others: the next owner finishes it first.
+    changed = None if record.run else targets.doubt_of(ports, record.published, location, ports.log.facts(location))
     scope = change_windows.scope_of(ports, record, facts, pins, Request(), changed, maintenance)
     return foreseen(record, scope, pins)
 

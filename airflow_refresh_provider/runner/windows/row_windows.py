@@ -11,6 +11,7 @@ from airflow_refresh_provider.core.maintain.plan import Sums
 from airflow_refresh_provider.core.plan.plan import StagedTable, counts_by_vnode
 from airflow_refresh_provider.core.plan.reasons import Reason, ReasonCode, because
 from airflow_refresh_provider.core.run.record import Run
+from airflow_refresh_provider.core.text.wording import listed
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.engine import EngineSession
 from airflow_refresh_provider.ports.tasks import Comparison, KeyReport, Source, WindowTask
@@ -65,7 +66,7 @@ def _read(tenure: Tenure, session: EngineSession, task: WindowTask, ready: Ready
         return CLEANED_UP
     rows = tenure.ports.staging.changes(staged_table)
     if any(op == DOUBTFUL for _, op in rows):
-        return _doubt(run.definition, added_up=task.sums is not None)
+        return _doubt(run.definition, task.sums)
     if rows and not _fits(tenure.ports, task, staged_table):
         return because(ReasonCode.DOUBTFUL_KEYS, _MISFIT)
     return as_comparison(staged_table, rows, ready.rows or 0)
@@ -78,17 +79,25 @@ def _fits(ports: Ports, task: WindowTask, changes: StagedTable) -> bool:
     return ports.small_tables.fits(task.target, task.source.keys, changes, task.base)
 
 
-def _doubt(definition: Definition, *, added_up: bool) -> Reason:
+def _doubt(definition: Definition, sums: Sums | None) -> Reason:
     """Why all rows have to be compared although the changes could be read."""
     text = "a key would be NULL or occur twice after the changes of the inputs"
-    if added_up:
-        text = "the changed rows of a group do not say what it becomes: rows went, and no count says how many stay"
+    if sums:
+        text = f"the changed rows of a group do not say what it becomes: {_in_doubt(sums)}"
     if definition.latest_by is not None:
         text = (
             "rows were removed from the inputs, or a key would be NULL, and then only all rows of a key say which is "
             "the newest (on_duplicate: latest)"
         )
     return because(ReasonCode.DOUBTFUL_KEYS, text)
+
+
+def _in_doubt(sums: Sums) -> str:
+    """What of a group may not follow from the rows that went."""
+    ends, uncounted = (*sums.least, *sums.greatest), [name for name, by in sums.sums.items() if by is None]
+    parts = [f"the row with the value of {listed(ends, 'or')} may be one of those that went"] if ends else []
+    parts += [f"no count says how many values are left in {listed(uncounted, 'or')}"] if uncounted else []
+    return ", or ".join(parts) or "more rows went than it had, or an average is of too many to be exact"
 
 
 def as_comparison(changes: StagedTable, rows: Mapping[tuple[int, str], int], target_rows: int) -> Comparison:

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from airflow_refresh_provider.core.changes.history import InputHistory
 from airflow_refresh_provider.core.changes.pins import Pin
-from airflow_refresh_provider.core.changes.sources import ChangedRows, ChangeSourceInfo
+from airflow_refresh_provider.core.changes.sources import ChangedRows, ChangeSource, ChangeSourceInfo
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.plan.foreseen import Estimates
 from airflow_refresh_provider.core.plan.plan import Frozen
@@ -67,16 +67,22 @@ class Loaded:
 
 @dataclass(frozen=True)
 class Changes:
-    """What has changed in an input between two states, and the source it is read from. `adds_only`: no row went."""
+    """What has changed in an input between two states, and the source it is read from. `adds_only`: no row went.
+
+    `counted`: about how many rows have changed, None where its log does not say it.
+    """
 
     applied: Pin
     newest: Pin
     source: ChangeSourceInfo
     adds_only: bool
+    counted: int | None = None
 
     @property
     def rows(self) -> int:
-        """About how many rows that is, by size."""
+        """About how many rows are read: files have others beside those that have changed."""
+        if self.counted is not None and self.source.source is ChangeSource.FEED:
+            return self.counted
         return round((self.newest.rows or 0) * self.source.bytes / self.newest.bytes) if self.newest.bytes else 0
 
 
@@ -105,7 +111,7 @@ def changes_of(
             return None
         # Versions before the first change need not be kept.
         applied = _at(_applied(run, published, name), history.changes[0].version - 1)
-        found[name] = Changes(applied, run.plan.pins[name], source, history.adds_only)
+        found[name] = Changes(applied, run.plan.pins[name], source, history.adds_only, history.changed_rows)
     return found
 
 

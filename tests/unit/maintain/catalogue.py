@@ -265,6 +265,16 @@ ADVISED = {
         "not_exists",
         "write o.g NOT IN (...) as NOT EXISTS, the same as long as neither o.g nor i.h is NULL",
     ),
+    "WITH l AS (SELECT k, g, v FROM a QUALIFY row_number() OVER (PARTITION BY k ORDER BY v, g, h, s) = 1) "
+    "SELECT l.k, l.v, b.w FROM l LEFT JOIN b ON b.k = l.g": (
+        "split",
+        "split l into a definition of its own, whose keys k must never be NULL",
+    ),
+    "SELECT l.k, b.w FROM (SELECT k, h, row_number() OVER (PARTITION BY k ORDER BY v, g, h, s) n FROM a QUALIFY n = 1) "
+    "l JOIN b ON b.g = l.h": (
+        "split",
+        "split l into a definition of its own, whose keys k must never be NULL",
+    ),
     "SELECT md5(s) AS id, count(*) AS n FROM a GROUP BY s": (
         "add_column",
         "add a.s to the SELECT and, where it is never NULL, to the keys",

@@ -17,7 +17,7 @@ from airflow_refresh_provider.core.maintain.advice import advice
 from airflow_refresh_provider.core.maintain.advised import Advice, AdviceKind
 from airflow_refresh_provider.core.maintain.analysis import maintenance
 from airflow_refresh_provider.core.maintain.assumed import assumed_columns
-from airflow_refresh_provider.core.maintain.by_text import analysed
+from airflow_refresh_provider.core.maintain.by_text import analysed, surely_unfollowed
 from tests.unit.maintain import keyed
 from tests.unit.maintain.catalogue import ADVISED, FOLLOWED, INPUTS, UNFOLLOWED
 from tests.unit.maintain.keyed import Inputs, Row, as_duckdb, is_right, random_changes, whole
@@ -234,6 +234,23 @@ def test_the_parts_of_a_split_keep_their_text() -> None:
 def test_a_column_that_no_input_has_is_to_be_corrected(query: str, text: str) -> None:
     found = missing.advised(query, INPUTS)
     assert found is not None and (found.kind, found.text) == (AdviceKind.CORRECT_COLUMN, f"correct {text}")
+
+
+def test_no_query_is_refused_by_its_text_that_its_columns_make_followed() -> None:
+    catalogue = [*FOLLOWED, *UNFOLLOWED, *ADVISED]
+    cases = [(query, {name: INPUTS[name] for name in inputs_of(query)}) for query in catalogue]
+    refused = 0
+    for query, tables in [*cases, *((query, tables_of(query)) for query in QUERIES.values())]:
+        definition = definition_of(query, tables)
+        if sure := surely_unfollowed(definition):
+            refused += 1
+            assert maintenance(query, tables, definition.keys).unfollowed, (query, sure)
+    assert refused > 40
+
+
+def test_columns_that_are_all_known_make_a_refusal_sure() -> None:
+    definition = definition_of("SELECT a.k, b.w FROM a CROSS JOIN b", {name: INPUTS[name] for name in "ab"})
+    assert str(surely_unfollowed(definition)).startswith("b without a column that leads to one of the result (line 1")
 
 
 ODD = (

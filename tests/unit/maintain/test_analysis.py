@@ -34,10 +34,13 @@ def plan(query: str, *keys: str) -> Maintenance:
         ("SELECT a.k FROM a, (SELECT max(w) m FROM b) x WHERE a.g < x.m", {"b": "an aggregate of all rows (line 1"}),
         ("SELECT k FROM a WHERE g = ANY (SELECT w FROM b)", {"b": "a subquery whose rows concern all"}),
         ("SELECT k, g + count(*) AS n FROM a GROUP BY ALL", {"a": "GROUP BY ALL beside a column with an"}),
-        ("SELECT a.k FROM a JOIN b ON a.t = b.k", {"b": "b without a column that leads"}),
+        (
+            "SELECT a.k FROM a JOIN b ON a.t = b.k",
+            {"b": "b by a comparison of a.t (string) with b.k (bigint), which are of two types (line 1, column 24)"},
+        ),
         (
             "SELECT coalesce(a.k, b.t) AS k, w FROM a FULL JOIN b ON a.k = b.t",
-            {"a": "a without a column that leads", "b": "b without a column that leads"},
+            {"a": "a by a comparison of a.k (bigint) with b.t", "b": "b by a comparison of a.k (bigint) with b.t"},
         ),
         ("SELECT count(*) AS n FROM a", {"a": "an aggregate of all rows (line 1, column 8)"}),
         ("SELECT k, sum(g) OVER (ORDER BY k) AS n FROM a", {"a": "a window without PARTITION BY (line 1, column 11)"}),

@@ -138,7 +138,7 @@ def test_why_a_group_was_computed_again_is_said(shop: Shop) -> None:
         shop.lake.rewrite("/in/orders", partial(_without, number))
         result = shop.run()
     assert [notice.code for notice in result.notices] == ["not_added_up"]
-    assert "rows went" in result.notices[0].message and engine.touched == 2
+    assert "those that went" in result.notices[0].message and engine.touched == 2
 
 
 def test_a_wrong_sum_is_found_by_the_verification() -> None:

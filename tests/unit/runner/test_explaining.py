@@ -20,6 +20,7 @@ from airflow_refresh_provider.testing.memory_inputs import MemoryTables
 from airflow_refresh_provider.testing.memory_lake import MemoryLake
 from airflow_refresh_provider.views.explanation_lines import as_yaml
 from airflow_refresh_provider.views.tables import table_of
+from tests.unit.runner.faults import Killed, counted
 from tests.unit.runner.shop import NAME, ONE, REVENUE, TARGET, Shop, order
 
 ROW_WISE = "SELECT id, customer, total FROM orders"
@@ -148,6 +149,26 @@ def test_changes_that_a_definition_upstream_has_to_apply_first_are_named() -> No
     assert "upstream" not in text(shop.refreshes.explain("totals"))
     shop.register(REVENUE.replace("LEFT JOIN", "JOIN"))
     assert shop.refreshes.explain("totals").changed_upstream == (NAME,), "it was changed"
+
+
+def test_what_an_unfinished_run_has_committed_is_not_taken_for_a_change_by_others() -> None:
+    shop = Shop()
+    shop.begin()
+    shop.lake.append("/in/orders", [order(98, 1)])
+
+    def dies_once_committed(_number: int) -> None:
+        if f"answer {TARGET}" in steps:
+            raise Killed
+
+    with counted(shop.lake, dies_once_committed) as steps, pytest.raises(Killed):
+        shop.refreshes.run(NAME, ONE)
+    shop.next_owner()
+    found = explain(shop)
+    assert shop.record.run is not None and found.unfinished_run == shop.record.run.run_id
+    assert found.next is not None and (found.next.mode, found.next.code) == (NextMode.INCREMENTAL, "changes")
+    assert f"unfinished run {found.unfinished_run}: it is resumed or ends first" in text(found)
+    shop.run()
+    assert explain(shop).unfinished_run is None
 
 
 def test_sums_are_added_up() -> None:

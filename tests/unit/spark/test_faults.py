@@ -184,6 +184,14 @@ def test_a_folder_that_cannot_be_made_is_denied_by_the_storage() -> None:
     assert (error.code, "Spark cannot make a folder of the target /t" in error.message) == ("storage_denied", True)
 
 
+def test_a_folder_that_delta_cannot_create_is_denied_by_the_storage() -> None:
+    cause = Cause(message="Cannot create file:/t/_delta_log", error_class="DELTA_CANNOT_CREATE_LOG_PATH")
+
+    error = explained(Fault(kind="SparkException", chain=(cause,)), Doing(left="", target="/t"))
+
+    assert (error.code, "Spark cannot make a folder of the target /t" in error.message) == ("storage_denied", True)
+
+
 def test_the_input_that_was_being_opened_is_blamed_whatever_the_text_says() -> None:
     error = _grpc("something", grpc.StatusCode.INTERNAL)
     with pytest.raises(SparkConnectGrpcException), reading("b"):
