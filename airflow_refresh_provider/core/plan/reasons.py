@@ -55,7 +55,7 @@ MEANINGS = {
     ReasonCode.COLUMNS_CHANGED: "the columns of an input have changed",
     ReasonCode.CHANGES_UNKNOWN: "the log of an input does not say which rows have changed",
     ReasonCode.CHANGES_EXPIRED: "the changes of an input are no longer kept",
-    ReasonCode.CHANGES_LARGER: "the changes of an input are larger than the input (mode auto)",
+    ReasonCode.CHANGES_LARGER: "more is to be read for the changes of an input than it has in all (mode auto)",
     ReasonCode.CHANGES_UNREADABLE: "Spark could not read the changes of an input",
     ReasonCode.TOO_MANY_TOUCHED: "the changes touch so many rows that reading everything costs less (mode auto)",
     ReasonCode.FULL_CHEAPER: "by the refreshes before, reading everything takes less time (mode auto)",

@@ -166,6 +166,6 @@ def _unusable(name: str, history: InputHistory, window: Window, facts: ScopeFact
         return because(ReasonCode.CHANGES_EXPIRED, text)
     pin = facts.pins[name]
     if facts.mode is Mode.AUTO and pin.bytes is not None and source.bytes > pin.bytes:
-        text = f"the changes of the input {name} are larger than the input"
+        text = f"more is to be read for the changes of the input {name} than it has in all"
         return because(ReasonCode.CHANGES_LARGER, text)
     return None

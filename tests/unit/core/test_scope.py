@@ -92,7 +92,7 @@ def test_only_what_has_not_been_applied_is_read(mode: Mode) -> None:
             "changes_expired",
             "only until 2024-01-10 00:00 UTC",
         ),
-        ({"histories": history(change_sources=(source(bytes=1001),))}, "changes_larger", "larger than the input"),
+        ({"histories": history(change_sources=(source(bytes=1001),))}, "changes_larger", "than it has in all"),
     ],
 )
 def test_a_window_that_is_not_exact_has_everything_compared(changes: dict[str, object], code: str, reason: str) -> None:
@@ -105,7 +105,7 @@ def test_changes_that_one_source_no_longer_has_may_come_from_another() -> None:
     files = ChangeSourceInfo(source=ChangeSource.FILES, bytes=1001)
     both = history(change_sources=(source(expires_at=NOW), files))
     assert scope(replace(FACTS, mode=Mode.INCREMENTAL, histories=both)).windows
-    assert "larger than the input" in scope(replace(FACTS, histories=both)).reason.text
+    assert "than it has in all" in scope(replace(FACTS, histories=both)).reason.text
     assert scope(replace(FACTS, histories=history(change_sources=(source(), files)))).windows
 
 

@@ -199,7 +199,7 @@ def test_auto_does_not_read_files_that_are_larger_than_the_input() -> None:
     world.lake.append(INPUT, [row(9)])
     assert world.run().mode == "incremental"
     world.lake.rewrite(INPUT, lambda r: r | {"v": "c"} if r["k"] == 1 else r)
-    assert compared_in_full(world, world.run(), "larger than the input")
+    assert compared_in_full(world, world.run(), "than it has in all")
 
 
 def test_a_log_that_is_cleaned_up_while_it_is_read_has_everything_compared() -> None:
