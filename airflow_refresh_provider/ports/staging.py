@@ -50,9 +50,16 @@ class StagedValues(Protocol):
         """
         ...
 
-    def of_files(self, files: tuple[str, ...], columns: tuple[str, ...], most: int) -> list[tuple[Any, ...]] | None:
-        """Some columns of all rows in plain parquet files, in any case of their names; None where there are more than
-        `most` rows, or many files, or where one cannot be read, or has not each column once.
+    def of_files(
+        self,
+        files: tuple[str, ...],
+        columns: tuple[str, ...],
+        most: int,
+        chosen: tuple[tuple[int, ...], ...] = (),
+    ) -> list[tuple[Any, ...]] | None:
+        """Some columns of all rows in plain parquet files, or of those at some positions of each, in any case of their
+        names; None where there are more than `most` rows, or many files, or where one cannot be read, or has not each
+        column once, or is large.
 
         Integers, texts, booleans and NULL are what they are in Python. Any other value is a tuple with its text.
         """

@@ -44,7 +44,13 @@ class AllAreLarge:
     def values(self, folder: str, columns: tuple[str, ...], most: int) -> list[tuple[Any, ...]] | None:
         return None
 
-    def of_files(self, files: tuple[str, ...], columns: tuple[str, ...], most: int) -> list[tuple[Any, ...]] | None:
+    def of_files(
+        self,
+        files: tuple[str, ...],
+        columns: tuple[str, ...],
+        most: int,
+        chosen: tuple[tuple[int, ...], ...] = (),
+    ) -> list[tuple[Any, ...]] | None:
         return None
 
     def stage(self, folder: str, types: tuple[str, ...], rows: Collection[tuple[Any, ...]]) -> None:

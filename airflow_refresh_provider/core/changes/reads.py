@@ -20,7 +20,7 @@ class Read(Stored):
     another read; `schema_text`: they are these, in Spark's DDL. Some of its data files are read by themselves as
     `file_format` with `file_options`. `hidden`: columns that are not its user's. `quoted_partitions`: whether the name
     of a partition column has to be quoted in SQL. `deleted`: the positions of rows that do not count, for each of the
-    `paths`, where there are any.
+    `paths`, where there are any. `chosen`: the positions of the only rows that count, where not all do.
     """
 
     location: str
@@ -34,6 +34,7 @@ class Read(Stored):
     hidden: tuple[str, ...] = ()
     quoted_partitions: bool = False
     deleted: tuple[tuple[int, ...], ...] = ()
+    chosen: tuple[tuple[int, ...], ...] = ()
 
     def of_files(self, files: tuple[str, ...]) -> Read:
         """Some of its data files, with the columns of the whole."""

@@ -17,6 +17,7 @@ from airflow_refresh_provider.delta.storage.log_files import LogFiles, list_log
 from airflow_refresh_provider.delta.tables.actions import ByKind, changing, grouped, info_of
 from airflow_refresh_provider.delta.tables.changed_files import ChangedFiles, FileSum
 from airflow_refresh_provider.delta.tables.changed_rows import changed_rows
+from airflow_refresh_provider.delta.tables.marked_rows import MOST_COMMITS
 from airflow_refresh_provider.delta.tables.opened_tables import EACH_TIME, OpenedTables
 from airflow_refresh_provider.ports.table_log import LogGap
 
@@ -116,16 +117,31 @@ class _Feed:
     """What reading the change data feed costs, and the first of its files that a VACUUM deletes."""
 
     def __init__(self) -> None:
-        self.bytes = 0
+        self._whole = 0
+        self._marked: list[dict[str, int]] = []
         self.first_gone: str | None = None
+
+    @property
+    def bytes(self) -> int:
+        """What is read: a file of which several commits have marked rows once, where these are few, else for each."""
+        marked = self._marked if len(self._marked) > MOST_COMMITS else [_all_of(self._marked)]
+        return self._whole + sum(sum(files.values()) for files in marked)
 
     def add(self, by_kind: ByKind) -> None:
         """One commit."""
-        # A file of which rows were marked as deleted is both removed and added, and is read once.
-        read = by_kind.get("cdc") or {str(file["path"]): file for file in _moved(by_kind)}.values()
-        self.bytes += sum(int(f.get("size") or 0) for f in read)
+        feed, removed = by_kind.get("cdc"), {str(f["path"]) for f in changing(by_kind, "remove")}
+        sizes = [(str(f["path"]), int(f.get("size") or 0)) for f in feed or _moved(by_kind)]
+        # A file of which rows were marked as deleted is both removed and added.
+        marked = {} if feed else {str(f["path"]): int(f.get("size") or 0) for f in changing(by_kind, "add")}
+        marked = {path: size for path, size in marked.items() if path in removed}
+        self._whole += sum(size for path, size in sizes if path not in marked)
+        self._marked += [marked] if marked else []
         gone = by_kind.get("cdc") or changing(by_kind, "remove")
         self.first_gone = self.first_gone or next((str(f["path"]) for f in gone), None)
+
+
+def _all_of(parts: Iterable[dict[str, int]]) -> dict[str, int]:
+    return {path: size for part in parts for path, size in part.items()}
 
 
 def _change_sources(

@@ -20,7 +20,7 @@ from airflow_refresh_provider.delta.tables.parquet_footers import metadata_of
 
 _IN_ARROW = {"tinyint": "int8", "smallint": "int16", "int": "int32", "bigint": "int64", "boolean": "bool"}
 _ONLY_FILE = "part-0.parquet"
-_MOST_FILES = 32
+MOST_FILES = 32
 """Each is opened twice, one after the other, which takes long in an object store."""
 
 
@@ -56,35 +56,13 @@ def values_in(folder: str, columns: tuple[str, ...], most: int) -> list[tuple[An
     `most` rows, or so many files that Spark, which reads them side by side, is faster.
     """
     files = files_in(folder)
-    if len(files) > _MOST_FILES:
+    if len(files) > MOST_FILES:
         return None
     footers = [metadata_of(file) for file in files]
     if None in footers or sum(footer.num_rows for footer in footers) > most:
         return None
     read = (_read(file, list(columns)) for file in files)
-    return [row for rows in read for row in zip(*(_numbered(rows[name]) for name in columns), strict=True)]
-
-
-def values_of(files: tuple[str, ...], columns: tuple[str, ...], most: int) -> list[tuple[Any, ...]] | None:
-    """Some columns of all rows; None where there are more than `most` rows, or many files, or where one cannot be read
-    or has not each column once. Values other than integers, texts and booleans are tuples with their text.
-    """
-    if len(files) > _MOST_FILES:
-        return None
-    import pyarrow as pa
-
-    found: list[tuple[Any, ...]] = []
-    try:
-        for path in files:
-            opened = _opened(path)
-            names = _names_in(opened, columns)
-            if names is None or len(found) + opened.metadata.num_rows > most:
-                return None
-            rows = opened.read(columns=names)
-            found += zip(*(_plain(rows[name]) for name in names), strict=True)
-    except (pa.ArrowException, OSError):
-        return None  # what Spark says of it is reported
-    return found
+    return [row for rows in read for row in zip(*(numbered(rows[name]) for name in columns), strict=True)]
 
 
 def put_values(folder: str, types: tuple[str, ...], rows: Collection[tuple[Any, ...]]) -> None:
@@ -100,25 +78,7 @@ def put_values(folder: str, types: tuple[str, ...], rows: Collection[tuple[Any, 
         obstore.put(make_store(folder), _ONLY_FILE, written.getvalue())
 
 
-def _names_in(opened: Any, columns: tuple[str, ...]) -> list[str] | None:
-    """The columns by their names in a file; None where one of them is missing, or there twice."""
-    there: dict[str, list[str]] = {}
-    for name in opened.schema_arrow.names:
-        there.setdefault(name.lower(), []).append(name)
-    found = [there.get(column.lower(), []) for column in columns]
-    return [names[0] for names in found] if all(len(names) == 1 for names in found) else None
-
-
-def _plain(column: Any) -> list[Any]:
-    import pyarrow as pa
-
-    kind = column.type
-    if pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_string(kind):
-        return list(column.to_pylist())
-    return [None if value is None else (repr(value),) for value in _numbered(column)]
-
-
-def _numbered(column: Any) -> list[Any]:
+def numbered(column: Any) -> list[Any]:
     """The values of a column. Not as dates of Python, which end with the year 9999."""
     import pyarrow as pa
 
@@ -163,12 +123,12 @@ def _read(file: FileStamp, columns: list[str] | None = None) -> Any:
     import pyarrow as pa  # slow to import: only where changes were staged
 
     try:
-        return _opened(file.path).read(columns=columns)
+        return opened(file.path).read(columns=columns)
     except (pa.ArrowException, OSError) as error:
         raise translated(error, "reading staged changes", file.path) from error
 
 
-def _opened(path: str) -> Any:
+def opened(path: str) -> Any:
     import pyarrow.parquet as pq
 
     if is_local(path):

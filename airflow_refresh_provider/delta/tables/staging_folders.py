@@ -15,7 +15,7 @@ from deltalake import DeltaTable, QueryBuilder
 from airflow_refresh_provider.core.definition.columns import OP, VNODE
 from airflow_refresh_provider.core.plan.plan import StagedTable
 from airflow_refresh_provider.delta.storage.object_stores import UntypedErrors, is_local, open_store, storage
-from airflow_refresh_provider.delta.tables import staged_files
+from airflow_refresh_provider.delta.tables import file_values, staged_files
 from airflow_refresh_provider.delta.tables.delta_table import open_table, plain_files
 
 _COUNTED = f"SELECT {VNODE} AS vnode, {OP} AS op, count(*) AS rows FROM c GROUP BY {VNODE}, {OP}"
@@ -76,9 +76,15 @@ class StagingFolders:
         """Some columns of all rows in a folder of plain parquet files; None for more than `most` rows or many files."""
         return staged_files.values_in(folder, columns, most)
 
-    def of_files(self, files: tuple[str, ...], columns: tuple[str, ...], most: int) -> list[tuple[Any, ...]] | None:
-        """Some columns of all rows in plain parquet files; None where Spark has to read them."""
-        return staged_files.values_of(files, columns, most)
+    def of_files(
+        self,
+        files: tuple[str, ...],
+        columns: tuple[str, ...],
+        most: int,
+        chosen: tuple[tuple[int, ...], ...] = (),
+    ) -> list[tuple[Any, ...]] | None:
+        """Some columns of all rows in plain parquet files, or of some; None where Spark has to read them."""
+        return file_values.values_of(files, columns, most, chosen)
 
     def stage(self, folder: str, types: tuple[str, ...], rows: Collection[tuple[Any, ...]]) -> None:
         """Write rows to a folder, in columns k0, k1, ... of these types."""

@@ -18,7 +18,7 @@ from airflow_refresh_provider.core.plan.plan import Split, StagedTable, Target
 from airflow_refresh_provider.ports.tasks import Source
 from airflow_refresh_provider.spark.acts import ddl, kernel, placing, sql
 from airflow_refresh_provider.spark.acts.by_name import converted
-from airflow_refresh_provider.spark.acts.positions import Only, without_deleted
+from airflow_refresh_provider.spark.acts.positions import Only, only_chosen, without_deleted
 from airflow_refresh_provider.spark.connect import faults
 from airflow_refresh_provider.spark.connect.queries import NamedRows
 
@@ -147,6 +147,8 @@ def load(spark: SparkSession, read: Read, columns: StructType | None = None, onl
     `columns` are those of `read.columns_of` where they are known already.
     """
     found = _stored_rows(spark, read, columns)
+    if read.chosen:
+        return only_chosen(spark, found, read, only)
     return without_deleted(spark, found, read, only) if read.deleted else only(found)
 
 

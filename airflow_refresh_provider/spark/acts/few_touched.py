@@ -43,7 +43,7 @@ def _changed(changes: ChangedRows, used: tuple[str, ...], files: StagedValues) -
     parts = (changes.removed, changes.added)
     if any(part and not _is_files(part) for part in parts):
         return None
-    removed, added = (files.of_files(part.paths, used, MOST_ROWS) if part else [] for part in parts)
+    removed, added = (files.of_files(part.paths, used, MOST_ROWS, part.chosen) if part else [] for part in parts)
     of_feed = _of_feed(changes.feed, used, files) if isinstance(changes, FeedRows) else ([], [])
     if removed is None or added is None or of_feed is None:
         return None
