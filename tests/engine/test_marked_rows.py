@@ -113,6 +113,14 @@ def test_the_client_reads_the_rows_that_spark_reads(marked: Marked) -> None:
     assert StagingFolders().of_files(removed.paths, ("s",), 3, removed.chosen) is None
 
 
+def test_vectors_that_are_gone_are_left_to_delta(marked: Marked) -> None:
+    marked.run("DELETE FROM {t} WHERE id = 1", "DELETE FROM {t} WHERE id = 2")
+    first = min(Path(marked.path).glob("deletion_vector*.bin"), key=lambda path: path.stat().st_mtime)
+    first.unlink()
+    changes = marked.changes()
+    assert isinstance(changes, FeedRows) and changes.feed.format == "delta"
+
+
 @pytest.mark.parametrize(
     "statements",
     [
