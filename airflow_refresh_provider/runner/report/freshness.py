@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from statistics import median
 
+from airflow_refresh_provider.core.plan.reasons import ReasonCode
 from airflow_refresh_provider.core.run.freshness_state import freshness_state
 from airflow_refresh_provider.core.run.record import Record
 from airflow_refresh_provider.core.run.reports import Freshness
@@ -19,6 +20,7 @@ from airflow_refresh_provider.runner.report.observation import Observation, obse
 
 _NEWEST = 5
 """How many of the newest refreshes the duration of the next is estimated from."""
+_UNUSUAL = frozenset({ReasonCode.FIRST_REFRESH, ReasonCode.VERIFICATION})
 
 
 def freshness(ports: Ports, seen: Observation, *, why: bool = False) -> Freshness:
@@ -62,6 +64,11 @@ def report_freshness(ports: Ports, record: Record, *, why: bool = False) -> Fres
 
 
 def with_expected_seconds(found: Freshness, ended: Iterable[HistoryEntry]) -> Freshness:
-    """With the median duration of the newest refreshes, None before the first. `ended`: runs, newest first."""
-    done = [run.result.seconds for run in ended if run.outcome is Outcome.SUCCEEDED and run.result][:_NEWEST]
-    return found.model_copy(update={"expected_seconds": round(median(done), 3) if done else None})
+    """With the median duration of the newest refreshes, None before the first. `ended`: runs, newest first.
+
+    First loads and verifications take longer than those that follow them: they count where there is no other.
+    """
+    done = [run.result for run in ended if run.outcome is Outcome.SUCCEEDED and run.result]
+    usual = [result for result in done if result.mode_code not in _UNUSUAL] or done
+    seconds = median(result.seconds for result in usual[:_NEWEST]) if done else None
+    return found.model_copy(update={"expected_seconds": None if seconds is None else round(seconds, 3)})
