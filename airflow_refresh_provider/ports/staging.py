@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any, Protocol
 
+from airflow_refresh_provider.core.changes.reads import Positions
 from airflow_refresh_provider.core.plan.plan import StagedTable
+
+Names = tuple[str, ...]
+"""Of files or of columns."""
 
 
 class Staging(Protocol):
@@ -50,13 +54,7 @@ class StagedValues(Protocol):
         """
         ...
 
-    def of_files(
-        self,
-        files: tuple[str, ...],
-        columns: tuple[str, ...],
-        most: int,
-        chosen: tuple[tuple[int, ...], ...] = (),
-    ) -> list[tuple[Any, ...]] | None:
+    def of_files(self, files: Names, columns: Names, most: int, chosen: Positions = ()) -> list[tuple[Any, ...]] | None:
         """Some columns of all rows in plain parquet files, or of those at some positions of each, in any case of their
         names; None where there are more than `most` rows, or many files, or where one cannot be read, or has not each
         column once, or is large.

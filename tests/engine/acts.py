@@ -13,6 +13,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from airflow_refresh_provider.core.changes.pins import DeltaPin, VersionVector
+from airflow_refresh_provider.core.changes.reads import Positions
 from airflow_refresh_provider.core.definition.columns import HIDDEN, INTEGERS, ROW_HASH, VNODE, Column, visible
 from airflow_refresh_provider.core.log.commits import Commit
 from airflow_refresh_provider.core.log.marker import Marker, slot_app_id
@@ -21,6 +22,7 @@ from airflow_refresh_provider.core.plan.plan import ChangeCounts, Chunk, Target
 from airflow_refresh_provider.core.plan.ways import Way
 from airflow_refresh_provider.delta.tables.staging_folders import StagingFolders
 from airflow_refresh_provider.delta.tables.target_log import DeltaTableLog
+from airflow_refresh_provider.ports.staging import Names
 from airflow_refresh_provider.ports.tasks import (
     ApplyTask,
     CompareTask,
@@ -44,13 +46,7 @@ class AllAreLarge:
     def values(self, folder: str, columns: tuple[str, ...], most: int) -> list[tuple[Any, ...]] | None:
         return None
 
-    def of_files(
-        self,
-        files: tuple[str, ...],
-        columns: tuple[str, ...],
-        most: int,
-        chosen: tuple[tuple[int, ...], ...] = (),
-    ) -> list[tuple[Any, ...]] | None:
+    def of_files(self, files: Names, columns: Names, most: int, chosen: Positions = ()) -> list[tuple[Any, ...]] | None:
         return None
 
     def stage(self, folder: str, types: tuple[str, ...], rows: Collection[tuple[Any, ...]]) -> None:

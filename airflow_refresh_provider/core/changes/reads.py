@@ -9,6 +9,8 @@ from airflow_refresh_provider.core.text.stored import Stored
 
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _MERGED = "mergeschema"
+Positions = tuple[tuple[int, ...], ...]
+"""Positions of rows, of each of some files."""
 BASE_PATH = "basePath"
 """Spark's option that says below which folder subfolders like `day=1` are columns."""
 
@@ -33,8 +35,8 @@ class Read(Stored):
     file_options: dict[str, str] = {}
     hidden: tuple[str, ...] = ()
     quoted_partitions: bool = False
-    deleted: tuple[tuple[int, ...], ...] = ()
-    chosen: tuple[tuple[int, ...], ...] = ()
+    deleted: Positions = ()
+    chosen: Positions = ()
 
     def of_files(self, files: tuple[str, ...]) -> Read:
         """Some of its data files, with the columns of the whole."""

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from airflow_refresh_provider.core.changes.reads import Positions
 from airflow_refresh_provider.delta.tables.staged_files import MOST_FILES, numbered, opened
 
 _MOST_BYTES = 64 << 20
 """Of the columns of a file, in the parts of it that have chosen rows: Spark reads more of it side by side."""
-
-Positions = tuple[tuple[int, ...], ...]
-"""Of each file, in order."""
 
 
 def values_of(

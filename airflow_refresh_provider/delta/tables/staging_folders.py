@@ -12,11 +12,13 @@ import obstore
 from arro3.core import Table
 from deltalake import DeltaTable, QueryBuilder
 
+from airflow_refresh_provider.core.changes.reads import Positions
 from airflow_refresh_provider.core.definition.columns import OP, VNODE
 from airflow_refresh_provider.core.plan.plan import StagedTable
 from airflow_refresh_provider.delta.storage.object_stores import UntypedErrors, is_local, open_store, storage
 from airflow_refresh_provider.delta.tables import file_values, staged_files
 from airflow_refresh_provider.delta.tables.delta_table import open_table, plain_files
+from airflow_refresh_provider.ports.staging import Names
 
 _COUNTED = f"SELECT {VNODE} AS vnode, {OP} AS op, count(*) AS rows FROM c GROUP BY {VNODE}, {OP}"
 _TRIES = 3  # a statement that still runs may put files into a folder while it is emptied
@@ -76,13 +78,7 @@ class StagingFolders:
         """Some columns of all rows in a folder of plain parquet files; None for more than `most` rows or many files."""
         return staged_files.values_in(folder, columns, most)
 
-    def of_files(
-        self,
-        files: tuple[str, ...],
-        columns: tuple[str, ...],
-        most: int,
-        chosen: tuple[tuple[int, ...], ...] = (),
-    ) -> list[tuple[Any, ...]] | None:
+    def of_files(self, files: Names, columns: Names, most: int, chosen: Positions = ()) -> list[tuple[Any, ...]] | None:
         """Some columns of all rows in plain parquet files, or of some; None where Spark has to read them."""
         return file_values.values_of(files, columns, most, chosen)
 

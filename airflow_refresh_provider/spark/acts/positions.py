@@ -8,7 +8,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from airflow_refresh_provider.core.changes.reads import Read
+from airflow_refresh_provider.core.changes.reads import Positions, Read
 from airflow_refresh_provider.core.definition.columns import OP
 from airflow_refresh_provider.spark.acts import sql
 
@@ -17,8 +17,6 @@ _FILE, _POSITION = f"{OP}_file", f"{OP}_position"
 
 Only = Callable[[DataFrame], DataFrame]
 """Leaves some rows, with all of their columns."""
-Positions = tuple[tuple[int, ...], ...]
-"""Of each file."""
 
 
 def without_deleted(spark: SparkSession, rows: DataFrame, read: Read, only: Only) -> DataFrame:
