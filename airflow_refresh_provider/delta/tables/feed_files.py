@@ -21,7 +21,7 @@ from airflow_refresh_provider.delta.storage.log_files import list_log
 from airflow_refresh_provider.delta.tables.actions import ByKind, changing, grouped
 from airflow_refresh_provider.delta.tables.column_types import column_types, quoted
 from airflow_refresh_provider.delta.tables.delta_table import is_plain_path, stored_plainly
-from airflow_refresh_provider.delta.tables.marked_rows import Marks, all_rows, marked_rows
+from airflow_refresh_provider.delta.tables.marked_rows import Marks, all_rows, marked_rows, own_names
 from airflow_refresh_provider.delta.tables.opened_tables import EACH_TIME, OpenedTables
 from airflow_refresh_provider.ports.table_log import LogGap
 
@@ -84,7 +84,7 @@ def _reads(location: str, window: _Window, table: DeltaTable, tables: OpenedTabl
     if window.marked.paths:
         found = marked_rows(location, window.marked, table, tables)
         whole = all_rows(window.removed)
-        if found is None or whole is None:
+        if found is None or whole is None or not own_names(found.keys() | whole.keys()):
             return None
         removed = _chosen(location, found | whole, columns)
     changed = _read(location, window.feed, columns, _TYPE_OF_CHANGE)

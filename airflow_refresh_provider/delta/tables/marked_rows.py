@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -43,8 +43,12 @@ class Marks:
     def few(self) -> bool:
         """Whether the commits and the rows are few, each commit has only marked rows, and the files have own names."""
         rows = [count for files in self.of_version.values() for count in files.values()]
-        own = len({_name(path) for path in self.paths}) == len(self.paths)
-        return own and len(self.of_version) <= MOST_COMMITS and min(rows) > 0 and sum(rows) <= _MOST_MARKED
+        return (
+            own_names(self.paths)
+            and len(self.of_version) <= MOST_COMMITS
+            and min(rows) > 0
+            and sum(rows) <= _MOST_MARKED
+        )
 
 
 def marked_rows(
@@ -84,6 +88,11 @@ def all_rows(files: Iterable[Any]) -> dict[str, tuple[int, ...]] | None:
     if None in counts.values() or sum(count or 0 for count in counts.values()) > _MOST_MARKED:
         return None
     return {path: tuple(range(count or 0)) for path, count in counts.items()}
+
+
+def own_names(paths: Collection[str]) -> bool:
+    """Whether no two files in different folders have one name: rows are found by it."""
+    return len({_name(path) for path in paths}) == len(paths)
 
 
 def _name(path: str) -> str:
