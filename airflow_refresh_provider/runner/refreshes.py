@@ -48,6 +48,7 @@ from airflow_refresh_provider.runner.report import (
     reports,
     statuses,
 )
+from airflow_refresh_provider.runner.report.changed_upstream import ChangedUpstream
 from airflow_refresh_provider.runner.report.observation import for_each, observe
 from airflow_refresh_provider.runner.steps.one_process import refresh
 from airflow_refresh_provider.runner.steps.run_results import not_started
@@ -91,12 +92,13 @@ class Refreshes:
 
     def explain(self, name: str) -> Explanation:
         """Whose changes a definition follows, how, and what its next refresh would do. Needs no Spark."""
-        return explaining.explain(reading_once(self.ports), self._record(name))
+        once = reading_once(self.ports)
+        return explaining.explain(once, ChangedUpstream(once), self._record(name))
 
     def explain_several(self, selection: Selection) -> list[Explanation]:
         """As `explain` for several definitions, each with its own error."""
         once = reading_once(self.ports)
-        return for_each(partial(explaining.explain, once), self._selected(selection))
+        return for_each(partial(explaining.explain, once, ChangedUpstream(once)), self._selected(selection))
 
     def explain_definition(self, definition: Definition) -> Explanation:
         """As `explain` for a definition that need not be registered, without its next refresh."""

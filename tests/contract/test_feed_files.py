@@ -82,6 +82,17 @@ def test_an_overwritten_table_has_lost_its_files_and_got_others(fed: Fed) -> Non
     assert _all(fed.changes()) == ([], ["data"], ["data"])
 
 
+def test_a_file_that_went_was_restored_and_went_again_has_gone_once(fed: Fed) -> None:
+    (first,) = fed.table.file_uris()
+    fed.append(5, 8, mode="overwrite")
+    fed.table.restore(0)
+    fed.append(6, 9, mode="overwrite")
+    changes = fed.changes()
+    assert changes is not None and changes.removed is not None and changes.added is not None
+    assert [Path(path).name for path in changes.removed.paths] == [Path(first).name]
+    assert [Path(path).name for path in changes.added.paths] == [Path(uri).name for uri in fed.table.file_uris()]
+
+
 def test_commits_of_all_kinds_are_read_together(fed: Fed) -> None:
     fed.append(10, 12)
     fed.update(3)

@@ -89,6 +89,14 @@ def test_a_file_that_went_whole_is_read_with_those_of_which_rows_went(marked: Ma
     marked.check(changes)
 
 
+def test_a_file_that_was_restored_in_between_has_gone_once(marked: Marked) -> None:
+    gone = "DELETE FROM {t} WHERE id >= 5000"
+    marked.run(gone, "RESTORE TABLE {t} TO VERSION AS OF 1", gone, "DELETE FROM {t} WHERE id = 1")
+    marked.check(marked.changes())
+    marked.run("RESTORE TABLE {t} TO VERSION AS OF 1", gone)
+    marked.check(marked.changes())
+
+
 def test_commits_with_and_without_files_of_the_feed_are_read_together(marked: Marked) -> None:
     marked.run(
         "DELETE FROM {t} WHERE id IN (1, 2)",

@@ -7,6 +7,7 @@ for its log.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -52,12 +53,24 @@ class _Window:
         for path in sorted(both):
             self.marked.add(version, removed[path], added[path])
 
+    def net(self) -> tuple[list[Any], list[Any]]:
+        """The data files that went, and those that came: one that went and was restored did neither."""
+        net = self._net()
+        sides = ((-1, self.removed), (1, self.added))
+        went, came = ({f["path"]: f for f in files if net[f["path"]] == sign} for sign, files in sides)
+        return list(went.values()), list(came.values())
+
+    def _net(self) -> Counter[str]:
+        found = Counter(str(file["path"]) for file in self.added)
+        found.subtract(str(file["path"]) for file in self.removed)
+        return found
+
     @property
     def is_read_by_files(self) -> bool:
         """Whether the files say all of it, and are few."""
         files = (*self.feed, *self.removed, *self.added)
         plain = all(map(_plain, files)) and all(map(is_plain_path, self.marked.paths))
-        once = self.marked.paths.isdisjoint(str(file["path"]) for file in self.removed)
+        once = all(abs(count) <= 1 for count in self._net().values())
         return plain and once and 0 < len(files) + len(self.marked.paths) <= MOST_FILES
 
 
@@ -80,11 +93,12 @@ def feed_files(applied: DeltaPin, newest: DeltaPin, tables: OpenedTables = EACH_
 
 def _reads(location: str, window: _Window, table: DeltaTable, tables: OpenedTables) -> FeedRows | SeparateRows | None:
     columns = column_types(table)
-    removed, added = _read(location, window.removed, columns), _read(location, window.added, columns)
+    went, came = window.net()
+    removed, added = _read(location, went, columns), _read(location, came, columns)
     if window.marked.paths:
         found = marked_rows(location, window.marked, table, tables)
-        whole = all_rows(window.removed)
-        if found is None or whole is None or not own_names(found.keys() | whole.keys()):
+        whole = all_rows(went)
+        if found is None or whole is None or found.keys() & whole.keys() or not own_names(found.keys() | whole.keys()):
             return None
         removed = _chosen(location, found | whole, columns)
     changed = _read(location, window.feed, columns, _TYPE_OF_CHANGE)

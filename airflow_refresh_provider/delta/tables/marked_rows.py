@@ -64,7 +64,7 @@ def marked_rows(
     @cache
     def hidden_in(version: int) -> dict[str, tuple[int, ...]] | None:
         try:
-            found = tables.at(location, version)
+            found = table if version == table.version() else tables.at(location, version)
         except RefreshError:
             return None  # the version was cleaned up
         return None if found is None else hidden_positions(found)

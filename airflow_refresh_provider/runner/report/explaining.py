@@ -30,17 +30,17 @@ from airflow_refresh_provider.runner.facts import pinned_inputs, queries, target
 from airflow_refresh_provider.runner.facts.ended_runs import ended_run
 from airflow_refresh_provider.runner.facts.maintaining import advised_maintenance
 from airflow_refresh_provider.runner.report import reports
-from airflow_refresh_provider.runner.report.changed_upstream import changed_upstream
+from airflow_refresh_provider.runner.report.changed_upstream import ChangedUpstream
 from airflow_refresh_provider.runner.windows import change_windows
 
 
-def explain(ports: Ports, record: Record) -> Explanation:
-    """A registered definition, with its next refresh and what is to be done upstream of it first. `ports` of one view.
+def explain(ports: Ports, upstream: ChangedUpstream, record: Record) -> Explanation:
+    """A registered definition, with its next refresh and what is to be done upstream of it first.
 
     An error of its inputs or its target is in the result.
     """
     found = explain_with(ports, record, reports.newest(ports, record.name))
-    return found.model_copy(update={"changed_upstream": changed_upstream(ports, record)})
+    return found.model_copy(update={"changed_upstream": upstream.of(record.name)})
 
 
 def explain_with(ports: Ports, record: Record, ended: Iterable[HistoryEntry]) -> Explanation:
