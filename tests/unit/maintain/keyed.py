@@ -68,19 +68,21 @@ def _duckdb_type(kind: str) -> str:
 _connection = duckdb.connect(config={"threads": 1})
 COLUMNS: dict[str, Mapping[str, str]] = {**INPUTS, **TABLES}
 """Table -> the names of its columns and their types."""
+_loaded: dict[str, str] = {}
+"""Table -> the columns and rows that it has in the database, as text: most of a test is loading them."""
 
 
 @contextmanager
 def other_tables(columns: Mapping[str, Mapping[str, str]]) -> Iterator[None]:
     """Inside the block there are these tables and no others, in a database of their own."""
-    global _connection, COLUMNS
-    before = _connection, COLUMNS
-    _connection, COLUMNS = duckdb.connect(config={"threads": 1}), dict(columns)
+    global _connection, COLUMNS, _loaded
+    before = _connection, COLUMNS, _loaded
+    _connection, COLUMNS, _loaded = duckdb.connect(config={"threads": 1}), dict(columns), {}
     try:
         yield
     finally:
         _connection.close()
-        _connection, COLUMNS = before
+        _connection, COLUMNS, _loaded = before
 
 
 def interrupt() -> None:
@@ -167,6 +169,7 @@ def touched(plan: Maintenance, old: Inputs, new: Inputs, turned: Mapping[str, st
             _load(name, name, new[name])
             condition = as_duckdb(f"SELECT * FROM `{name}` WHERE {turned[name]}")
             _connection.execute(f'INSERT INTO "{changed_name(name)}" {condition}')
+            del _loaded[changed_name(name)]
     found: set[Row] = set()
     for route in plan.routes:
         statement = _uncast(touching(route, [_ANY] * len(plan.anchors)))
@@ -202,11 +205,16 @@ def part(plan: Maintenance, inputs: Inputs, query: str, keys: set[Row]) -> Rows:
 def _load(name: str, input: str, rows: Sequence[Row]) -> None:
     columns = COLUMNS[input]
     listed = ", ".join(f'"{c}" {_duckdb_type(kind)}' for c, kind in columns.items())
+    content = f"{listed} {rows!r}"
+    if _loaded.get(name) == content:
+        return
+    _loaded.pop(name, None)
     _connection.execute(f'CREATE OR REPLACE TEMP TABLE "{name}" ({listed})')
     if rows:
         row = f"({', '.join('?' * len(columns))})"
         values = [_stored(value) for row in rows for value in row]
         _connection.execute(f'INSERT INTO "{name}" VALUES {", ".join([row] * len(rows))}', values)
+    _loaded[name] = content
 
 
 def _stored(value: Any) -> Any:

@@ -31,7 +31,7 @@ def test_a_query_is_refreshed_as_it_is_computed(number: int, rounds: int) -> Non
         assert is_right(plan, QUERIES[number], *random_changes(seed, tables)), seed
 
 
-@pytest.mark.parametrize("rounds", [12, pytest.param(300, marks=pytest.mark.slow)], ids=["few", "many"])
+@pytest.mark.parametrize("rounds", [12, pytest.param(200, marks=pytest.mark.slow)], ids=["few", "many"])
 @pytest.mark.parametrize("number", QUERIES)
 def test_orders_that_come_and_go_with_their_lines_are_followed(number: int, rounds: int) -> None:
     query, tables = QUERIES[number], tables_of(QUERIES[number])
