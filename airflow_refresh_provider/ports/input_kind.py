@@ -17,7 +17,7 @@ class InputKind(Protocol[P]):
     """One format of inputs, whose pins are a `P`. How the pinned rows are read is said by the pin."""
 
     def keeping(self, opened: Opened) -> InputKind[P]:
-        """Inputs as they are at one moment, as `TableLog.keeping`; the same object where nothing is opened."""
+        """Inputs that stay open, as `TableLog.keeping`; the same object where nothing is opened."""
         ...
 
     def pin(self, name: str, input: Input) -> P:

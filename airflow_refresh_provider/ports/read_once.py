@@ -25,9 +25,16 @@ T = TypeVar("T")
 
 def reading_once(ports: Ports) -> Ports:
     """The ports of one view: a table that is an input, or a target and an input, is opened once."""
-    opened: Opened = {}
+    opened = Opened()
     inputs = {name: _Kind(kind.keeping(opened)) for name, kind in ports.inputs.items()}
     return replace(ports, inputs=inputs, store=_Store(ports.store), log=_Log(ports.log.keeping(opened)))
+
+
+def tables_kept_open(ports: Ports) -> Ports:
+    """The ports of one refresh: a version of a table is opened once, and the newest where the log has a newer one."""
+    opened = Opened(followed=True)
+    inputs = {name: kind.keeping(opened) for name, kind in ports.inputs.items()}
+    return replace(ports, inputs=inputs, log=ports.log.keeping(opened))
 
 
 def inputs_read_once(ports: Ports) -> Ports:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -63,8 +64,17 @@ SpansOf = Mapping[str, Spans]
 """Column -> the spans within which its values are."""
 
 
-Opened = dict[tuple[str, int | None], Any]
-"""(place, version) -> what is open of a table there, None for the newest version."""
+@dataclass(frozen=True)
+class Opened:
+    """What is open of tables: by place at their newest version, and by place and version.
+
+    `followed`: the newest version is looked for in the log each time, and opened where it is another one. Else it is
+    that which was found first, so that all that is asked is about one moment.
+    """
+
+    followed: bool = False
+    newest: dict[str, Any] = field(default_factory=dict)
+    versions: dict[tuple[str, int], Any] = field(default_factory=dict)
 
 
 class LogGap(Exception):
@@ -75,7 +85,7 @@ class TableLog(Protocol):
     """The Delta log of a table at a location. Errors of storage are errors.Retry or errors.Failed."""
 
     def keeping(self, opened: Opened) -> TableLog:
-        """The log as it is at one moment: what it opens is left in `opened`, and what is open is not opened again."""
+        """The log with tables that stay open: what it opens is left in `opened`, and is not opened again."""
         ...
 
     def facts(self, location: str) -> TableFacts | None:

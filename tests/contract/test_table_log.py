@@ -67,7 +67,7 @@ def test_a_log_that_keeps_what_it_opens_says_the_same_later_and_opens_once(table
         places.append(location)
         return open_table(location, version)
 
-    opened: Opened = {}
+    opened = Opened()
     log = DeltaTableLog(OpenedTables(noted)).keeping(opened)
     facts, found = log.facts(str(table)), DeltaTables(OpenedTables(noted)).keeping(opened)
     write(table, rows(4))
@@ -79,6 +79,41 @@ def test_a_log_that_keeps_what_it_opens_says_the_same_later_and_opens_once(table
     assert places == [str(table)]
     newest = LOG.facts(str(table))
     assert newest is not None and newest.version == 1
+
+
+def test_tables_of_a_refresh_are_opened_once_and_again_after_a_commit(table: Path) -> None:
+    opened: list[int | None] = []
+
+    def noted(location: str, version: int | None = None) -> DeltaTable | None:
+        opened.append(version)
+        return open_table(location, version)
+
+    tables = OpenedTables(noted).keeping(Opened(followed=True))
+    assert tables.at(str(table)) is None and tables.at(str(table)) is None
+    write(table, rows(1))
+    first = tables.at(str(table))
+    assert first is not None and tables.at(str(table)) is tables.at(str(table), 0) is first
+    assert opened == [None, None, None]
+    write(table, rows(2))
+    second = tables.at(str(table))
+    assert second is not None and second.version() == 1 and tables.at(str(table), 0) is first
+    assert opened == [None] * 4
+    again = tables.at(str(table), 1)
+    write(table, rows(3))
+    assert again is second and tables.at(str(table), 1) is second and opened == [None] * 4
+
+
+def test_a_table_in_place_of_one_that_stays_open_is_opened_at_the_same_versions(table: Path) -> None:
+    tables = OpenedTables().keeping(Opened(followed=True))
+    write(table, rows(1))
+    before = tables.at(str(table)), tables.at(str(table), 0)
+    shutil.rmtree(table)
+    write(table, rows(1))
+    after = tables.at(str(table)), tables.at(str(table), 0)
+    assert {one.metadata().id for one in before if one} & {one.metadata().id for one in after if one} == set()
+    assert None not in before + after
+    shutil.rmtree(table)
+    assert tables.at(str(table)) is None
 
 
 def test_newest_and_oldest_follow_the_log(table: Path) -> None:

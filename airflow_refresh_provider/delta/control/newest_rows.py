@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from airflow_refresh_provider.core.run.record import Record
-from airflow_refresh_provider.delta.control.seen_commit import SeenCommit, seen_commit
 from airflow_refresh_provider.delta.storage.log_files import LogFiles
+from airflow_refresh_provider.delta.storage.seen_commit import SeenCommit, seen_commit
 from airflow_refresh_provider.ports.table_log import LogGap
 
 _FOLLOWED = 64

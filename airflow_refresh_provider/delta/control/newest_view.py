@@ -8,7 +8,7 @@ from __future__ import annotations
 from deltalake import DeltaTable
 
 from airflow_refresh_provider.delta.control.control_table import ControlTable
-from airflow_refresh_provider.delta.control.seen_commit import SeenCommit, seen_commit
+from airflow_refresh_provider.delta.storage.seen_commit import SeenCommit, seen_commit
 
 
 class NewestView:
@@ -21,13 +21,9 @@ class NewestView:
     def get(self) -> DeltaTable | None:
         """The table at its newest version, None when nothing was ever written."""
         opened = self._opened
-        if opened is not None and self._is_newest(opened[1]):
+        if opened is not None and opened[1].is_newest(self._table.location):
             return opened[0]
         view = self._table.open()
         seen = seen_commit(self._table.location, view.version()) if view is not None else None
         self._opened = (view, seen) if view is not None and seen is not None else None
         return view
-
-    def _is_newest(self, seen: SeenCommit) -> bool:
-        log = seen.log_since(self._table.location)
-        return log is not None and log.newest == seen.version

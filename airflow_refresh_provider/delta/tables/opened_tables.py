@@ -1,4 +1,4 @@
-"""Tables that are opened once for all questions of one view, or for each question."""
+"""Tables that stay open for all questions of a view or of a refresh, or are opened for each question."""
 
 from __future__ import annotations
 
@@ -7,8 +7,17 @@ from dataclasses import dataclass, replace
 
 from deltalake import DeltaTable
 
+from airflow_refresh_provider.delta.storage.seen_commit import SeenCommit, newest_commit
 from airflow_refresh_provider.delta.tables.delta_table import open_table
 from airflow_refresh_provider.ports.table_log import Opened
+
+
+@dataclass(frozen=True)
+class _Newest:
+    """A table at its newest version, and the commit by which it was that; None where this is not looked at again."""
+
+    table: DeltaTable | None
+    seen: SeenCommit | None = None
 
 
 @dataclass(frozen=True)
@@ -19,24 +28,49 @@ class OpenedTables:
     kept: Opened | None = None
 
     def keeping(self, opened: Opened) -> OpenedTables:
-        """The tables as they are at one moment."""
+        """Tables that stay open."""
         return replace(self, kept=opened)
 
     def at(self, location: str, version: int | None = None) -> DeltaTable | None:
         """A table at a version (None = newest); None when there is no table."""
         if self.kept is None:
             return self.open(location, version)
-        if (location, version) not in self.kept:
-            table = self.open(location, version)
-            self.kept[location, version] = table
-            if table is not None:
-                self.kept.setdefault((location, table.version()), table)
-        found: DeltaTable | None = self.kept[location, version]
-        return found
+        return self._newest(location, self.kept) if version is None else self._version(location, version, self.kept)
 
     def has(self, location: str) -> bool:
-        """Whether the newest version of a table is open."""
-        return self.kept is not None and self.kept.get((location, None)) is not None
+        """Whether the newest version of a table is open, and no newer one is looked for."""
+        found = None if self.kept is None or self.kept.followed else self.kept.newest.get(location)
+        return found is not None and found.table is not None
+
+    def _newest(self, location: str, kept: Opened) -> DeltaTable | None:
+        known: _Newest | None = kept.newest.get(location)
+        if known is not None and (not kept.followed or (known.seen and known.seen.is_newest(location))):
+            return known.table
+        found = kept.newest[location] = self._opened(location, kept)
+        return found.table
+
+    def _opened(self, location: str, kept: Opened) -> _Newest:
+        # Seen before it is opened: a table that takes its place in between is another one when it is looked at again.
+        seen = newest_commit(location) if kept.followed else None
+        table = self.open(location, None)
+        before = kept.newest.get(location)
+        if before is not None and _id(before.table) != _id(table):
+            for known in [of for of in kept.versions if of[0] == location]:
+                del kept.versions[known]
+        return _Newest(table, seen if table is not None and seen and seen.version == table.version() else None)
+
+    def _version(self, location: str, version: int, kept: Opened) -> DeltaTable | None:
+        if (location, version) not in kept.versions:
+            found: _Newest | None = kept.newest.get(location)
+            newest = found.table if found is not None else None
+            there = newest is not None and newest.version() == version
+            kept.versions[location, version] = newest if there else self.open(location, version)
+        table: DeltaTable | None = kept.versions[location, version]
+        return table
+
+
+def _id(table: DeltaTable | None) -> str | None:
+    return str(table.metadata().id) if table is not None else None
 
 
 EACH_TIME = OpenedTables()

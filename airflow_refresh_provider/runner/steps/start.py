@@ -33,6 +33,7 @@ from airflow_refresh_provider.errors import StaleSnapshot
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.control import Snapshot
 from airflow_refresh_provider.ports.input_kind import InputKinds
+from airflow_refresh_provider.ports.read_once import tables_kept_open
 from airflow_refresh_provider.ports.watch import TAKE_OVER
 from airflow_refresh_provider.runner.facts import (
     pinned_inputs,
@@ -94,8 +95,9 @@ def begin(ports: Ports, name: str, request: Request, watch: Stopwatch, decided: 
     Where another owner holds the run the request may wait in the queue. The run that is started here serves what waits.
     A run of the request's own origin is attached to, or taken over from the owner that held it for that origin. With
     `take_over` any owner loses the run, and is fenced like one that is gone.
+    Tables that the run reads stay open for it (ADR 79).
     """
-    deadline = ports.clock.now() + WAIT_FOR_LEASE
+    ports, deadline = tables_kept_open(ports), ports.clock.now() + WAIT_FOR_LEASE
     while True:
         snapshot = ports.store.read(name)
         record = registered(ports, name, snapshot.record)

@@ -26,7 +26,7 @@ def with_skipping(ports: Ports, definition: Definition, pins: VersionVector, rea
     """Touched values with how each table is read, and of which tables their spans leave out enough."""
     if not touched.rows:
         return touched
-    log, skips, reads = ports.log.keeping({}), set(), {}  # each table is opened once
+    log, skips, reads = ports.log, set(), {}
     for number, use in enumerate(touched.maintenance.uses):
         pin = pins[use.input]
         has_options = bool(pinned_inputs.options(ports, definition, use.input))

@@ -12,6 +12,7 @@ from airflow_refresh_provider.core.definition.columns import Column
 from airflow_refresh_provider.core.definition.selection import Selection
 from airflow_refresh_provider.core.run.results import Outcome
 from airflow_refresh_provider.ports.engine import EngineSession
+from airflow_refresh_provider.ports.table_log import Opened
 from airflow_refresh_provider.runner.refreshes import Refreshes
 from tests.unit.runner.world import INPUT, NAME, ONE, TARGET, World, definition, row
 
@@ -24,6 +25,10 @@ class Counted:
     def __init__(self, port: Any, acts: Acts) -> None:
         self._port = port
         self._acts = acts
+
+    def keeping(self, opened: Opened) -> Any:
+        """The same: what stays open is counted each time."""
+        return self
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._port, name)

@@ -1,10 +1,10 @@
-"""A commit of a control table that this process has seen, and whether the log still goes on from it."""
+"""A commit of a table that this process has seen, and whether the log still goes on from it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from airflow_refresh_provider.delta.storage.log_files import CommitFile, LogFiles, list_log
+from airflow_refresh_provider.delta.storage.log_files import CommitFile, LogFiles, list_log, recent_log
 
 
 @dataclass(frozen=True)
@@ -14,10 +14,22 @@ class SeenCommit:
     version: int
     file: CommitFile
 
+    def is_newest(self, location: str) -> bool:
+        """Whether nothing was committed since."""
+        log = self.log_since(location)
+        return log is not None and log.newest == self.version
+
     def log_since(self, location: str) -> LogFiles | None:
         """The log from this commit on, None where it does not go on from it."""
         log = list_log(location, since=self.version)
         return log if log is not None and log.commits.get(self.version) == self.file else None
+
+
+def newest_commit(location: str) -> SeenCommit | None:
+    """The newest commit, None where there is no table, or its storage gives no tags, by which it would be known."""
+    log = recent_log(location)
+    newest = None if log is None else SeenCommit(log.newest, log.commits[log.newest])
+    return newest if newest and newest.file.tag is not None else None
 
 
 def seen_commit(location: str, version: int) -> SeenCommit | None:
