@@ -22,7 +22,8 @@ from airflow_refresh_provider.core.text.stored import Stored
 class Source(Stored):
     """The desired content of a target: a query over pinned inputs, clock functions already replaced by literals.
 
-    `reads` are the inputs by name. `keys` identify a row; `latest_by` keeps only the newest row of a key.
+    `reads` are the inputs by name, `columns` those of inputs that are known: a query may be described by these, so that
+    no table is opened for it. `keys` identify a row; `latest_by` keeps only the newest row of a key.
     `written` is the query as the user wrote it, before the clock functions at `clock_spans` were replaced by
     `moment`: positions in errors refer to it. `date_words` are words of it that must not be compared with dates.
     """
@@ -33,6 +34,7 @@ class Source(Stored):
     moment: datetime | None = None
     date_words: tuple[DateWord, ...] = ()
     reads: dict[str, Read]
+    columns: dict[str, Columns] = {}
     keys: tuple[str, ...]
     latest_by: str | None = None
 

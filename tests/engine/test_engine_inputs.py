@@ -181,3 +181,32 @@ def test_a_file_of_which_rows_are_marked_as_deleted_counts_once(
     assert found is not None
     by_feed = [info.bytes for info in found.change_sources if info.source is ChangeSource.FEED]
     assert by_feed == [newest.bytes]
+
+
+_ODD = """SELECT id AS k, CAST(id AS DECIMAL(20,4)) AS `a-b`, named_struct('x.y', array(id), 'm', map('a', 1.5D)) AS s,
+    TIMESTAMP_NTZ'2024-01-01 00:00:00' AS t, TIMESTAMP'2024-01-01 00:00:00' AS z, 'x' AS c,
+    CAST(1 AS TINYINT) AS i, X'00' AS b, DATE'2024-01-01' AS d, parse_json('1') AS v FROM range(3)"""
+_OVER_ODD = """SELECT k, count(*) AS n, sum(`a-b`) AS total, max(z - INTERVAL 1 DAY) AS z, collect_list(s) AS s,
+    min(t) AS t, max(c) AS c, avg(i) AS i, max(struct(b, d)) AS pair, first(v) AS v,
+    max(k / 3) AS ratio FROM x GROUP BY k"""
+
+
+def test_a_query_is_described_by_known_columns_as_by_the_table(lake: Lake) -> None:
+    pinned = lake.input(_ODD)
+    known = tuple(Column(name=name, type=kind) for name, kind in kind_of("delta").columns(pinned).items())
+    for query in ("SELECT * FROM x", _OVER_ODD):
+        by_table = _of(pinned, query)
+        by_columns = by_table.model_copy(update={"columns": {"x": known}})
+        assert lake.session.describe(by_columns) == lake.session.describe(by_table)
+
+
+def test_a_query_is_described_by_known_columns_without_the_table(lake: Lake) -> None:
+    gone = lake.input("SELECT id AS k FROM range(3)")
+    shutil.rmtree(gone.location)
+    known = _of(gone, "SELECT k + 1.5BD AS k FROM x").model_copy(
+        update={"columns": {"x": (Column(name="k", type="bigint"),)}}
+    )
+    assert lake.session.describe(known) == (Column(name="k", type="decimal(22,1)"),)
+    with pytest.raises(Failed) as failed:
+        lake.session.describe(known.model_copy(update={"query": "SELECT nope AS k FROM x"}))
+    assert failed.value.code == "input_missing"

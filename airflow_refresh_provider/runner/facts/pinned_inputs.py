@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from airflow_refresh_provider.core.changes.pins import Pin, VersionVector
+from airflow_refresh_provider.core.changes.pins import DeltaPin, Pin, VersionVector
+from airflow_refresh_provider.core.definition.columns import Column, Columns
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.definition.inputs import Input
 from airflow_refresh_provider.core.plan.plan import Plan
@@ -139,6 +140,18 @@ def bound_source(ports: Ports, definition: Definition, plan: Plan) -> Source:
         keys=definition.keys,
         latest_by=definition.latest_by,
     )
+
+
+def with_known_columns(ports: Ports, run: Run, source: Source) -> Source:
+    """The same, with the columns of Delta tables where changes are followed: an earlier refresh has read the tables."""
+    tables = {name: pin for name, pin in run.plan.pins.items() if run.plan.windows and isinstance(pin, DeltaPin)}
+    known: dict[str, Columns] = {}
+    for name, pin in tables.items():
+        with without_values(ports.environment, [run.definition.inputs[name]]):
+            types = ports.inputs[pin.format].columns(pin)
+        if all(types.values()):
+            known[name] = tuple(Column(name=column, type=kind) for column, kind in types.items())
+    return source.model_copy(update={"columns": known})
 
 
 def by_files(ports: Ports, source: Source, definition: Definition, pins: VersionVector) -> Source:

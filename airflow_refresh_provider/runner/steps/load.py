@@ -34,7 +34,7 @@ def load(tenure: Tenure, session: EngineSession) -> Run:
     found = ports.log.facts(run.definition.target)
     if found is not None and not found.small:
         session.expect_commit(found.location)
-    result = session.describe(source)
+    result = session.describe(pinned_inputs.with_known_columns(ports, run, source))
     rows = pinned_inputs.expected_rows(ports, run.plan.pins)
     ready = targets.make_ready(ports, session, run, result, found, rows)
     run = tenure.write(Event.PREPARE, plan=run.plan.model_copy(update={"target": ready.target}))

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from airflow_refresh_provider.core.changes.reads import Read, quoted
-from airflow_refresh_provider.core.definition.columns import OP, ROW_HASH, VNODE, Column, visible
+from airflow_refresh_provider.core.definition.columns import OP, ROW_HASH, VNODE, Column, Columns, visible
 from airflow_refresh_provider.core.plan.plan import Split, StagedTable, Target
 from airflow_refresh_provider.ports.tasks import Source
 from airflow_refresh_provider.spark.acts import ddl, kernel, placing, sql
@@ -41,14 +41,22 @@ def result(spark: SparkSession, source: Source, split: Split | None = None) -> D
 
 
 def columns(spark: SparkSession, source: Source) -> StructType:
-    """The columns of the query's result, by one call; after an error by one for each input, so that it names this."""
+    """The columns of the query's result, by one call; after an error by one for each input, so that it names this.
+
+    Inputs whose columns are known are not opened: each is empty there.
+    """
     try:
         named = NamedRows(spark)
         for name, read in source.reads.items():
-            named.name(name, rows(spark, read))
+            known = source.columns.get(name)
+            named.name(name, _empty(spark, known) if known else rows(spark, read))
         return named.query(source.query).schema
     except faults.SPARK_ERRORS:
         return result(spark, source).schema
+
+
+def _empty(spark: SparkSession, columns: Columns) -> DataFrame:
+    return spark.range(0).selectExpr(*(f"CAST(NULL AS {c.type}) AS {sql.name(c.name)}" for c in columns))
 
 
 def over(spark: SparkSession, source: Source, reads: Mapping[str, DataFrame]) -> DataFrame:

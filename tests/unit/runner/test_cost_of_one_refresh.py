@@ -8,13 +8,16 @@ from typing import Any
 
 import pytest
 
-from airflow_refresh_provider.core.definition.columns import Column
+from airflow_refresh_provider.core.definition.columns import Column, Columns
+from airflow_refresh_provider.core.definition.mode import Mode
 from airflow_refresh_provider.core.definition.selection import Selection
+from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.core.run.results import Outcome
 from airflow_refresh_provider.ports.engine import EngineSession
 from airflow_refresh_provider.ports.table_log import Opened
+from airflow_refresh_provider.ports.tasks import Source
 from airflow_refresh_provider.runner.refreshes import Refreshes
-from tests.unit.runner.world import INPUT, NAME, ONE, TARGET, World, definition, row
+from tests.unit.runner.world import COLUMNS, INPUT, NAME, ONE, TARGET, World, definition, row
 
 Acts = Counter[str]
 
@@ -139,3 +142,33 @@ def test_a_refresh_by_another_process_after_the_decision_is_not_undone(world: Wo
     assert decided
     assert result.outcome is Outcome.NOTHING_TO_DO
     assert world.fresh()
+
+
+class _Describing(Counted):
+    """An engine whose sessions note the columns of inputs by which a query is described."""
+
+    def __init__(self, port: Any, known: list[dict[str, Columns]]) -> None:
+        super().__init__(port, Counter())
+        self._known = known
+
+    def open(self, session_id: str) -> EngineSession:
+        """Open a session."""
+        opened: EngineSession = _Describing(self._port.open(session_id), self._known)
+        return opened
+
+    def describe(self, source: Source) -> Columns:
+        """Describe, and note."""
+        self._known.append(source.columns)
+        found: Columns = self._port.describe(source)
+        return found
+
+
+@pytest.mark.parametrize(("mode", "known"), [(Mode.INCREMENTAL, {"x": COLUMNS}), (Mode.FULL, {})])
+def test_only_a_query_whose_changes_are_followed_is_described_without_its_inputs(
+    world: World, mode: Mode, known: dict[str, Columns]
+) -> None:
+    world.lake.append(INPUT, [row(7)])
+    noted: list[dict[str, Columns]] = []
+    refreshes = Refreshes(replace(world.ports, engine=_Describing(world.ports.engine, noted)))
+    assert refreshes.run(NAME, Request(workers=1, mode=mode)).outcome is Outcome.SUCCEEDED
+    assert noted == [known]
