@@ -55,18 +55,21 @@ class OpenedTables:
         table = self.open(location, None)
         before = kept.newest.get(location)
         if before is not None and _id(before.table) != _id(table):
-            for known in [of for of in kept.versions if of[0] == location]:
-                del kept.versions[known]
+            for place, version in list(kept.versions):  # a copy: units are merged side by side
+                if place == location:
+                    kept.versions.pop((place, version), None)
         return _Newest(table, seen if table is not None and seen and seen.version == table.version() else None)
 
     def _version(self, location: str, version: int, kept: Opened) -> DeltaTable | None:
-        if (location, version) not in kept.versions:
-            found: _Newest | None = kept.newest.get(location)
-            newest = found.table if found is not None else None
-            there = newest is not None and newest.version() == version
-            kept.versions[location, version] = newest if there else self.open(location, version)
-        table: DeltaTable | None = kept.versions[location, version]
-        return table
+        key = location, version
+        if key in kept.versions:
+            known: DeltaTable | None = kept.versions.get(key)  # None where another took its place in this moment
+            return known
+        newest: _Newest | None = kept.newest.get(location)
+        there = newest is not None and newest.table is not None and newest.table.version() == version
+        found = newest.table if newest is not None and there else self.open(location, version)
+        kept.versions[key] = found
+        return found
 
 
 def _id(table: DeltaTable | None) -> str | None:
