@@ -1,7 +1,8 @@
 """The ports as one view sees them: what is asked again of a log, an input or the control tables is not read again.
 
 So all parts of a page are about one moment, and a page costs one look at each table, however many parts it has. A view
-is used for a moment and thrown away; writes go through it as they are.
+is used for a moment and thrown away; writes go through it as they are. A refresh only keeps tables open: what it asks
+again may have another answer.
 """
 
 from __future__ import annotations
