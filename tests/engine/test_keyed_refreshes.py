@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
 from airflow_refresh_provider.compose import refreshes
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.run.request import Request
 from airflow_refresh_provider.core.run.results import Rows, RunResult
+from airflow_refresh_provider.delta.tables.delta_table import open_table
+from airflow_refresh_provider.delta.tables.opened_tables import OpenedTables
+from airflow_refresh_provider.delta.tables.target_log import DeltaTableLog
+from airflow_refresh_provider.inputs.delta_table import DeltaTables
 from airflow_refresh_provider.places import Places
+from airflow_refresh_provider.runner.refreshes import Refreshes
 from airflow_refresh_provider.spark.connect.endpoint import Endpoint
 
 FEED = "TBLPROPERTIES ('delta.enableChangeDataFeed' = 'true')"
@@ -144,3 +151,26 @@ def test_mode_auto_follows_changes_of_values_that_the_result_leaves_out(
     assert shop.run("large").mode_code == "verification"
     shop.do("UPDATE {orders} SET total = total + 1 WHERE customer IN (1, 2, 3)")
     assert shop.run("large").mode_code == "changes"
+
+
+def test_a_refresh_opens_each_version_of_a_table_once(
+    open_session: Callable[[], SparkSession], tmp_path: Path, spark_server: Endpoint
+) -> None:
+    shop = Shop(open_session(), tmp_path, spark_server, "feed")
+    shop.register("join")
+    shop.run("join")
+    shop.do(*CHANGES[:2])
+    shop.run("join")
+    shop.do("UPDATE {orders} SET total = total + 1 WHERE id = 30")
+    opened: list[tuple[str, int]] = []
+
+    def noted(location: str, version: int | None = None) -> DeltaTable | None:
+        table = open_table(location, version)
+        opened.append((Path(location).name, -1 if table is None else table.version()))
+        return table
+
+    tables, ports = OpenedTables(noted), shop.refreshes.ports
+    inputs = {**ports.inputs, "delta": DeltaTables(tables)}
+    shop.refreshes = Refreshes(replace(ports, log=DeltaTableLog(tables), inputs=inputs))
+    assert shop.refreshes.run("join", Request()).mode_code == "changes"
+    assert sorted(opened) == sorted(set(opened)) and {name for name, _ in opened} == {"join", "orders", "customers"}
