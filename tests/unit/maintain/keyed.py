@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from functools import lru_cache
@@ -65,29 +66,66 @@ def _duckdb_type(kind: str) -> str:
     return exp.DataType.build(kind, dialect="spark").sql("duckdb")
 
 
-_connection = duckdb.connect(config={"threads": 1})
-COLUMNS: dict[str, Mapping[str, str]] = {**INPUTS, **TABLES}
-"""Table -> the names of its columns and their types."""
-_loaded: dict[str, str] = {}
-"""Table -> the columns and rows that it has in the database, as text: most of a test is loading them."""
+@dataclass
+class _Database:
+    """Tables with these columns, by name. `loaded`: the columns and rows that each has in it now, as text."""
+
+    columns: dict[str, Mapping[str, str]]
+    connection: duckdb.DuckDBPyConnection = field(default_factory=lambda: duckdb.connect(config={"threads": 1}))
+    loaded: dict[str, str] = field(default_factory=dict)
+
+    def load(self, name: str, input: str, rows: Sequence[Row]) -> None:
+        """Fill a table with the columns of an input, unless it has these rows: most of a test is loading them."""
+        columns = self.columns[input]
+        listed = ", ".join(f'"{c}" {_duckdb_type(kind)}' for c, kind in columns.items())
+        content = f"{listed} {rows!r}"
+        if self.loaded.get(name) == content:
+            return
+        self.loaded.pop(name, None)
+        self.connection.execute(f'CREATE OR REPLACE TEMP TABLE "{name}" ({listed})')
+        if rows:
+            row = f"({', '.join('?' * len(columns))})"
+            values = [_stored(value) for row in rows for value in row]
+            self.connection.execute(f'INSERT INTO "{name}" VALUES {", ".join([row] * len(rows))}', values)
+        self.loaded[name] = content
+
+    def execute(self, statement: str) -> duckdb.DuckDBPyConnection:
+        """Run a statement in Spark's SQL."""
+        return self.connection.execute(as_duckdb(statement))
+
+    def create_view(self, name: str, query: str) -> None:
+        """A view of a query in Spark's SQL."""
+        self.connection.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS {as_duckdb(query)}")
+
+
+_database = _Database({**INPUTS, **TABLES})
+
+
+def add_tables(columns: Mapping[str, Mapping[str, str]]) -> None:
+    """Table -> the names of its columns and their types; beside those of the catalogue and of TPC-H."""
+    _database.columns.update(columns)
 
 
 @contextmanager
 def other_tables(columns: Mapping[str, Mapping[str, str]]) -> Iterator[None]:
     """Inside the block there are these tables and no others, in a database of their own."""
-    global _connection, COLUMNS, _loaded
-    before = _connection, COLUMNS, _loaded
-    _connection, COLUMNS, _loaded = duckdb.connect(config={"threads": 1}), dict(columns), {}
+    global _database
+    before, _database = _database, _Database(dict(columns))
     try:
         yield
     finally:
-        _connection.close()
-        _connection, COLUMNS, _loaded = before
+        _database.connection.close()
+        _database = before
+
+
+def create_view(name: str, query: str) -> None:
+    """A view of a query over the tables."""
+    _database.create_view(name, query)
 
 
 def interrupt() -> None:
     """End the statement that runs, from another thread."""
-    _connection.interrupt()
+    _database.connection.interrupt()
 
 
 def _uncast(statement: str) -> str:
@@ -154,8 +192,8 @@ def changed(
 def whole(inputs: Inputs, query: str) -> tuple[list[str], Rows]:
     """Names of the columns and rows of the whole result."""
     for name, rows in inputs.items():
-        _load(name, name, rows)
-    found = _connection.execute(as_duckdb(query))
+        _database.load(name, name, rows)
+    found = _database.execute(query)
     return _names(found), Counter(_rows(found))
 
 
@@ -163,17 +201,17 @@ def touched(plan: Maintenance, old: Inputs, new: Inputs, turned: Mapping[str, st
     """The values of the anchors that the changes of the inputs touch, and the rows that a condition is true for."""
     for name in new:
         went, came = (_used(plan, name, rows) for rows in (_less(old, new, name), _less(new, old, name)))
-        _load(changed_name(name), name, [*(went - came), *(came - went)])
-        _load(wide_name(name), name, [*new[name], *_less(old, new, name)])
+        _database.load(changed_name(name), name, [*(went - came), *(came - went)])
+        _database.load(wide_name(name), name, [*new[name], *_less(old, new, name)])
         if name in turned:
-            _load(name, name, new[name])
+            _database.load(name, name, new[name])
             condition = as_duckdb(f"SELECT * FROM `{name}` WHERE {turned[name]}")
-            _connection.execute(f'INSERT INTO "{changed_name(name)}" {condition}')
-            del _loaded[changed_name(name)]
+            _database.connection.execute(f'INSERT INTO "{changed_name(name)}" {condition}')
+            del _database.loaded[changed_name(name)]
     found: set[Row] = set()
     for route in plan.routes:
         statement = _uncast(touching(route, [_ANY] * len(plan.anchors)))
-        found |= set(_rows(_connection.execute(as_duckdb(statement))))
+        found |= set(_rows(_database.execute(statement)))
     return found
 
 
@@ -183,7 +221,7 @@ def _less(one: Inputs, other: Inputs, name: str) -> Rows:
 
 def _used(plan: Maintenance, name: str, rows: Rows) -> Rows:
     """Rows without the columns that the query does not read: they have NULL there."""
-    columns = list(COLUMNS[name])
+    columns = list(_database.columns[name])
     kept = [column in plan.used.get(name, columns) for column in columns]
     found: Rows = Counter()
     for row, count in rows.items():
@@ -194,27 +232,12 @@ def _used(plan: Maintenance, name: str, rows: Rows) -> Rows:
 def part(plan: Maintenance, inputs: Inputs, query: str, keys: set[Row]) -> Rows:
     """The rows of the result with touched anchors, from restricted inputs."""
     for name, rows in inputs.items():
-        _load(name, name, rows)
+        _database.load(name, name, rows)
     for number, use in enumerate(plan.uses):
-        _connection.execute(f"CREATE OR REPLACE TEMP VIEW {use_name(number)} AS {_restricted(use, keys)}")
-    found = _connection.execute(as_duckdb(bound(query, plan.uses)))
+        _database.connection.execute(f"CREATE OR REPLACE TEMP VIEW {use_name(number)} AS {_restricted(use, keys)}")
+    found = _database.execute(bound(query, plan.uses))
     places = [_names(found).index(anchor) for anchor in plan.anchors]
     return Counter(row for row in _rows(found) if tuple(row[p] for p in places) in keys)
-
-
-def _load(name: str, input: str, rows: Sequence[Row]) -> None:
-    columns = COLUMNS[input]
-    listed = ", ".join(f'"{c}" {_duckdb_type(kind)}' for c, kind in columns.items())
-    content = f"{listed} {rows!r}"
-    if _loaded.get(name) == content:
-        return
-    _loaded.pop(name, None)
-    _connection.execute(f'CREATE OR REPLACE TEMP TABLE "{name}" ({listed})')
-    if rows:
-        row = f"({', '.join('?' * len(columns))})"
-        values = [_stored(value) for row in rows for value in row]
-        _connection.execute(f'INSERT INTO "{name}" VALUES {", ".join([row] * len(rows))}', values)
-    _loaded[name] = content
 
 
 def _stored(value: Any) -> Any:

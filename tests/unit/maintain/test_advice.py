@@ -20,7 +20,7 @@ from airflow_refresh_provider.core.maintain.assumed import assumed_columns
 from airflow_refresh_provider.core.maintain.by_text import analysed, surely_unfollowed
 from tests.unit.maintain import keyed
 from tests.unit.maintain.catalogue import ADVISED, FOLLOWED, INPUTS, UNFOLLOWED
-from tests.unit.maintain.keyed import Inputs, Row, as_duckdb, is_right, random_changes, whole
+from tests.unit.maintain.keyed import Inputs, Row, is_right, random_changes, whole
 from tests.unit.maintain.test_catalogue import inputs_of
 from tests.unit.maintain.test_tpch import tables_of
 from tests.unit.maintain.tpch import QUERIES
@@ -55,7 +55,7 @@ def rows_of(definitions: tuple[Definition, ...], inputs: Inputs) -> tuple[list[s
         assert given.query is not None
         whole(inputs, given.query)
         name = given.name.removeprefix("view_")
-        keyed._connection.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS {as_duckdb(given.query)}")
+        keyed.create_view(name, given.query)
     assert definitions[-1].query is not None
     return whole(inputs, definitions[-1].query)
 

@@ -19,7 +19,7 @@ TABLES = {
     "sale": {"id": "int", "customer": "int", "amount": "int", "status": "string"},
     "buyer": {"customer": "int", "country": "string"},
 }
-keyed.COLUMNS.update(TABLES)
+keyed.add_tables(TABLES)
 ADDED_UP = {
     "SELECT customer, count(*) AS n FROM sale GROUP BY customer": {"sale"},
     "SELECT customer, count(*) AS n, sum(amount) AS s FROM sale GROUP BY customer": {"sale"},
