@@ -19,7 +19,7 @@ from airflow_refresh_provider.core.timing.cascade import located, summary_of, up
 from airflow_refresh_provider.errors import Interrupted, RefreshError
 from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.engine import Engine, EngineSession
-from airflow_refresh_provider.ports.read_once import inputs_read_once
+from airflow_refresh_provider.ports.read_once import inputs_read_once, tables_kept_open
 from airflow_refresh_provider.ports.watch import Silent
 from airflow_refresh_provider.runner.facts.records import registered
 from airflow_refresh_provider.runner.report.due_report import report_due
@@ -80,7 +80,7 @@ def _step(ports: Ports, name: str, request: Request, *, due: bool) -> RefreshSte
 
 
 def _refresh_if_due(ports: Ports, name: str, request: Request) -> RefreshStep:
-    once = inputs_read_once(ports)
+    once = inputs_read_once(tables_kept_open(ports))
     record = registered(ports, name, ports.store.read(name).record)
     report = report_due(ports, observe(once, record))
     if not report.due:
