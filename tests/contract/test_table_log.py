@@ -116,6 +116,18 @@ def test_a_table_in_place_of_one_that_stays_open_is_opened_at_the_same_versions(
     assert tables.at(str(table)) is None
 
 
+def test_a_table_that_was_put_back_to_a_backup_is_opened_at_the_same_versions(table: Path) -> None:
+    tables = OpenedTables().keeping(Opened(followed=True))
+    write(table, rows(1))
+    write(table, rows(2))
+    before = tables.at(str(table)), tables.at(str(table), 1)
+    (table / "_delta_log" / f"{1:020}.json").unlink()
+    write(table, rows(3))
+    after = tables.at(str(table)), tables.at(str(table), 1)
+    assert [one.version() for one in (*before, *after) if one] == [1] * 4
+    assert {tuple(one.file_uris()) for one in before if one}.isdisjoint(tuple(one.file_uris()) for one in after if one)
+
+
 def test_newest_and_oldest_follow_the_log(table: Path) -> None:
     for n in range(4):
         write(table, rows(n))

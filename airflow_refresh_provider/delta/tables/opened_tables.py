@@ -44,20 +44,20 @@ class OpenedTables:
 
     def _newest(self, location: str, kept: Opened) -> DeltaTable | None:
         known: _Newest | None = kept.newest.get(location)
-        if known is not None and (not kept.followed or (known.seen and known.seen.is_newest(location))):
+        if known is not None and not kept.followed:
             return known.table
-        found = kept.newest[location] = self._opened(location, kept)
+        log = known.seen.log_since(location) if known and known.seen else None
+        if known and known.seen and log and log.newest == known.seen.version:
+            return known.table
+        if log is None:
+            _forget(location, kept)
+        found = kept.newest[location] = self._opened(location, followed=kept.followed)
         return found.table
 
-    def _opened(self, location: str, kept: Opened) -> _Newest:
+    def _opened(self, location: str, *, followed: bool) -> _Newest:
         # Seen before it is opened: a table that takes its place in between is another one when it is looked at again.
-        seen = newest_commit(location) if kept.followed else None
+        seen = newest_commit(location) if followed else None
         table = self.open(location, None)
-        before = kept.newest.get(location)
-        if before is not None and _id(before.table) != _id(table):
-            for place, version in list(kept.versions):  # a copy: units are merged side by side
-                if place == location:
-                    kept.versions.pop((place, version), None)
         return _Newest(table, seen if table is not None and seen and seen.version == table.version() else None)
 
     def _version(self, location: str, version: int, kept: Opened) -> DeltaTable | None:
@@ -72,8 +72,11 @@ class OpenedTables:
         return found
 
 
-def _id(table: DeltaTable | None) -> str | None:
-    return str(table.metadata().id) if table is not None else None
+def _forget(location: str, kept: Opened) -> None:
+    """The log does not go on from what is known: another table is there, or this one was put back to a backup."""
+    for place, version in list(kept.versions):  # a copy: units are merged side by side
+        if place == location:
+            kept.versions.pop((place, version), None)
 
 
 EACH_TIME = OpenedTables()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from airflow_refresh_provider.core.changes.pins import DeltaPin, Pin, VersionVector
-from airflow_refresh_provider.core.definition.columns import Column, Columns
+from airflow_refresh_provider.core.definition.columns import Column
 from airflow_refresh_provider.core.definition.definition import Definition
 from airflow_refresh_provider.core.definition.inputs import Input
 from airflow_refresh_provider.core.plan.plan import Plan
@@ -14,6 +14,7 @@ from airflow_refresh_provider.ports.bundle import Ports
 from airflow_refresh_provider.ports.tasks import Source
 from airflow_refresh_provider.runner.facts import targets
 from airflow_refresh_provider.runner.facts.hidden_values import without_values
+from airflow_refresh_provider.runner.facts.maintaining import columns_of
 
 _NOT_PUBLISHED = "input_not_published"
 _FEW_FILES = 16
@@ -144,13 +145,13 @@ def bound_source(ports: Ports, definition: Definition, plan: Plan) -> Source:
 
 def with_known_columns(ports: Ports, run: Run, source: Source) -> Source:
     """The same, with the columns of Delta tables where changes are followed: an earlier refresh has read the tables."""
-    tables = {name: pin for name, pin in run.plan.pins.items() if run.plan.windows and isinstance(pin, DeltaPin)}
-    known: dict[str, Columns] = {}
-    for name, pin in tables.items():
-        with without_values(ports.environment, [run.definition.inputs[name]]):
-            types = ports.inputs[pin.format].columns(pin)
-        if all(types.values()):
-            known[name] = tuple(Column(name=column, type=kind) for column, kind in types.items())
+    tables: VersionVector = {
+        name: pin for name, pin in run.plan.pins.items() if run.plan.windows and isinstance(pin, DeltaPin)
+    }
+    known = {
+        name: tuple(Column(name=column, type=kind) for column, kind in types.items())
+        for name, types in columns_of(ports, tables).items()
+    }
     return source.model_copy(update={"columns": known})
 
 

@@ -74,7 +74,7 @@ def _refreshed(world: World, outcome: Outcome) -> tuple[Acts, Acts, Acts]:
     return log, engine, store
 
 
-def test_one_changed_row_opens_the_target_twice_and_sends_a_hint_and_three_acts_to_the_engine(world: World) -> None:
+def test_one_changed_row_looks_at_the_target_twice_and_sends_a_hint_and_three_acts_to_the_engine(world: World) -> None:
     world.lake.append(INPUT, [row(7)])
     log, engine, store = _refreshed(world, Outcome.SUCCEEDED)
     assert world.fresh()
@@ -95,7 +95,7 @@ def test_a_new_column_is_added_to_a_target_that_is_then_read_again(world: World)
     assert engine[f"evolve {TARGET}"] == 1
 
 
-def test_nothing_to_do_opens_the_target_once_and_writes_nothing(world: World) -> None:
+def test_nothing_to_do_looks_at_the_target_once_and_writes_nothing(world: World) -> None:
     log, engine, store = _refreshed(world, Outcome.NOTHING_TO_DO)
     assert log[f"facts {TARGET}"] == 1
     assert log[f"facts {INPUT}"] == 0
